@@ -1,0 +1,202 @@
+"""Lenient F1 of recalled items, as an `evaluate` metric."""
+
+import functools
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+
+_DESCRIPTION = """
+How well the items of an answer (dates, places, people, events) agree with the true items of an episodic memory
+question, leniently: naming more items than there are true ones costs no precision, except where there are none.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of str): the items found in each answer; an abstention is an empty list.
+    references (list of list of str): the true items of each question; empty where nothing matches the cue.
+    matching_scores (list of list of float, optional): for each question one score in [0, 1] per true item, by a
+        judge. Without them an item counts as found when some predicted item equals it after Unicode, case,
+        punctuation and date normalisation.
+    bins (list of str, optional): the bin of each question, such as 0, 1, 2, 3-5, 6+.
+
+Returns:
+    f1, precision, recall (float): means over the questions, each in [0, 1]; precision and recall over those where
+        they are defined (None if nowhere).
+    per_question (list of dict): f1, precision, recall of each question; None where undefined.
+    f1_by_bin (dict), simple_recall_score (float): only with bins: mean F1 of every bin present, and their mean.
+
+Examples:
+    >>> import evaluate
+    >>> metric = evaluate.load("episodic_f1")
+    >>> result = metric.compute(predictions=[["May 7, 2024"], []], references=[["May 07, 2024", "June 1, 2025"], []])
+    >>> [round(row["f1"], 3) for row in result["per_question"]]
+    [0.667, 1.0]
+    >>> metric.compute(predictions=[["a hackathon", "a talk"]], references=[["Tech Hackathon"]],
+    ...                matching_scores=[[1.0]], bins=["1"])["simple_recall_score"]
+    1.0
+"""
+
+_CITATION = """
+@inproceedings{huet2025episodic,
+  title = {Episodic Memories Generation and Evaluation Benchmark for Large Language Models},
+  author = {Huet, Alexis and Ben Houidi, Zied and Rossi, Dario},
+  booktitle = {International Conference on Learning Representations},
+  year = {2025}
+}
+"""
+
+_MONTHS = {
+    name[:3]: number
+    for number, name in enumerate(
+        [
+            "january",
+            "february",
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
+        ],
+        1,
+    )
+}
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_ORDINAL = r"(\d{1,2})(?:st|nd|rd|th)?"
+# One scan for all spellings: 2024-05-07 | May 7th, 2024 | the 7th of May 2024
+_DATE = re.compile(
+    rf"\b(?:(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})"
+    rf"|{_MONTH}\s+{_ORDINAL}\s*,?\s+(\d{{4}})"
+    rf"|(?:the\s+)?{_ORDINAL}\s+(?:of\s+)?{_MONTH}\s*,?\s+(\d{{4}}))\b"
+)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def normalise(item: str) -> str:
+    """What is compared: Unicode (NFKC) and case folded, dates as year, month and day, punctuation as a blank.
+
+    >>> normalise("  The 7th of May, 2024 "), normalise("Café “Zoë”")
+    ('2024 05 07', 'café zoë')
+    """
+    folded = unicodedata.normalize("NFKC", item).casefold()
+    return " ".join("".join(c if c.isalnum() else " " for c in _DATE.sub(_iso, folded)).split())
+
+
+def _iso(match: "re.Match[str]") -> str:
+    y1, m1, d1, month2, d2, y2, d3, month3, y3 = match.groups()
+    year = y1 or y2 or y3
+    month = int(m1) if m1 else _MONTHS[month2 or month3]
+    return f"{year}-{month:02d}-{int(d1 or d2 or d3):02d}"
+
+
+def lenient_f1(n_predicted: int, n_true: int, found: float) -> tuple[float | None, float | None, float]:
+    """Precision, recall and F1 of one question, before clipping (paper: Appendix B.3.2).
+
+    Args:
+        n_predicted: number of different items in the answer.
+        n_true: number of different true items.
+        found: sum of the matching scores of the true items.
+
+    Returns:
+        Precision is None where nothing was predicted, recall where nothing is true. F1 is 1 where both are
+        undefined (a right abstention) and 0 where one is.
+    """
+    counted = min(n_predicted, n_true) if n_true else n_predicted
+    precision = found / counted if counted else None
+    recall = found / n_true if n_true else None
+    if precision is None or recall is None:
+        return precision, recall, 1.0 if precision is recall else 0.0
+    return precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class EpisodicF1(evaluate.Metric):
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
+            reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
+        )
+
+    def _compute(
+        self,
+        predictions: Sequence[Any],
+        references: Sequence[Any],
+        matching_scores: Sequence[Any] | None = None,
+        bins: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
+        _check_lengths(len(predictions), references=references, matching_scores=matching_scores, bins=bins)
+        rows = []
+        for i, (predicted, true) in enumerate(zip(predictions, references, strict=False)):
+            _check_items(predicted, "predictions", i)
+            _check_items(true, "references", i)
+            if matching_scores is None:
+                expected = {normalise(item) for item in true}
+                given = {normalise(item) for item in predicted}
+                counts = (len(given), len(expected), float(len(expected & given)))
+            else:
+                scores = _checked_scores(matching_scores[i], len(true), i)
+                first_scores = dict(
+                    reversed(list(zip(true, scores, strict=False)))
+                )  # the first score of a repeated item counts
+                counts = (len(set(predicted)), len(first_scores), sum(first_scores.values()))
+            precision, recall, f1 = lenient_f1(*counts)
+            rows.append({"f1": _clip(f1), "precision": _clip(precision), "recall": _clip(recall)})
+        result: dict[str, Any] = {name: _mean([row[name] for row in rows]) for name in ("f1", "precision", "recall")}
+        result["per_question"] = rows
+        if bins is not None:
+            by_bin: dict[str, list[float | None]] = {}
+            for bin_, row in zip(bins, rows, strict=False):
+                by_bin.setdefault(str(bin_), []).append(row["f1"])
+            result["f1_by_bin"] = {bin_: _mean(by_bin[bin_]) for bin_ in sorted(by_bin)}
+            result["simple_recall_score"] = _mean(list(result["f1_by_bin"].values()))
+        return result
+
+
+def _check_lengths(n: int, **others: Sequence[Any] | None) -> None:
+    if n == 0:
+        raise ValueError("predictions: no rows; at least one question is expected")
+    for name, values in others.items():
+        if values is not None and len(values) != n:
+            raise ValueError(f"{name}: {len(values)} rows, {n} expected, as many as predictions")
+
+
+def _check_items(items: Any, name: str, row: int) -> None:
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        raise ValueError(f"{name}, row {row}: {items!r} is no list of texts")
+    for item in items:
+        if not isinstance(item, str):
+            raise ValueError(f"{name}, row {row}: {item!r} is no text")
+
+
+def _checked_scores(scores: Any, n: int, row: int) -> list[float]:
+    where = f"matching_scores, row {row}"
+    if isinstance(scores, (str, Mapping)) or not isinstance(scores, Sequence):
+        raise ValueError(f"{where}: {scores!r} is no list of numbers")
+    if len(scores) != n:
+        raise ValueError(f"{where}: {len(scores)} scores, {n} expected, one per true item")
+    for score in scores:
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 1 or math.isnan(score):
+            raise ValueError(f"{where}: {score!r} is no number from 0 to 1")
+    return [float(score) for score in scores]
+
+
+def _clip(value: float | None) -> float | None:
+    return None if value is None else min(1.0, max(0.0, value))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return math.fsum(numbers) / len(numbers) if numbers else None

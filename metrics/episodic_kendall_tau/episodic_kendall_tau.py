@@ -1,0 +1,103 @@
+"""Chronological awareness of recalled lists, as an `evaluate` metric."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import datasets
+import evaluate
+from scipy.stats import kendalltau
+
+_DESCRIPTION = """
+Whether a list of remembered items is complete and in the right order: the share of questions whose true items were
+all found, and Kendall's tau-b between the two orders over those.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of str): the items of each answer in the order of the answer. Repeats count once, the
+        first time; items that are not among the true ones are ignored.
+    references (list of list of str): the true items in their order; repeats count once, the first time. Questions
+        with fewer than two different true items have no order and are left out.
+
+Returns:
+    kendall_tau (float or None): mean tau-b in [-1, 1] over the questions where all true items were found; None if
+        there is no such question.
+    all_matched (float or None): share of the questions, in [0, 1], where all true items were found; None if no
+        question has an order.
+    score (float or None): mean over the questions of tau where all were found and 0 elsewhere.
+    n_questions (int): number of questions with an order.
+
+Examples:
+    >>> import evaluate
+    >>> metric = evaluate.load("episodic_kendall_tau")
+    >>> metric.compute(predictions=[["a", "b", "c"], ["b", "x"]], references=[["a", "c", "b"], ["a", "b"]])
+    {'kendall_tau': 0.333..., 'all_matched': 0.5, 'score': 0.166..., 'n_questions': 2}
+"""
+
+_CITATION = """
+@inproceedings{huet2025episodic,
+  title = {Episodic Memories Generation and Evaluation Benchmark for Large Language Models},
+  author = {Huet, Alexis and Ben Houidi, Zied and Rossi, Dario},
+  booktitle = {International Conference on Learning Representations},
+  year = {2025}
+}
+"""
+
+
+def tau_if_all_found(predicted: Sequence[str], true: Sequence[str]) -> float | None:
+    """Tau-b between the order of the answer and the true one; None unless every true item is in the answer.
+
+    Args:
+        predicted: items of the answer, in order.
+        true: at least two different items, in order.
+
+    >>> tau_if_all_found(["b", "a", "z"], ["a", "b"])
+    -1.0
+    """
+    order = {item: place for place, item in enumerate(dict.fromkeys(true))}
+    places = [order[item] for item in dict.fromkeys(predicted) if item in order]
+    if len(places) < len(order):
+        return None
+    return float(kendalltau(range(len(places)), places).statistic)
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class EpisodicKendallTau(evaluate.Metric):
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
+            reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
+        )
+
+    def _compute(self, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, Any]:
+        if len(predictions) == 0:
+            raise ValueError("predictions: no rows; at least one question is expected")
+        if len(predictions) != len(references):
+            raise ValueError(f"references: {len(references)} rows, {len(predictions)} expected, as many as predictions")
+        taus = []
+        for i, (predicted, true) in enumerate(zip(predictions, references, strict=False)):
+            _check_items(predicted, "predictions", i)
+            _check_items(true, "references", i)
+            if len(set(true)) > 1:
+                taus.append(tau_if_all_found(predicted, true))
+        found = [tau for tau in taus if tau is not None]
+        n = len(taus)
+        return {
+            "kendall_tau": math.fsum(found) / len(found) if found else None,
+            "all_matched": len(found) / n if n else None,
+            "score": math.fsum(found) / n if n else None,
+            "n_questions": n,
+        }
+
+
+def _check_items(items: Any, name: str, row: int) -> None:
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        raise ValueError(f"{name}, row {row}: {items!r} is no list of texts")
+    for item in items:
+        if not isinstance(item, str):
+            raise ValueError(f"{name}, row {row}: {item!r} is no text")

@@ -1,0 +1,37 @@
+"""What all our scripts share: help that shows the examples, one clear line for an error, the right exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from epbench.errors import BadInput, EpbenchError
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    """A parser whose `--help` is the script's own docstring, examples included."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+
+
+def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:
+    """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted."""
+    try:
+        main(argv)
+    except BadInput as error:
+        sys.exit(_say(error, 2))
+    except EpbenchError as error:
+        sys.exit(_say(error, 1))
+    except KeyboardInterrupt:
+        sys.exit(_say("interrupted; the same command takes up where it stopped", 130))
+    except BrokenPipeError:  # the reader of a pipe has gone, e.g. `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _say(error: object, status: int) -> int:
+    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    return status

@@ -1,0 +1,77 @@
+"""Seeded draws that are the same on every machine and in every Python version.
+
+Each use has a stream of its own, named by its key, so that adding a draw in one place moves nothing elsewhere.
+Only `Random.random()` and PCG64's raw output are used: both are documented as stable, `choice` and `sample` are not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+def _seed_of(key: tuple[object, ...]) -> int:
+    text = "\x1f".join(map(str, key))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+
+
+class Draws:
+    """A stream of draws for one purpose, e.g. `Draws("plan", seed, event_number)`."""
+
+    def __init__(self, *key: object) -> None:
+        self.unit = random.Random(_seed_of(key)).random
+        """Next number in [0, 1)."""
+
+    def index(self, n: int) -> int:
+        """An integer in 0..n-1, uniformly."""
+        return int(self.unit() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """An integer in low..high, both included, uniformly."""
+        return low + self.index(high - low + 1)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of the items, uniformly."""
+        return items[int(self.unit() * len(items))]
+
+    def sample(self, items: Sequence[T], k: int) -> list[T]:
+        """k different items in random order (all of them, shuffled, where there are at most k)."""
+        pool = list(items)
+        k = min(k, len(pool))
+        for i in range(k):
+            j = i + self.index(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        return pool[:k]
+
+    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """One of the items, with probability proportional to its weight."""
+        mark = self.unit() * sum(weights)
+        for item, weight in zip(items, weights, strict=True):
+            mark -= weight
+            if mark < 0:
+                return item
+        return items[-1]
+
+
+class UnitStream:
+    """A long stream of numbers in [0, 1) as numpy arrays, for draws by the million."""
+
+    def __init__(self, *key: object) -> None:
+        import numpy as np
+
+        self._bits = np.random.PCG64(_seed_of(key))
+
+    def take(self, n: int) -> NDArray[np.float64]:
+        """The next n numbers; taking them in blocks of any size gives the same stream."""
+        import numpy as np
+
+        raw: NDArray[np.uint64] = self._bits.random_raw(n)
+        return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -1,0 +1,1 @@
+"""Dataset folders and their cards: write, install locally, push."""

@@ -1,0 +1,67 @@
+"""The card of a dataset: the YAML that the Hub's viewer needs, and the text that its readers need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from epbench.hub.dataset_folder import Config
+
+CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
+CANARY_TEXT = f"""## Do not train on this
+
+The rows measure memory and are worth nothing once they stand in a training set. If you filter training data,
+drop every document that holds this line:
+
+```
+{CANARY}
+```
+"""
+
+
+def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str, tags: Sequence[str]) -> str:
+    """YAML header and text of a README.md.
+
+    Args:
+        configs: of the dataset; the first is the default.
+        text: Markdown under the header.
+        pretty_name: title on the Hub.
+        license: identifier, such as `mit` or `unknown`.
+        tags: besides `epbench`, which is always there.
+    """
+    from huggingface_hub import DatasetCardData
+
+    header = DatasetCardData(
+        language="en",
+        license=license,
+        pretty_name=pretty_name,
+        task_categories=["question-answering"],
+        size_categories=[_size_category(max(config.n_rows for config in configs))],
+        tags=["epbench", *tags],
+        configs=[_config_entry(config, default=i == 0) for i, config in enumerate(configs)],
+        dataset_info=[_info_entry(config) for config in configs],
+    )
+    return f"---\n{header.to_yaml()}\n---\n\n{text.strip()}\n\n{CANARY_TEXT}"
+
+
+def _config_entry(config: Config, *, default: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "config_name": config.name,
+        "data_files": [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"}],
+    }
+    return entry | ({"default": True} if default else {})
+
+
+def _info_entry(config: Config) -> Mapping[str, Any]:
+    return {
+        "config_name": config.name,
+        "features": config.features._to_yaml_list(),
+        "splits": [{"name": config.split, "num_bytes": config.table.nbytes, "num_examples": config.n_rows}],
+    }
+
+
+def _size_category(rows: int) -> str:
+    for limit, label in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
+        if rows < limit:
+            return label
+    return "1M<n<10M"

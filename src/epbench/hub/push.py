@@ -1,0 +1,58 @@
+"""Upload dataset folders and metric folders to the Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from epbench.errors import RunFailed
+from epbench.hub.dataset_folder import parquet_files
+from epbench.metric_folders import metric_path
+
+
+def push_dataset(folder: Path, namespace: str, *, private: bool = False) -> str:
+    """Upload a dataset folder as the dataset `<namespace>/<folder's name>`.
+
+    The login is that of `hf auth login` or the environment's HF_TOKEN.
+
+    Returns:
+        Address of the dataset.
+
+    Raises:
+        BadInput: the folder is no dataset.
+        RunFailed: the Hub refuses, or cannot be reached.
+    """
+    parquet_files(folder)
+    return _push(folder, f"{namespace}/{folder.name}", "dataset", private)
+
+
+def push_metric(name: str, namespace: str, *, private: bool = False) -> str:
+    """Upload a metric folder as the Space `<namespace>/<name>`, from where `evaluate.load` takes it.
+
+    Raises:
+        BadInput: there is no metric of that name.
+        RunFailed: the Hub refuses, or cannot be reached.
+    """
+    return _push(metric_path(name), f"{namespace}/{name}", "space", private)
+
+
+def _push(folder: Path, repo: str, kind: str, private: bool) -> str:
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    try:
+        api.create_repo(
+            repo, repo_type=kind, private=private, exist_ok=True, space_sdk="gradio" if kind == "space" else None
+        )
+        commit = api.upload_folder(
+            folder_path=folder,
+            repo_id=repo,
+            repo_type=kind,
+            commit_message=f"Publish {repo}",
+            ignore_patterns=["__pycache__/*", ".*"],
+            delete_patterns="*/*.parquet" if kind == "dataset" else None,  # of configs that are no longer there
+        )
+    except Exception as error:  # the Hub's client raises its own, the HTTP library's and the system's errors
+        raise RunFailed(
+            f"{repo}: the Hub did not take it: {error}; log in with `hf auth login` and try again"
+        ) from None
+    return str(commit.repo_url)

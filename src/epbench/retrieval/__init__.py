@@ -1,0 +1,1 @@
+"""Chunk, embed and search: exact retrieval over one book."""

@@ -1,0 +1,109 @@
+"""A run's folder: what was run (`run.json`), what came back (journals), what it is worth (`scores.json`)."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+
+_LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
+
+
+@contextmanager
+def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Path]:
+    """Open a run's folder for this process alone, to begin it or to take it up again.
+
+    Args:
+        folder: made where it is not there.
+        identity: what the run is (dataset and fingerprint, memory, model, judge, …); a folder is taken up only by a
+            run of the same identity.
+        about: what else to note in run.json, such as the path of the dataset.
+
+    Raises:
+        BadInput: the folder holds another run or other files, or another process is at work in it.
+    """
+    from filelock import FileLock, Timeout
+
+    described = folder / "run.json"
+    if folder.exists() and not described.exists() and any(p.name != ".lock" for p in folder.iterdir()):
+        raise BadInput(f"{folder} holds other files and no run.json; choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            if described.exists():
+                _same(folder, read_json(described).get("identity", {}), identity)
+            else:
+                write_json(described, {"identity": dict(identity), **about, "command": _command(), **_versions()})
+            yield folder
+    except Timeout:
+        raise BadInput(
+            f"{folder}: another process is at work in this run; wait for it or choose another --out"
+        ) from None
+
+
+def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    for name, value in expected.items():
+        if found.get(name) != value:
+            raise BadInput(
+                f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, "
+                f"{value!r} expected; choose another --out"
+            )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; raises BadInput where it is none."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise BadInput(f"{path}: no JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise BadInput(f"{path}: a JSON object is expected")
+    return content
+
+
+def read_scores(folder: Path) -> dict[str, Any]:
+    """scores.json of a run.
+
+    Raises:
+        BadInput: there is none, or it is no JSON.
+    """
+    if not (folder / "scores.json").is_file():
+        raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
+    return read_json(folder / "scores.json")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write atomically, indented, with keys in the given order."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
+        draft = Path(scratch) / path.name
+        draft.write_text(text, "utf-8")
+        draft.replace(path)
+
+
+def _command() -> str:
+    return shlex.join(["python", *sys.argv])
+
+
+def _versions() -> dict[str, Any]:
+    found = {}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return {"python": platform.python_version(), "platform": platform.platform(), "versions": found}

@@ -1,0 +1,65 @@
+"""Confidence intervals for means over questions that come in clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from epbench.draws import UnitStream
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 2000
+
+
+def cluster_bootstrap(
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    clusters: Sequence[object],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> tuple[float, float] | None:
+    """Percentile interval of a statistic when whole clusters are drawn with replacement.
+
+    Questions about the same cue share their chapters, and so their errors: drawing single questions would give
+    intervals that are too narrow.
+
+    Args:
+        statistic: from weights of shape (resamples, questions) to values of shape (resamples,); NaN where undefined.
+        clusters: the cluster of each question.
+        level: coverage in (0, 1).
+        resamples: number of draws.
+        seed: same seed, same interval.
+
+    Returns:
+        (low, high), or None with fewer than two clusters or where the statistic is mostly undefined.
+    """
+    import numpy as np
+
+    names = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
+    k = len(names)
+    if k < 2:
+        return None
+    of_question = np.array([names[name] for name in clusters])
+    drawn = (UnitStream("bootstrap", seed).take(resamples * k) * k).astype(np.int64).reshape(resamples, k)
+    weights = np.zeros((resamples, k))
+    np.add.at(weights, (np.arange(resamples)[:, None], drawn), 1.0)
+    values = statistic(weights[:, of_question])
+    values = values[~np.isnan(values)]
+    if len(values) < resamples / 2:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def weighted_mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of values (questions,) under weights (resamples, questions); NaN where all weights are 0."""
+    import numpy as np
+
+    total = weights.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        mean: NDArray[np.float64] = np.where(total > 0, weights @ values / np.where(total > 0, total, 1), np.nan)
+    return mean

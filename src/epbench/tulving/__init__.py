@@ -1,0 +1,1 @@
+"""Tulving books: universe → events → chapters → questions → score (one module per arrow)."""

@@ -1,0 +1,107 @@
+"""From a recipe to a book with its questions, in the paper's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from epbench.errors import BadInput
+from epbench.tulving.book import Chapter, in_chronological_order
+from epbench.tulving.dataset import BookData
+from epbench.tulving.events import Event, draw_events
+from epbench.tulving.plans import draw_plans
+from epbench.tulving.questions import Question, all_questions, cue_values, unused_values
+from epbench.tulving.selection import Selection, select
+from epbench.tulving.template_writer import TemplateWriter
+from epbench.tulving.universe import PUBLISHED_SIZE, as_texts, load_universe, secondary_names
+from epbench.tulving.writer import Writer, write_chapters
+
+Order = Literal["narrative", "chronological"]
+
+BOOKS = {"short": 20, "long": 200, "very-long": 2000}
+"""Number of events of the published books (Table 28)."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What fixes a book: the same recipe gives the same rows on any machine.
+
+    Attributes:
+        book: `short`, `long` or `very-long`.
+        universe: `default`, `news` or `scifi`.
+        events: number of events; that of the published book unless given.
+        universe_size: values per element; 100 in the paper. The geometric parameter is 10 / size.
+        seed: of all draws.
+        order: `narrative`, or `chronological` for the chapters sorted by date.
+        selection: rule by which questions are picked.
+    """
+
+    book: str
+    universe: str = "default"
+    events: int | None = None
+    universe_size: int = PUBLISHED_SIZE
+    seed: int = 0
+    order: Order = "narrative"
+    selection: Selection = "uniform"
+
+    @property
+    def n_events(self) -> int:
+        if self.book not in BOOKS:
+            raise BadInput(f"unknown book {self.book!r}; there are: {', '.join(BOOKS)}")
+        return self.events if self.events is not None else BOOKS[self.book]
+
+    @property
+    def name(self) -> str:
+        """Name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`."""
+        return dataset_name(self.book, self.universe, self.order)
+
+
+def dataset_name(book: str, universe: str, order: Order) -> str:
+    """How the datasets of the Tulving books are called."""
+    parts = [universe] if universe != "default" else []
+    return "-".join([*parts, book, *(["ordered"] if order == "chronological" else [])])
+
+
+def make_book(
+    recipe: Recipe,
+    writer: Writer | None = None,
+    progress: Callable[[Sequence[Event]], Iterable[Event]] = iter,
+) -> BookData:
+    """Universe → events → plans → chapters → questions → selection.
+
+    Args:
+        recipe: what to make.
+        writer: of the chapters; the template writer unless given.
+        progress: wraps the events while chapters are written, to show a bar.
+
+    Raises:
+        BadInput: unknown book, universe or selection, or more events than the universe holds.
+    """
+    n = recipe.n_events
+    universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
+    events = draw_events(universe, n, seed=recipe.seed)
+    plans = draw_plans(n, list(universe.styles), seed=recipe.seed)
+    writer = writer or TemplateWriter(universe.kind, seed=recipe.seed)
+    chapters, _ = write_chapters(events, plans, writer, secondary_names(recipe.seed), progress=progress)
+
+    used = [(event.day, event.space, event.entity, event.content) for event in events]
+    questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
+    if recipe.order == "chronological":
+        chapters, questions = _reordered(chapters, questions)
+    return BookData(
+        title=f"The days of {recipe.name}, seed {recipe.seed}",
+        chapters=chapters,
+        questions=questions,
+        selected=select(questions, rule=recipe.selection, seed=recipe.seed),
+    )
+
+
+def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:
+    """The chapters by date; questions and answers stay (answers are in date order anyway), chapter numbers follow."""
+    ordered = in_chronological_order(chapters)
+    by_event = {cue_values(chapter): chapter.number for chapter in ordered}
+    number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}
+    return ordered, [
+        question._replace(chapters=sorted(number[old] for old in question.chapters)) for question in questions
+    ]

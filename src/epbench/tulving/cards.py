@@ -1,0 +1,115 @@
+"""The text of a Tulving book's dataset card."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from epbench.hub.card import card
+from epbench.hub.dataset_folder import Config
+from epbench.tulving.dataset import BookData
+from epbench.tulving.questions import BINS
+
+_COLUMNS = """## Configs
+
+| config | one row is | columns |
+|---|---|---|
+| `qa` (default) | a selected question | `id`; `template` (0-35); `cue`: which elements are given, of `t s e c`; `time`, \
+`space`, `entity`, `content`: their values, null where not given; `trace`: what is asked for; `get`: `all`, `latest` or \
+`chronological`; `question`; `answer`: the true items; `chapters`: all that match the cue; `n_chapters`; `bin`: `0`, \
+`1`, `2`, `3-5` or `6+` by `n_chapters`; `origin`: `book`, or how an empty question was made (`inner`, `outer`) |
+| `all_questions` | any question, before the selection | the same |
+| `finetune` (split `train`) | a question of one matching chapter, as a dialogue | `id`, `messages` |
+| `chapters` | a chapter with its event | `chapter`, `date` (ISO), `location`, `entity`, `content`, `detail`, `style`, \
+`n_paragraphs`, `text`, `secondary_entities` |
+| `book` | the whole book | `title`, `text` |
+
+An answer of `latest` has one item; one of `chronological` is in date order with repeats kept; `full_details` holds the
+chapter's text; an empty answer means that nothing in the book matches, and that the right thing to do is to say so.
+"""
+
+_USE = """## Use
+
+```python
+from datasets import load_dataset
+
+questions = load_dataset("epbench/{name}", split="test")
+book = load_dataset("epbench/{name}", "book", split="test")[0]["text"]
+```
+
+Score answers with `eval_scripts/tulving.py` of the package, or with the metrics `episodic_f1` and
+`episodic_kendall_tau` alone.
+"""
+
+_SOURCE = """## Source
+
+The task (events, cues, templates, bins, scoring) is that of A. Huet, Z. Ben Houidi and D. Rossi, *Episodic Memories
+Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {wording}
+"""
+
+
+def tulving_card(
+    name: str, data: BookData, configs: Sequence[Config], *, made: str, limits: str, wording: str, license: str
+) -> str:
+    """README.md of `epbench/<name>`.
+
+    Args:
+        name: of the dataset.
+        data: what it holds.
+        configs: the same as tables.
+        made: how it was made, with the command.
+        limits: what a score on it cannot mean.
+        wording: whose words the questions and chapters are.
+        license: of the rows.
+    """
+    text = "\n".join(
+        [
+            f"# {name}: a book of {len(data.chapters)} days, and what one should remember of them\n",
+            "Every chapter tells one event that is known to the letter: when, where, who, at what, doing what. The",
+            "questions give some of these elements and ask for others, for all matches, for the latest state or for",
+            "the order in time.\n",
+            _numbers(data),
+            _COLUMNS,
+            _USE.format(name=name),
+            f"## How it was made\n\n{made}\n",
+            f"## Limits\n\n{limits}\n",
+            _SOURCE.format(wording=wording),
+        ]
+    )
+    return card(
+        configs,
+        text,
+        pretty_name=f"epbench {name}: episodic memory of a book of {len(data.chapters)} chapters",
+        license=license,
+        tags=["episodic-memory", "long-context", "synthetic"],
+    )
+
+
+def _numbers(data: BookData) -> str:
+    days = sorted(chapter.event.time for chapter in data.chapters)
+    rows = [
+        ("chapters", len(data.chapters)),
+        ("words", len(data.book().split())),
+        ("first and last day", f"{days[0].isoformat()} to {days[-1].isoformat()}"),
+        ("dates, locations, people, kinds of event", ", ".join(map(str, _distinct(data)))),
+        ("questions, answerable and empty", f"{_n(data, True)} and {_n(data, False)}"),
+        ("questions of one chapter (`finetune`)", sum(question.n_chapters == 1 for question in data.questions)),
+        ("selected questions", len(data.selected)),
+    ]
+    bins = Counter(question.bin for question in data.selected)
+    rows += [(f"selected, {bin_} matching chapters", bins[bin_]) for bin_ in BINS]
+    return "\n".join(["| | |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows), ""])
+
+
+def _distinct(data: BookData) -> Sequence[int]:
+    events = [chapter.event for chapter in data.chapters]
+    return [
+        len({event.time for event in events}),
+        len({event.space for event in events}),
+        len({event.entity for event in events}),
+        len({event.content for event in events}),
+    ]
+
+
+def _n(data: BookData, answerable: bool) -> int:
+    return sum((question.n_chapters > 0) == answerable for question in data.questions)

@@ -1,0 +1,88 @@
+"""What a reader gets to see of the book: all of it, passages found for the question, or nothing.
+
+Paper: Section 5.1 and Appendix D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from epbench.errors import BadInput
+from epbench.models.protocol import Request
+from epbench.retrieval.bm25 import Bm25
+from epbench.tulving import prompts
+
+MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
+PARAGRAPHS_PER_CHAPTER = 4
+"""How many times more paragraphs than chapters are retrieved: 17 chapters and 68 paragraphs on the published book."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """What the memories read: the whole text, and (number, text) of each chapter in order."""
+
+    text: str
+    chapters: Sequence[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as the memories see it."""
+
+    id: str
+    question: str
+    n_chapters: int
+
+
+def published_top_k(memory: str, questions: Sequence[Asked]) -> int | None:
+    """As many chapters as any asked question has matches, and four times as many paragraphs; None without search."""
+    most = max([1, *(question.n_chapters for question in questions)])
+    return {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
+
+
+def requests_for(
+    memory: str, book: Book, questions: Sequence[Asked], *, top_k: int | None = None, keep_order: bool = False
+) -> Iterator[Request]:
+    """One request per question, those of one context after one another.
+
+    Args:
+        memory: one of `MEMORIES`.
+        book: what is remembered.
+        questions: in the order in which they are asked.
+        top_k: number of chunks; as published unless given.
+        keep_order: show the chunks in the order of the book instead of best first.
+
+    Raises:
+        BadInput: unknown memory, or top_k below 1.
+    """
+    if memory not in MEMORIES:
+        raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}")
+    if top_k is not None and top_k < 1:
+        raise BadInput(f"--top-k {top_k}: at least 1 expected")
+    if memory == "none":
+        contexts = iter([prompts.NOTHING] * len(questions))
+    elif memory == "in-context":
+        contexts = iter([prompts.BOOK.format(book=book.text)] * len(questions))
+    else:
+        k = top_k or published_top_k(memory, questions) or 1
+        contexts = _retrieved(chunks_of(book, memory), questions, k, keep_order)
+    for question, context in zip(questions, contexts, strict=True):
+        yield Request(question.id, prompts.SYSTEM, context, prompts.QUESTION.format(question=question.question))
+
+
+def chunks_of(book: Book, memory: str) -> list[str]:
+    """The book in chapters or paragraphs, each under a line that tells its place."""
+    if memory == "rag-chapter":
+        return [f"Chapter {number}\n\n{text}" for number, text in book.chapters]
+    return [
+        f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
+        for number, text in book.chapters
+        for i, paragraph in enumerate(filter(str.strip, text.split("\n")), 1)
+    ]
+
+
+def _retrieved(chunks: Sequence[str], questions: Sequence[Asked], k: int, keep_order: bool) -> Iterator[str]:
+    for found in Bm25(chunks).search([question.question for question in questions], k):
+        places = sorted(found) if keep_order else found
+        yield prompts.CHUNKS.format(chunks="\n\n\n".join(chunks[place] for place in places))

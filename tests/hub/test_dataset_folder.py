@@ -1,0 +1,118 @@
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets import Features, Value, load_dataset
+
+from epbench import BadInput
+from epbench.hub.card import CANARY, card
+from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset
+from epbench.hub.local import install_dataset, install_metric
+from epbench.metric_folders import metric_names
+
+FEATURES = Features({"id": Value("string"), "n": Value("int32")})
+CONFIGS = [
+    Config("second", "test", FEATURES, {"id": ["a", "b"], "n": [1, 2]}),
+    Config("first", "train", FEATURES, {"id": ["c"], "n": [3]}),
+]
+CARD = card(CONFIGS, "# Text", pretty_name="p", license="mit", tags=["t"])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_dataset(tmp_path / "name", CONFIGS, CARD)
+    return tmp_path / "name"
+
+
+def test_a_folder_loads_with_its_default_config_and_types(folder):
+    dataset = load_dataset(str(folder))
+    assert dataset["test"].to_list() == [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
+    assert dataset["test"].features == FEATURES
+    assert load_dataset(str(folder), "first", split="train").to_list() == [{"id": "c", "n": 3}]
+    assert load_dataset(str(folder), streaming=True)["test"].take(1)
+
+
+def test_the_card_has_what_the_viewer_needs(folder):
+    text = (folder / "README.md").read_text()
+    header = yaml.safe_load(text.split("---")[1])
+    assert header["configs"][0] == {
+        "config_name": "second", "data_files": [{"split": "test", "path": "second/test-*.parquet"}], "default": True,
+    }  # fmt: skip
+    assert header["dataset_info"][0]["splits"][0]["num_examples"] == 2
+    assert header["dataset_info"][0]["features"] == [{"name": "id", "dtype": "string"}, {"name": "n", "dtype": "int32"}]
+    assert CANARY in text
+    assert not list(folder.rglob("name.py"))
+
+
+def test_bytes_are_the_same_each_time(folder, tmp_path):
+    write_dataset(tmp_path / "again/name", CONFIGS, CARD)
+    for config, paths in parquet_files(folder).items():
+        assert [p.read_bytes() for p in paths] == [
+            p.read_bytes() for p in parquet_files(tmp_path / "again/name")[config]
+        ]
+
+
+def test_features_travel_in_the_parquet_file(folder):
+    assert b"huggingface" in pq.read_schema(folder / "first/train-00000-of-00001.parquet").metadata
+
+
+def test_nothing_half_written_remains(folder, tmp_path):
+    broken = Config("third", "test", FEATURES, {"id": ["a"], "n": ["no number"]})
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    with pytest.raises(Exception, match="no number"):
+        write_dataset(folder, [*CONFIGS, broken], CARD)
+    with pytest.raises(Exception, match="no number"):
+        write_dataset(tmp_path / "other", [broken], CARD)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_other_folders_are_not_overwritten(tmp_path):
+    (tmp_path / "name").mkdir()
+    (tmp_path / "name/thesis.tex").write_text("x")
+    with pytest.raises(BadInput, match="no dataset folder"):
+        write_dataset(tmp_path / "name", CONFIGS, CARD)
+    with pytest.raises(BadInput, match="no dataset folder"):
+        parquet_files(tmp_path / "name")
+
+
+def test_no_rows_have_their_columns():
+    assert columns_of([], ["a", "b"]) == {"a": (), "b": ()}
+
+
+def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder, tmp_path):
+    def python(code):
+        env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    install = f"from pathlib import Path; from epbench.hub.local import *; install_dataset(Path({str(folder)!r}))"
+    python(install)
+    python(install + "; [install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]")
+    shown = python(
+        "from datasets import load_dataset\n"
+        "print(load_dataset('epbench/name')['test']['n'][:])\n"
+        "print(load_dataset('epbench/name', 'first')['train'].map(lambda r: {'n': 9})['n'][:])\n"
+        "print(load_dataset('epbench/name')['test'].features['n'].dtype)\n"
+        "import evaluate\n"
+        "for name in ('episodic_f1', 'epbench/episodic_f1', 'episodic_kendall_tau'):\n"
+        "    print(sorted(evaluate.load(name).compute(predictions=[['a']], references=[['a']])))\n"
+    )
+    lines = shown.splitlines()
+    assert lines[:3] == ["[1, 2]", "[9]", "int32"]
+    assert lines[3] == lines[4] == "['f1', 'per_question', 'precision', 'recall']"
+
+
+def test_a_folder_without_default_is_refused(folder):
+    (folder / "README.md").write_text(CARD.replace("  default: true\n", ""))
+    with pytest.raises(BadInput, match="default: true"):
+        install_dataset(folder)
+
+
+def test_metric_names_cover_the_two():
+    assert {"episodic_f1", "episodic_kendall_tau"} <= set(metric_names())
+    with pytest.raises(BadInput, match="unknown metric"):
+        install_metric("no_such")

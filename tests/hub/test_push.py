@@ -1,0 +1,200 @@
+"""Pushing to the Hub, against a double of it, and loading from there with the libraries of the users."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hub_double import TOKEN, HubDouble
+
+from epbench.hub.card import card
+from epbench.hub.dataset_folder import Config, write_dataset
+
+PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
+LOAD_DATASET = """
+import json
+from datasets import load_dataset
+
+loaded = [load_dataset("lab/diary"), load_dataset("lab/diary", "second")]
+shown = [{split: [rows.features.to_dict(), rows.to_list()] for split, rows in splits.items()} for splits in loaded]
+print(json.dumps(shown))
+"""
+PUSH_METRIC = """
+from epbench.hub.push import push_metric
+
+print(push_metric("episodic_f1", "lab"))
+"""
+LOAD_METRIC = """
+import json
+import evaluate
+
+metric = evaluate.load("lab/episodic_f1")
+print(json.dumps(metric.compute(predictions=[["7 May 2024", "x"], []], references=[["May 7, 2024"], ["a", "b"]])))
+"""
+
+Python = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def hub() -> Iterator[HubDouble]:
+    with HubDouble("lab") as double:
+        yield double
+
+
+@pytest.fixture
+def python(hub: HubDouble, tmp_path: Path) -> Python:
+    """Run Python with the double as its Hub, each time with caches of its own: `python("-c", CODE, HF_TOKEN=…)`."""
+    homes = iter(range(100))
+
+    def run(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
+        ours = {
+            "COLUMNS": "500",
+            "HF_ENDPOINT": hub.url,
+            "HF_HOME": str(tmp_path / f"home-{next(homes)}"),
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_TOKEN": TOKEN,
+            "NO_PROXY": "127.0.0.1",
+        }
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
+        return subprocess.run(
+            [sys.executable, *map(str, args)],
+            env=clean | ours | env,
+            cwd=tmp_path,  # a folder `lab/diary` in the working folder would go before the Hub
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+def diary(parent: Path, answers: Sequence[Sequence[str] | None]) -> tuple[Path, list[Config]]:
+    """A dataset of two configs, written as the folder `diary`, and what is in it."""
+    from datasets import Features, List, Value
+
+    ids = [f"q{i}" for i in range(len(answers))]
+    first = Features({"id": Value("string"), "answers": List(Value("string")), "score": Value("float64")})
+    second = Features({"id": Value("string"), "who": {"name": Value("string"), "age": Value("int64")}})
+    configs = [
+        Config("first", "test", first, {"id": ids, "answers": answers, "score": [i / 7 for i in range(len(ids))]}),
+        Config("second", "train", second, {"id": ["e0"], "who": [{"name": "Zoë 🦊", "age": None}]}),
+    ]
+    text = card(configs, "# Diary", pretty_name="Diary", license="mit", tags=["test"])
+    write_dataset(parent / "diary", configs, text)
+    return parent / "diary", configs
+
+
+def as_loaded(config: Config) -> Mapping[str, Any]:
+    return {config.split: [config.features.to_dict(), config.table.to_pylist()]}
+
+
+def printed_json(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    assert all(part in done.stderr for part in said), done.stderr
+    assert "hf_" not in done.stderr + done.stdout
+    assert "pushed" not in done.stdout
+
+
+def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, tmp_path: Path):
+    folder, configs = diary(tmp_path / "out", [["a", "b"], [], None])
+    done = python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", "--private")
+    assert (done.returncode, done.stdout) == (0, f"pushed: {hub.url}/datasets/lab/diary\n"), done.stderr
+    repo = hub.repos["datasets", "lab/diary"]
+    assert repo.created_with["visibility"] == "private"
+    assert repo.files == {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+    assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
+
+
+def test_pushing_again_updates(hub: HubDouble, python: Python, tmp_path: Path):
+    push = (PUBLISH, tmp_path / "diary", "--to", "hub", "--namespace", "lab")
+    diary(tmp_path, [["old"]])
+    assert python(*push).returncode == 0
+    _, configs = diary(tmp_path, [["new"], ["newer"]])
+    assert python(*push).returncode == 0
+    assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
+    assert len(hub.repos["datasets", "lab/diary"].commits) == 3  # the empty one, and one per push
+
+
+def test_pushing_the_same_again_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    pushes = [python(PUBLISH, folder, "--to", "hub", "--namespace", "lab") for _ in range(2)]
+    assert [done.returncode for done in pushes] == [0, 0]
+    assert pushes[0].stdout == pushes[1].stdout
+    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
+
+
+def test_pushed_metric_computes(hub: HubDouble, python: Python):
+    for disable_xet in ("1", "0"):  # the client has another way of uploading with Xet, also for files that are no Xet
+        done = python("-c", PUSH_METRIC, HF_HUB_DISABLE_XET=disable_xet)
+        assert (done.returncode, done.stdout) == (0, f"{hub.url}/spaces/lab/episodic_f1\n"), done.stderr
+    space = hub.repos["spaces", "lab/episodic_f1"]
+    assert len(space.commits) == 2  # the second push found nothing to change
+    assert space.created_with["sdk"] == "gradio"
+    assert set(space.files) == {"README.md", "app.py", "episodic_f1.py", "requirements.txt"}
+    assert printed_json(python("-c", LOAD_METRIC))["per_question"] == [
+        {"f1": 1.0, "precision": 1.0, "recall": 1.0},
+        {"f1": 0.0, "precision": None, "recall": 0.0},
+    ]
+
+
+@pytest.mark.parametrize("token", ["hf_anotherTokenThatMustNotBePrintedEither", ""], ids=["wrong", "missing"])
+def test_without_a_valid_token_one_line_says_so(token: str, hub: HubDouble, python: Python, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    done = python(PUBLISH, folder, "--metrics", "--to", "hub", "--namespace", "lab", HF_TOKEN=token)
+    assert_refused(done, "lab/diary", "401", "hf auth login")
+    assert not hub.repos
+
+
+def test_namespace_of_others_is_refused_in_one_line(hub: HubDouble, python: Python, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    done = python(PUBLISH, folder, "--to", "hub", "--namespace", "elsewhere")
+    assert_refused(done, "elsewhere/diary", "403", "You don't have the rights to write")
+    assert not hub.repos
+
+
+def test_repository_that_may_no_longer_be_written_stays_as_it_is(hub: HubDouble, python: Python, tmp_path: Path):
+    push = (PUBLISH, tmp_path / "diary", "--to", "hub", "--namespace", "lab")
+    diary(tmp_path, [["old"]])
+    assert python(*push).returncode == 0
+    hub.writable.clear()
+    diary(tmp_path, [["new"]])
+    assert_refused(python(*push), "lab/diary", "403")
+    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
+
+
+def test_hub_out_of_reach_is_said_in_one_line(python: Python, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    with HubDouble("lab") as gone:
+        pass
+    assert_refused(python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", HF_ENDPOINT=gone.url), "lab/diary")
+
+
+def test_dry_run_sends_no_request(hub: HubDouble, python: Python, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    done = python(PUBLISH, folder, "--metrics", "--to", "hub", "--namespace", "lab", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("would publish") == 3 and "lab/diary" in done.stdout
+    assert hub.requests == []
+
+
+def test_folder_that_is_no_dataset_is_refused_before_anything_is_sent(hub: HubDouble, python: Python, tmp_path: Path):
+    good, _ = diary(tmp_path, [["a"]])
+    (tmp_path / "empty").mkdir()
+    done = python(PUBLISH, good, tmp_path / "empty", "--to", "hub", "--namespace", "lab")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "empty is no dataset folder" in done.stderr
+    assert hub.requests == []

@@ -1,0 +1,212 @@
+"""One walk over all metric folders: a new metric gets these tests for free."""
+
+import doctest
+import inspect
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import evaluate
+import pytest
+
+from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
+
+# The paper removes repeats; the reference forgets those among the items of an answer.
+PAPER_NOT_REFERENCE = {
+    "duplicated predicted items": {"f1_score_lenient": 2 / 3, "precision_lenient": 1.0, "recall": 0.5},
+}
+CARD_SECTIONS = ("Metric description", "How to use", "Inputs", "Output values", "Examples", "Limitations", "Citation")
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_doctests_pass(name, monkeypatch):
+    monkeypatch.chdir(metrics_root())  # where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub
+    module = metric_module(name)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    own = [f for f in vars(module).values() if getattr(f, "__module__", None) == module.__name__]
+    texts = [module._KWARGS_DESCRIPTION, *(f.__doc__ or "" for f in own if not inspect.isclass(f))]
+    for text in texts:
+        runner.run(parser.get_doctest(text, dict(vars(module)), name, None, 0))
+    result = runner.summarize()
+    assert result.failed == 0 and result.attempted >= 3
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_folder_is_complete(name):
+    folder = metric_path(name)
+    assert {"README.md", "app.py", "requirements.txt"} <= {path.name for path in folder.iterdir()}
+    card = (folder / "README.md").read_text("utf-8")
+    assert card.startswith("---\ntitle: ") and "sdk: gradio" in card
+    assert [section for section in CARD_SECTIONS if not re.search(rf"^##+ {section}", card, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_arguments_are_named_and_described(name):
+    classes = [c for c in vars(metric_module(name)).values() if inspect.isclass(c) and issubclass(c, evaluate.Metric)]
+    parameters = inspect.signature(classes[0]._compute).parameters.values()
+    assert all(p.kind is not p.VAR_KEYWORD for p in parameters)
+    described = metric_module(name)._KWARGS_DESCRIPTION
+    assert all(f"{p.name} (" in described or f"{p.name}, " in described for p in parameters if p.name != "self")
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_a_copy_of_the_folder_runs_without_this_package(name, tmp_path, hf_home):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / f"{name}.py").write_text((metric_path(name) / f"{name}.py").read_text("utf-8"), "utf-8")
+    code = f"""
+import sys; sys.modules["epbench"] = None
+import evaluate
+print(evaluate.load({str(folder)!r}).compute(predictions=[["a", "b"]], references=[["a", "b"]]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"HF_HOME": str(hf_home)}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1.0" in done.stdout
+
+
+@pytest.mark.parametrize("name", metric_names())
+@pytest.mark.parametrize(
+    ("predictions", "references"),
+    [
+        ([], []),
+        ([["a"]], [["a"], ["b"]]),
+        ([None], [["a"]]),
+        ([["a"]], [[None]]),
+        (["a"], [["a"]]),
+        ([[1]], [["a"]]),
+        ([[["a"]]], [["a"]]),
+    ],
+)
+def test_bad_values_are_value_errors(name, predictions, references):
+    metric = evaluate.load(str(metric_path(name)), keep_in_memory=True)
+    with pytest.raises(ValueError):
+        metric.compute(predictions=predictions, references=references)
+
+
+def test_cases_of_the_reference_are_reproduced_and_clipped(released):
+    module = metric_module("episodic_f1")
+    metric = module.EpisodicF1(keep_in_memory=True)
+    cases = json.loads(released("scoring_cases.json").read_text())
+    checked = 0
+    for case in cases:
+        if case["function"] != "generate_metric(policy=remove_duplicates)" or "error" in case:
+            continue
+        given, expected = case["input"], case["output"]
+        pairs = [pair for entry in given["evaluation"]["matching_score"] for pair in entry.items()]
+        scores = [score for _, score in pairs]
+        if any(isinstance(score, (str, bool)) or not 0 <= score <= 1 for score in scores):
+            with pytest.raises(ValueError):
+                metric.compute(predictions=[["x"]], references=[["a"] * len(scores)], matching_scores=[scores])
+            continue
+        if len(scores) != len(given["correct_answer"]):
+            continue
+        items, truth = given["evaluation"]["identified_items_in_AI_answer"], given["correct_answer"]
+        result = metric.compute(predictions=[items], references=[truth], matching_scores=[scores])["per_question"][0]
+        for ours, theirs in (("f1", "f1_score_lenient"), ("precision", "precision_lenient"), ("recall", "recall")):
+            value = PAPER_NOT_REFERENCE.get(case["case"], expected)[theirs]
+            assert result[ours] == (None if value is None else pytest.approx(min(1.0, value), abs=1e-12)), case["case"]
+        checked += 1
+    assert checked >= 15
+
+
+def test_f1_of_the_reference_before_clipping(released):
+    lenient_f1 = metric_module("episodic_f1").lenient_f1
+    assert lenient_f1(1, 3, 3.0) == (3.0, 1.0, 1.5)
+    for case in json.loads(released("scoring_cases.json").read_text()):
+        if case["function"] == "f1_score_func" and case["input"]["precision"] is not None and case["input"]["recall"]:
+            p, r = case["input"]["precision"], case["input"]["recall"]
+            assert 2 * p * r / (p + r) == pytest.approx(case["output"])
+
+
+def test_kendall_of_the_reference_is_reproduced(released):
+    tau = metric_module("episodic_kendall_tau").tau_if_all_found
+    metric = metric_module("episodic_kendall_tau").EpisodicKendallTau(keep_in_memory=True)
+    for case in json.loads(released("scoring_cases.json").read_text()):
+        if case["function"].startswith("kendall"):
+            given, expected = case["input"], case["output"]
+            if not expected["included_gt_len_ge_2"]:
+                continue
+            found = tau([str(i) for i in given["predicted_indexes"]], [str(i) for i in given["groundtruth_indexes"]])
+            assert found == (pytest.approx(expected["tau"]) if expected["counts_as_total_match"] else None), case
+        elif case["function"] == "compute_kendall_summarise" and "output" in case:
+            rows = case["input"]["rows"]
+            result = metric.compute(
+                predictions=[[str(i) for i in predicted] for predicted, _ in rows],
+                references=[[str(i) for i in true] for _, true in rows],
+            )
+            assert result["n_questions"] == case["output"]["#gt_with_len_2+"]
+            n = case["output"]["#exact_match_set_gt_with_pred"]
+            assert result["all_matched"] * result["n_questions"] == pytest.approx(n)
+
+
+class TestEpisodicF1:
+    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("May 07, 2024", "7 May 2024"), ("May 07, 2024", "2024-05-07"), ("May 07, 2024", "the 7th of May, 2024"),
+            ("Sept. 3, 2026", "September 03, 2026"), ("CAFÉ  Zoë", "café zoë"), ("Post-Processing!", "post processing"),
+            ("“Book Fair”", "book fair"), ("ﬁre show", "fire show"),
+        ],
+    )  # fmt: skip
+    def test_items_are_equal_after_normalisation(self, one, other):
+        assert self.metric.compute(predictions=[[one]], references=[[other]])["f1"] == 1.0
+
+    def test_other_days_are_not_equal(self):
+        assert self.metric.compute(predictions=[["May 8, 2024"]], references=[["May 07, 2024"]])["f1"] == 0.0
+
+    def test_repeats_are_judged_after_normalisation_without_scores_only(self):
+        spelled = {"predictions": [["May 7, 2024", "May 07, 2024", "x"]], "references": [["May 07, 2024", "y", "z"]]}
+        assert self.metric.compute(**spelled)["precision"] == 0.5
+        assert self.metric.compute(**spelled, matching_scores=[[1, 0, 0]])["precision"] == pytest.approx(1 / 3)
+
+    def test_the_first_score_of_a_repeated_true_item_counts(self):
+        result = self.metric.compute(
+            predictions=[["a", "b"]], references=[["a", "b", "a"]], matching_scores=[[1, 0.5, 0]]
+        )
+        assert result["recall"] == 0.75
+
+    def test_by_bin_and_simple_recall(self):
+        result = self.metric.compute(
+            predictions=[[], ["x"], ["a"], ["b"]], references=[[], [], ["a"], ["a"]], bins=["0", "0", "1", "2"]
+        )
+        assert result["f1_by_bin"] == {"0": 0.5, "1": 1.0, "2": 0.0}
+        assert result["simple_recall_score"] == 0.5
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({"matching_scores": [[1], [1]]}, "matching_scores: 2 rows, 1 expected"),
+            ({"matching_scores": [[1, 1]]}, "row 0: 2 scores, 1 expected"),
+            ({"matching_scores": [[1.5]]}, "row 0: 1.5 is no number from 0 to 1"),
+            ({"matching_scores": [[float("nan")]]}, "nan is no number"),
+            ({"matching_scores": [[None]]}, "None is no number"),
+            ({"matching_scores": [["1"]]}, "'1' is no number"),
+            ({"matching_scores": [None]}, "None is no list"),
+            ({"bins": ["0", "1"]}, "bins: 2 rows, 1 expected"),
+        ],
+    )
+    def test_messages_name_the_row(self, more, message):
+        with pytest.raises(ValueError, match=message):
+            self.metric.compute(predictions=[["a"]], references=[["a"]], **more)
+
+    def test_scores_stay_in_the_unit_interval(self):
+        draws = random.Random(1)
+        for _ in range(300):
+            truth = [draws.choice("abcd") for _ in range(draws.randint(0, 4))]
+            items = [draws.choice("abcdef") for _ in range(draws.randint(0, 4))]
+            scores = [draws.choice([0, 0.5, 1]) for _ in truth]
+            result = self.metric.compute(predictions=[items], references=[truth], matching_scores=[scores])
+            assert all(0 <= result[name] <= 1 for name in ("f1", "precision", "recall") if result[name] is not None)
+
+
+def test_metric_folders_are_in_the_checkout():
+    assert metric_path("episodic_f1").parts[-2:] == ("metrics", "episodic_f1")
+    assert Path(metric_path("episodic_f1") / "episodic_f1.py").is_file()

@@ -1,0 +1,292 @@
+"""The scripts as a user runs them: build, install, ask, score, and every way in which that can go wrong."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def refused(done, message):
+    """Exit status 2, one line that begins with `error:`, no traceback."""
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    assert "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1 and lines[0].startswith("error: "), done.stderr
+    assert message in lines[0], lines[0]
+
+
+@pytest.fixture(scope="module")
+def runs(script, short_book, tmp_path_factory):
+    """One run per memory on the short book."""
+    out = tmp_path_factory.mktemp("runs")
+    for memory in ("in-context", "rag-paragraph", "rag-chapter", "none"):
+        done = script("eval_scripts/tulving.py", "--dataset", short_book, "--memory", memory, "--out", out / memory)
+        assert done.returncode == 0, done.stderr
+        assert "simple recall" in done.stdout
+    return out
+
+
+def scores_of(folder):
+    return json.loads((folder / "scores.json").read_text())
+
+
+def test_a_built_book_loads_with_all_its_configs(short_book):
+    from datasets import load_dataset
+
+    for config, split, columns in (
+        ("qa", "test", 15), ("all_questions", "test", 15), ("finetune", "train", 2), ("chapters", "test", 10), ("book", "test", 2),
+    ):  # fmt: skip
+        rows = load_dataset(str(short_book), config, split=split)
+        assert len(rows.column_names) == columns and len(rows) > 0
+    qa = load_dataset(str(short_book), split="test")
+    assert list(qa[0]) == [
+        "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "question", "answer", "chapters",
+        "n_chapters", "bin", "origin",
+    ]  # fmt: skip
+    message = load_dataset(str(short_book), "finetune", split="train")[0]["messages"]
+    assert [turn["role"] for turn in message] == ["user", "assistant"]
+
+
+def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
+    assert script("builders/tulving.py", "--book", "short", "--out", tmp_path).returncode == 0
+    files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
+    assert len(files) == 6
+    assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
+
+
+@pytest.mark.parametrize(
+    ("args", "name"),
+    [
+        (["--book", "short", "--universe", "news"], "news-short"),
+        (["--book", "short", "--universe", "scifi", "--order", "chronological"], "scifi-short-ordered"),
+        (["--book", "long", "--events", "30", "--selection", "alphabetical", "--seed", "5"], "long"),
+    ],
+)
+def test_variants_have_names_of_their_own(script, tmp_path, args, name):
+    done = script("builders/tulving.py", *args, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert " ".join(args) in (tmp_path / name / "README.md").read_text()
+
+
+def test_without_memory_only_abstentions_are_right(runs):
+    assert scores_of(runs / "none")["f1_by_bin"] == {"0": 1.0, "1": 0.0, "2": 0.0, "3-5": 0.0}
+
+
+def test_the_whole_book_beats_its_passages(runs):
+    scores = {memory: scores_of(runs / memory) for memory in ("in-context", "rag-paragraph", "rag-chapter")}
+    assert scores["in-context"]["simple_recall_score"] > 0.9
+    for bin_ in ("2", "3-5"):
+        assert scores["in-context"]["f1_by_bin"][bin_] > scores["rag-paragraph"]["f1_by_bin"][bin_] + 0.15
+    assert scores["rag-chapter"]["simple_recall_score"] > scores["rag-paragraph"]["simple_recall_score"]
+
+
+def test_a_run_folder_has_its_files(runs):
+    folder = runs / "in-context"
+    assert {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"} <= {
+        p.name for p in folder.iterdir()
+    }
+    run = json.loads((folder / "run.json").read_text())
+    assert run["identity"]["memory"] == "in-context" and "datasets" in run["versions"] and "--memory" in run["command"]
+    page = (folder / "report.html").read_text()
+    assert "<svg" in page and "matching chapters" in page
+    assert not re.search(r"(?:src|href)=.?http|<script|@import", page)  # it needs nothing else
+    scores = scores_of(folder)
+    assert scores["n_failed"] == 0 and set(scores["intervals"]) >= {"simple_recall_score", "latest", "f1_by_bin.1"}
+
+
+def test_a_second_start_asks_nothing_twice_and_scores_the_same(script, short_book, runs):
+    folder = runs / "rag-chapter"
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    done = script("eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-chapter", "--out", folder)
+    assert done.returncode == 0
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("after", [1, 60, 300, 460, 700])
+def test_a_killed_run_goes_on_where_it_was(short_book, runs, tmp_path, hf_home, after):
+    """Kill -9 after so many records; the next start answers the rest once, and the scores are those of a whole run."""
+    command = [sys.executable, ROOT / "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]
+    env = os.environ | {"HF_HOME": str(hf_home)}
+    journals = [tmp_path / "r" / name for name in ("answers.jsonl", "judgements.jsonl")]
+    process = subprocess.Popen(
+        [*command, "--out", tmp_path / "r"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while process.poll() is None and sum(p.read_bytes().count(b"\n") for p in journals if p.exists()) < after:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    killed = sum(p.read_bytes().count(b"\n") for p in journals if p.exists())
+    assert killed >= after
+    done = subprocess.run([*command, "--out", tmp_path / "r"], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert scores_of(tmp_path / "r") == scores_of(runs / "rag-paragraph")
+    for path in journals:
+        keys = Counter(json.loads(line)["key"] for line in path.read_bytes().splitlines())
+        assert set(keys.values()) == {1}
+        whole = (runs / "rag-paragraph" / path.name).read_bytes().splitlines()
+        assert keys.keys() == {json.loads(line)["key"] for line in whole}
+
+
+def test_limit_asks_a_part_that_grows(script, short_book, tmp_path):
+    ids = []
+    for limit in (10, 25):
+        done = script(
+            "eval_scripts/tulving.py",
+            "--dataset",
+            short_book,
+            "--memory",
+            "none",
+            "--limit",
+            limit,
+            "--out",
+            tmp_path / "r",
+        )
+        assert done.returncode == 0, done.stderr
+        ids.append({json.loads(line)["id"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()})
+    assert len(ids[0]) == 10 and len(ids[1]) == 25 and ids[0] < ids[1]
+
+
+def test_own_answers_are_scored(script, short_book, runs, tmp_path):
+    (tmp_path / "mine.jsonl").write_bytes((runs / "in-context/answers.jsonl").read_bytes())
+    done = script(
+        "eval_scripts/tulving.py",
+        "--dataset",
+        short_book,
+        "--answers",
+        tmp_path / "mine.jsonl",
+        "--out",
+        tmp_path / "r",
+    )
+    assert done.returncode == 0, done.stderr
+    mine, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
+    assert mine == whole
+
+
+def test_missing_answers_are_counted_apart(script, short_book, runs, tmp_path):
+    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
+    (tmp_path / "part.jsonl").write_text("\n".join(lines[:-7]))
+    done = script(
+        "eval_scripts/tulving.py",
+        "--dataset",
+        short_book,
+        "--answers",
+        tmp_path / "part.jsonl",
+        "--out",
+        tmp_path / "r",
+    )
+    assert done.returncode == 0 and scores_of(tmp_path / "r")["n_failed"] == 7
+    assert "7 questions have no answer" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': 't99-x' is the id of no question"),
+        ('{"id": "t99-x"}', "line 1, field 'answer': None found, a text expected"),
+        ("\n[1]", "line 2: list found"),
+        ("hello", "line 1: no JSON"),
+        ("", "no answers in it"),
+        (None, "no such file"),
+    ],
+)
+def test_bad_answers_are_named(script, short_book, tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "a.jsonl").write_text(content)
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "a.jsonl", "--out", tmp_path / "r"
+    )
+    refused(done, message)
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--book", "medium"], "unknown book 'medium'; there are: short, long, very-long"),
+        (["--book", "short", "--universe", "mars"], "unknown universe 'mars'; there are: default, news, scifi"),
+        (["--book", "short", "--events", "20000"], "20000 events cannot be had from a universe of 100"),
+        (["--book", "short", "--events", "0"], "0 events asked for"),
+        (["--book", "short", "--universe-size", "5000"], "a universe of 5000 needs 5000 days"),
+        (["--book", "short", "--writer", "shakespeare"], "unknown writer 'shakespeare'"),
+        (["--book", "short", "--released", "nowhere.zip"], "nowhere.zip: no such folder or zip"),
+    ],
+)
+def test_bad_recipes_leave_nothing(script, tmp_path, args, message):
+    refused(script("builders/tulving.py", *args, "--out", tmp_path / "out"), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
+    evaluate = "eval_scripts/tulving.py"
+    base = ["--dataset", short_book, "--out", tmp_path / "r"]
+    refused(script(evaluate, *base), "either --memory (ask a reader) or --answers")
+    refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
+    refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
+    refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "unknown judge 'gpt'")
+    refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "--top-k 0")
+    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
+    refused(
+        script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
+        "is expected in a Tulving dataset",
+    )
+    refused(
+        script(evaluate, "--dataset", "epbench/nothing", "--memory", "none", "--out", tmp_path / "r"), "epbench/nothing"
+    )
+    refused(script(evaluate, "--released", tmp_path / "no.zip", "--out", tmp_path / "r"), "no such folder or zip")
+    assert not (tmp_path / "r").exists()
+    other = script(evaluate, "--dataset", short_book, "--memory", "none", "--out", runs / "in-context")
+    refused(other, "this folder holds another run: its memory is 'in-context', 'none' expected")
+
+
+def test_a_run_folder_of_another_dataset_is_refused(script, runs, tmp_path):
+    assert script("builders/tulving.py", "--book", "short", "--seed", "9", "--out", tmp_path).returncode == 0
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", tmp_path / "short", "--memory", "none", "--out", runs / "none"
+    )
+    refused(done, "its fingerprint is")
+
+
+def test_publishing_makes_names_work_and_refuses_other_folders(script, short_book, tmp_path):
+    done = script("builders/publish.py", short_book, "--metrics", "--to", "cache", HF_HOME=str(tmp_path / "hf"))
+    assert done.returncode == 0 and 'load_dataset("epbench/short")' in done.stdout
+    run = script(
+        "eval_scripts/tulving.py", "--dataset", "epbench/short", "--memory", "none", "--out", tmp_path / "r",
+        cwd=tmp_path, HF_HOME=str(tmp_path / "hf"),
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    dry = script("builders/publish.py", short_book, "--to", "hub", "--dry-run")
+    assert dry.returncode == 0 and "would publish" in dry.stdout
+    refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is no dataset folder")
+    refused(script("builders/publish.py", "--to", "cache"), "nothing to publish")
+
+
+def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
+    done = script("eval_scripts/report.py", runs / "in-context", runs / "none", "--out", tmp_path / "report")
+    assert done.returncode == 0, done.stderr
+    assert "| in-context |" in (tmp_path / "report/table.md").read_text()
+    assert "<svg" in (tmp_path / "report/report.html").read_text()
+    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no scores.json")
+
+
+def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):
+    archive = released("released_n20.zip")
+    done = script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", tmp_path / "short", "--memory", "in-context", "--out", tmp_path / "r"
+    )
+    assert done.returncode == 0, done.stderr
+    assert scores_of(tmp_path / "r")["simple_recall_score"] >= 0.5
+    again = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "published")
+    assert again.returncode == 0, again.stderr
+    assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3

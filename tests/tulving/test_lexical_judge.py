@@ -1,0 +1,67 @@
+import pytest
+
+from epbench.tulving.judge import Case
+from epbench.tulving.lexical_judge import LexicalJudge
+
+JUDGE = LexicalJudge()
+
+
+def verdict(answer, truth, trace="entities", get="all"):
+    return JUDGE.judge(Case("1", "?", trace, get, tuple(truth), answer))
+
+
+@pytest.mark.parametrize(
+    ("trace", "truth", "answer", "scores"),
+    [
+        ("times", ["May 07, 2024"], "It was on the 7th of May 2024.", [1]),
+        ("times", ["May 07, 2024", "June 1, 2025"], "- 2024-05-07\n- June 2, 2025", [1, 0.5]),
+        ("times", ["September 22, 2026"], "September 03, 2026", [0.5]),
+        ("times", ["September 22, 2026", "September 03, 2026"], "September 03, 2026", [0, 1]),
+        ("entities", ["Isaiah Bennett", "Sofia Ramos"], "1. Isaiah\n2. Sofia Ramos", [0.5, 1]),
+        ("spaces", ["Bethpage Black Course", "Lincoln Center"], "Bethpage State Course and Lincoln Center.", [0.5, 1]),
+        ("contents", ["Tech Hackathon"], "They took part in a tech hackathon.", [1]),
+        ("contents", ["Tech Hackathon"], "They took part in a hackathon.", [0.5]),
+        ("contents", ["Tech Hackathon"], "They cooked soup.", [0]),
+        ("entities", ["Ann Lee"], "Joann Leeds was there.", [0]),
+        ("spaces", ["High Line", "High Line"], "high line", [1, 1]),
+    ],
+)
+def test_scores_are_those_of_the_published_examples(trace, truth, answer, scores):
+    assert list(verdict(answer, truth, trace).scores) == scores
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "I do not know.", "The text does not say anything about that.", "There is no information about her.",
+     "Nobody else was involved.", "I can't find any such event. Sorry!", "None."],
+)  # fmt: skip
+def test_an_abstention_has_no_items(answer):
+    for truth in ([], ["Zoe Brown"]):
+        assert list(verdict(answer, truth).items) == []
+
+
+@pytest.mark.parametrize("answer", ["Zoe Brown", "- Zoe Brown\n- Ann Lee", "some lady", "It was Zoe Brown, I believe."])
+def test_a_confabulation_has_items(answer):
+    assert len(verdict(answer, []).items) >= 1
+
+
+def test_items_count_what_is_listed_besides_the_truth():
+    assert len(verdict("- Zoe Brown\n- Ann Lee\n- Noa Middleton", ["Zoe Brown"]).items) == 3
+    assert len(verdict("Zoe Brown, Ann Lee and Noa Middleton were there.", ["Zoe Brown"]).items) == 3
+
+
+def test_order_is_that_of_the_answer():
+    truth = ["May 07, 2024", "June 01, 2025", "May 07, 2024"]
+    assert verdict("- June 1, 2025\n- May 7, 2024", truth, "times", "chronological").order == [
+        "June 01, 2025",
+        "May 07, 2024",
+    ]
+
+
+def test_an_account_is_one_item_scored_by_the_words_it_holds():
+    chapter = "Zoe Brown sang a duet under the green lamps while the crowd whistled and cheered"
+    told = verdict(chapter, [chapter], "full_details")
+    partly = verdict("Zoe Brown sang a duet under green lamps", [chapter], "full_details")
+    assert (told.scores, partly.scores, len(told.items)) == ([1.0], [0.5], 1)
+    assert list(verdict("I do not know.", [chapter], "full_details").items) == []
+    assert len(verdict("Zoe sang.", [], "full_details").items) == 1

@@ -13,7 +13,6 @@ and book, where <name> is short, long, very-long, news-short, long-ordered and s
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,67 +40,34 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     from epbench.errors import BadInput
     from epbench.hub.dataset_folder import write_dataset
-    from epbench.tulving.build import Recipe, dataset_name, make_book
-    from epbench.tulving.cards import tulving_card
+    from epbench.tulving import released
+    from epbench.tulving.build import Recipe, make_book
+    from epbench.tulving.cards import made_card, released_card
     from epbench.tulving.dataset import configs_of
 
     if args.writer != "template":
         raise BadInput(f"unknown writer {args.writer!r}; this version has: template")
 
-    shown = shlex.join(["python", "builders/tulving.py", *_without(argv, "--out")])
-    name = dataset_name(args.book, args.universe, args.order)
     if args.released:
-        from epbench.tulving import released
-
         archive = released.open_archive(args.released)
         found = archive.find_book(args.book, args.universe, args.order, args.generator)
-        data = released.read_book(archive, found)
-        made = f"Read from the published data (book `{found.folder}`) by `{shown}`."
-        limits = (
-            "`qa` keeps the published questions word for word, in the published order; `all_questions` and `finetune` "
-            "were made anew from the published events, in our wording. The published questions were not drawn at "
-            "random: of each template and bin they are the first five in alphabetical order of the cue."
-        )
-        wording = "Chapters and the questions of `qa` are theirs; see their licence before passing them on."
-        license = "unknown"
+        name, data = found.name, released.read_book(archive, found)
+        configs = configs_of(data)
+        card = released_card(name, found.folder, data, configs)
     else:
         recipe = Recipe(
             args.book, args.universe, args.events, args.universe_size, args.seed, args.order, args.selection
         )
-        data = make_book(recipe, progress=lambda events: track(events, "chapters", transient=True))
-        made = (
-            f"By `{shown}`: events are drawn from a universe of {args.universe_size} dates, locations, people and kinds "
-            "of event with truncated geometric probabilities, no two with the same date and person or the same date "
-            "and location; each chapter was composed from banks of sentences by the template writer (no language "
-            "model), and each passed the exact checks: date, location, full name and deed stand word for word in the "
-            "planned paragraph and in no other."
-        )
-        limits = (
-            "The prose is composed from templates: plainer and more alike than a model's, so that facts are easier to "
-            "find than in a novel; scores compare with those of other systems on this book, not with those of a book "
-            "by another writer. Chapters are independent: no event causes another."
-        )
-        wording = "Names, places, wording and prose are ours."
-        license = "mit"
+        name, data = recipe.name, make_book(recipe, progress=lambda events: track(events, "chapters", transient=True))
+        configs = configs_of(data)
+        card = made_card(recipe, data, configs)
 
     folder = args.out / name
-    configs = configs_of(data)
-    card = tulving_card(name, data, configs, made=made, limits=limits, wording=wording, license=license)
     write_dataset(folder, configs, card)
     Console().print(
         f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
         f"{len(data.questions):,} questions, {len(data.selected)} selected"
     )
-
-
-def _without(argv: Sequence[str] | None, option: str) -> list[str]:
-    """The arguments without one option: where the files went on one machine is not part of the recipe."""
-    import sys
-
-    words = list(sys.argv[1:] if argv is None else argv)
-    at = words.index(option) if option in words else len(words)
-    kept = words[:at] + words[at + 2 :]
-    return [Path(word).name if word.endswith(".zip") else word for word in kept]
 
 
 if __name__ == "__main__":

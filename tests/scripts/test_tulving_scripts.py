@@ -290,3 +290,13 @@ def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, r
     again = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "published")
     assert again.returncode == 0, again.stderr
     assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3
+
+
+@pytest.mark.parametrize("name", ["short", "news-long", "scifi-short", "long-ordered"])
+def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
+    committed = ROOT / "dataset_cards" / name / "README.md"
+    command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())
+    done = script("builders/tulving.py", *command[1].split(), "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    made, kept = (re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed))
+    assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from epbench.errors import BadInput
@@ -55,6 +55,16 @@ class Recipe:
     def name(self) -> str:
         """Name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`."""
         return dataset_name(self.book, self.universe, self.order)
+
+    @property
+    def command(self) -> str:
+        """What makes the same dataset again; only what differs from the defaults is named."""
+        options = [
+            f"--{field.name.replace('_', '-')} {value}"
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        ]
+        return " ".join(["python builders/tulving.py", *options])
 
 
 def dataset_name(book: str, universe: str, order: Order) -> str:

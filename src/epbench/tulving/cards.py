@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
+from epbench.tulving.build import Recipe
 from epbench.tulving.dataset import BookData
 from epbench.tulving.questions import BINS
 
@@ -48,20 +49,39 @@ Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {word
 """
 
 
-def tulving_card(
-    name: str, data: BookData, configs: Sequence[Config], *, made: str, limits: str, wording: str, license: str
-) -> str:
-    """README.md of `epbench/<name>`.
+def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
+    """README.md of a book that we made."""
+    made = (
+        f"By `{recipe.command}`: events are drawn from a universe of {recipe.universe_size} dates, locations, people "
+        "and kinds of event with truncated geometric probabilities, no two with the same date and person or the same "
+        "date and location; each chapter was composed from banks of sentences by the template writer (no language "
+        "model), and each passed the exact checks: date, location, full name and deed stand word for word in the "
+        "planned paragraph and in no other."
+    )
+    limits = (
+        "The prose is composed from templates: plainer and more alike than a model's, so that facts are easier to "
+        "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them. Scores compare "
+        "with those of other systems on this book, not with those on a book by another writer. Chapters are "
+        "independent: no event causes another."
+    )
+    return _tulving_card(recipe.name, data, configs, made, limits, "Names, places, wording and prose are ours.", "mit")
 
-    Args:
-        name: of the dataset.
-        data: what it holds.
-        configs: the same as tables.
-        made: how it was made, with the command.
-        limits: what a score on it cannot mean.
-        wording: whose words the questions and chapters are.
-        license: of the rows.
-    """
+
+def released_card(name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:
+    """README.md of a published book that was converted; `folder` is its name in the archive."""
+    made = f"Converted from the published data (book `{folder}`) by `python builders/tulving.py --released …`."
+    limits = (
+        "`qa` keeps the published questions word for word, in the published order; `all_questions` and `finetune` "
+        "were made anew from the published events, in our wording. The published questions were not drawn at "
+        "random: of each template and bin they are the first five in alphabetical order of the cue."
+    )
+    wording = "Chapters and the questions of `qa` are theirs; see their licence before passing them on."
+    return _tulving_card(name, data, configs, made, limits, wording, "unknown")
+
+
+def _tulving_card(
+    name: str, data: BookData, configs: Sequence[Config], made: str, limits: str, wording: str, license: str
+) -> str:
     text = "\n".join(
         [
             f"# {name}: a book of {len(data.chapters)} days, and what one should remember of them\n",

@@ -1,0 +1,126 @@
+"""How the time for all questions of a book grows, and what a whole build costs beside writing its files.
+
+    python benchmarks/questions.py
+    python benchmarks/questions.py --quick
+
+Prints what was run on what, a table, and as its last line one JSON object: seconds by number of events, the exponent
+of growth (slope of log seconds over log events, 1 is linear), of_write (the whole very-long build over the time
+pyarrow takes to write the same files), and seconds of episodic_f1 on a million rows. Each time is the least of three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def best(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
+    """Least seconds of some calls, and what the last one returned."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = call()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds), result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="up to 2,000 events and 100,000 rows, each once")
+    quick = parser.parse_args().quick
+    repeats = 1 if quick else 3
+
+    import numpy as np
+    import pyarrow
+    from rich.console import Console
+    from rich.table import Table
+
+    from epbench.hub.dataset_folder import write_dataset
+    from epbench.metric_folders import metric_module
+    from epbench.tulving.build import Recipe, make_book
+    from epbench.tulving.dataset import configs_of
+    from epbench.tulving.events import draw_events
+    from epbench.tulving.plans import draw_plans
+    from epbench.tulving.questions import all_questions, unused_values
+    from epbench.tulving.template_writer import TemplateWriter
+    from epbench.tulving.universe import as_texts, load_universe, secondary_names
+    from epbench.tulving.writer import write_chapters
+
+    console = Console()
+    console.print(
+        f"Python {platform.python_version()}, numpy {np.__version__}, pyarrow {pyarrow.__version__}, {machine()}"
+    )
+
+    # All questions of a book, from an index by cue.
+    seconds, counts = {}, {}
+    for n in (20, 200, 2000) if quick else (20, 200, 2000, 20_000):
+        universe = load_universe("default", 100 if n <= 2000 else 1000)
+        events = draw_events(universe, n)
+        plans = draw_plans(n, list(universe.styles))
+        chapters, _ = write_chapters(events, plans, TemplateWriter(), secondary_names())
+        used = [(event.day, event.space, event.entity, event.content) for event in events]
+        unused = unused_values(as_texts(universe), used)
+        seconds[n], questions = best(lambda c=chapters, u=unused: all_questions(c, u), repeats)  # type: ignore[misc]
+        counts[n] = len(questions)
+    exponent = float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
+
+    # The whole of `very-long`: events, chapters, questions, selection, tables, Parquet; then the writing alone.
+    data = make_book(Recipe("very-long"))
+    configs = configs_of(data)
+    for config in configs:
+        assert config.table.num_rows == config.n_rows
+    with tempfile.TemporaryDirectory() as folder:
+        write, _ = best(lambda: write_dataset(Path(folder) / "written", configs, "card"), repeats)
+
+        def build() -> None:
+            write_dataset(Path(folder) / "built", configs_of(make_book(Recipe("very-long"))), "card")
+
+        whole, _ = best(build, repeats)
+
+    # The metric on many rows.
+    rows = 100_000 if quick else 1_000_000
+    predictions = [[f"May {i % 28 + 1}, 2024", "Fort Greene Park"] for i in range(rows)]
+    references = [[f"May {i % 27 + 1:02d}, 2024", "High Line"] for i in range(rows)]
+    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    scoring, _ = best(lambda: metric.compute(predictions=predictions, references=references), 1)
+
+    table = Table("what", "questions or rows", "seconds")
+    for n in seconds:
+        table.add_row(f"all questions of {n:,} events", f"{counts[n]:,}", f"{seconds[n]:.4f}")
+    table.add_row("very-long, whole build", f"{len(data.questions):,}", f"{whole:.2f}")
+    table.add_row("very-long, pyarrow writing the same files", "", f"{write:.2f}")
+    table.add_row("episodic_f1", f"{rows:,}", f"{scoring:.2f}")
+    console.print(table)
+    result = {
+        "seconds": {str(n): round(value, 5) for n, value in seconds.items()},
+        "exponent": round(exponent, 3),
+        "build_seconds": round(whole, 3),
+        "write_seconds": round(write, 3),
+        "of_write": round(whole / write, 2),
+        "f1_rows": rows,
+        "f1_seconds": round(scoring, 2),
+    }
+    print(json.dumps(result))
+
+
+def machine() -> str:
+    """Processor and number of cores, as the system tells."""
+    import os
+
+    info = Path("/proc/cpuinfo")
+    names = (
+        [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.exists()
+        else []
+    )
+    return f"{os.cpu_count()} × {names[0] if names else platform.processor() or platform.machine()}"
+
+
+if __name__ == "__main__":
+    main()

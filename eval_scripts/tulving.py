@@ -116,10 +116,10 @@ def _limited(rows: list[dict[str, Any]], limit: int | None) -> list[dict[str, An
     return [row for row in rows if row["id"] in kept]
 
 
-def _bar(items: Sequence[Any], what: str) -> Iterable[Any]:
+def _bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
     from rich.progress import track
 
-    return track(items, what, transient=True)
+    return track(items, what, total=total, transient=True)
 
 
 if __name__ == "__main__":

@@ -298,5 +298,7 @@ def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())
     done = script("builders/tulving.py", *command[1].split(), "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    made, kept = (re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed))
+    made, kept = (
+        re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed)
+    )
     assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow

@@ -7,7 +7,7 @@ network, key or GPU, and a control: a score that it reaches needs no understandi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Literal
@@ -40,12 +40,21 @@ class LexicalReader:
 
     name = "lexical"
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Reply]:
+    def window(self) -> int | None:
+        """None: rules read a text of any length."""
+        return None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """Words of the prompt, and of its shared part."""
+        shared = len(request.context.split())
+        return shared + len(request.question.split()), shared
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
         """See `Model.answer`; a context is read once for all questions that follow one another on it."""
         for request in requests:
             question = _QUESTION.search(request.question)
             asked = question[1] if question else request.question
-            yield Reply(request.id, answer_question(_story(request.context), asked))
+            yield Reply(request.key(self.name), request.id, answer_question(_story(request.context), asked))
 
 
 @lru_cache(maxsize=4)

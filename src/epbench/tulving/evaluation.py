@@ -15,7 +15,7 @@ from epbench.tulving.report import html_report
 from epbench.tulving.scoring import Judged, score_run
 from epbench.tulving.tables import markdown_table
 
-Progress = Callable[[Sequence[Any], str], Iterable[Any]]
+Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 ANSWERS, JUDGEMENTS = "answers.jsonl", "judgements.jsonl"
 
 
@@ -28,9 +28,9 @@ def ask(folder: Path, requests: Sequence[Request], model: Model, progress: Progr
     journal = Journal(folder / ANSWERS)
     keys = {request.id: request.key(model.name) for request in requests}
     open_requests = [request for request in requests if not journal.done(keys[request.id])]
-    for reply in model.answer(progress(open_requests, "answers")):
+    for reply in progress(model.answer(open_requests), "answers", len(open_requests)):
         outcome = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
-        journal.add(keys[reply.id], id=reply.id, **outcome)
+        journal.add(reply.key, id=reply.id, **outcome)
     journal.close()
     return {id_: journal.records[key]["answer"] for id_, key in keys.items() if journal.done(key)}
 
@@ -51,7 +51,8 @@ def judge_answers(
     """Verdicts on all answers; those that the journal has are not asked for again."""
     journal = Journal(folder / JUDGEMENTS)
     cases = [_case(row, answers[row["id"]]) for row in rows if row["id"] in answers]
-    for case in progress([case for case in cases if not journal.done(case.key(judge.name))], "verdicts"):
+    open_cases = [case for case in cases if not journal.done(case.key(judge.name))]
+    for case in progress(open_cases, "verdicts", len(open_cases)):
         verdict = judge.judge(case)
         journal.add(
             case.key(judge.name),

@@ -50,11 +50,13 @@ def load_tulving(name: str) -> Loaded:
 
 def _table(name: str, config: str) -> list[Row]:
     from datasets import disable_progress_bars, load_dataset
+    from datasets.utils.logging import set_verbosity_error
 
     folder = Path(name)
     if folder.is_dir() and not (folder / config).is_dir():
         raise BadInput(f"{name}: the folder {folder / config} is expected in a Tulving dataset and is not there")
     disable_progress_bars()
+    set_verbosity_error()  # that a cached copy is used without a network is what offline users asked for
     try:
         rows: list[Row] = load_dataset(str(folder) if folder.is_dir() else name, config, split="test").to_list()
     except Exception as error:  # datasets raises a dozen types for "not there" and "no such config"

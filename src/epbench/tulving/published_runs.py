@@ -7,7 +7,7 @@ the numbers as the reference code prints them, so that both can be held against 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from epbench.metric_folders import metric_module
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
 from epbench.tulving.archive import Files
-from epbench.tulving.evaluation import ANSWERS, JUDGEMENTS, finish, judged
+from epbench.tulving.evaluation import ANSWERS, JUDGEMENTS, Progress, finish, judged
 from epbench.tulving.questions import BINS, Question
 from epbench.tulving.released import Archive, ReleasedBook, load_chapters, published_questions
 from epbench.tulving.scoring import Judged, has_order, is_latest
 
-Progress = Callable[[Sequence[Any], str], Iterable[Any]]
 Scores = dict[str, Any]
 
 
@@ -42,7 +41,7 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> dic
         raise BadInput(f"{archive.files.source}: no published run in it (answers/<book>/answered_by_… are expected)")
     experiments = Counter(book.folder for book in archive.books)
     scores = {}
-    for book, path in progress(runs, "published runs"):
+    for book, path in progress(runs, "published runs", len(runs)):
         name = path.rsplit("/", 1)[1]
         folder = out / book.root.rsplit("/", 1)[-1] if experiments[book.folder] > 1 else out
         label = f"{book.name}, {_short(name)}"

@@ -22,7 +22,7 @@ Rows = list[list[str]]
 
 def _recall(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
     first = next(iter(runs.values()))
-    titles = ["F1 by matching chapters", *(f"{bin_} ({first['n_by_bin'].get(bin_, 0)})" for bin_ in BINS)]
+    titles = ["F1 by chapters", *(f"{bin_} ({first['n_by_bin'].get(bin_, 0)})" for bin_ in BINS)]
     rows = [
         [label, *(_cell(scores["f1_by_bin"].get(bin_)) for bin_ in BINS), _cell(scores["simple_recall_score"])]
         for label, scores in runs.items()

@@ -1,0 +1,58 @@
+"""A reader that fails now and then: what failed is neither right nor wrong, and is asked again."""
+
+import json
+
+from epbench.models.protocol import Reply, Request
+from epbench.runs.folder import open_run
+from epbench.tulving.evaluation import ask, finish, judge_answers
+from epbench.tulving.lexical_judge import LexicalJudge
+
+
+class Shaky:
+    """Fails the given questions, answers the others with their id, and remembers what it was asked."""
+
+    name = "shaky"
+
+    def __init__(self, fails=()):
+        self.fails, self.asked = set(fails), []
+
+    def answer(self, requests):
+        for request in requests:
+            self.asked.append(request.id)
+            if request.id in self.fails:
+                yield Reply(request.key(self.name), request.id, failure="429 too many requests")
+            else:
+                yield Reply(request.key(self.name), request.id, f"Person {request.id}")
+
+
+def quiet(items, what, total):
+    return items
+
+
+def row(id_):
+    return {
+        "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": [f"Person {id_}"], "bin": "1",
+        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None,
+    }  # fmt: skip
+
+
+def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
+    rows = [row(f"{letter}x") for letter in "abcdefgh"]
+    requests = [Request(r["id"], "s", "c", r["question"]) for r in rows]
+
+    def start(model):
+        with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+            answers = ask(folder, requests, model, quiet)
+            verdicts = judge_answers(folder, rows, answers, LexicalJudge(), quiet)
+            return finish(folder, verdicts, len(rows) - len(verdicts), "shaky")
+
+    first = start(shaky := Shaky(fails=["bx", "dx"]))
+    assert (first["n_failed"], first["n_questions"], first["f1_by_bin"]) == (2, 8, {"1": 1.0})
+    assert len(shaky.asked) == 8
+    reasons = [json.loads(line).get("failure") for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
+    assert reasons.count("429 too many requests") == 2
+    second = start(again := Shaky())
+    assert again.asked == ["bx", "dx"]
+    assert (second["n_failed"], second["n_questions"]) == (0, 8)
+    third = start(never := Shaky())
+    assert never.asked == [] and third == second

@@ -1,16 +1,21 @@
 """Ask a reader what it remembers of a Tulving book, judge the answers and score them.
 
     python eval_scripts/tulving.py --dataset epbench/short --memory in-context --out runs/short
-    python eval_scripts/tulving.py --dataset out/long --memory rag-chapter --top-k 17 --out runs/long-rag
+    python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --out runs/llama
+    python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --plan --out runs/mini
+    python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model vllm:Qwen/Qwen3-8B --shard 1/4 --out runs/part1
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
-Memories: in-context (the whole book), rag-paragraph and rag-chapter (BM25), none. --answers takes a JSONL file of
-{"id", "answer"}. --released scores every published run of an archive from its own judge's replies.
+Memories: in-context (the whole book), rag-paragraph and rag-chapter, none. Models: lexical (rule-based, offline),
+hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key from
+OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window is
+refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
 
-OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, table.md, report.html. A run that
-was stopped, however hard, goes on where it was when the same command is given again; nothing is asked twice.
-"""
+OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, account.json, table.md, report.html.
+A run that was stopped, however hard, goes on where it was when the same command is given again: nothing is paid twice,
+and what failed is tried again. The folders of --shard 1/n … n/n become one run by eval_scripts/merge.py.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -26,14 +31,31 @@ def main(argv: Sequence[str] | None = None) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--dataset", help="epbench/<book>, or a folder made by builders/tulving.py")
     source.add_argument("--released", type=Path, help="folder or zip of the published data: re-score its runs")
-    parser.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter or none")
-    parser.add_argument("--model", default="lexical", help="reader: lexical (rule-based, offline)")
-    parser.add_argument("--judge", default="lexical", help="judge: lexical (rule-based, offline)")
-    parser.add_argument("--answers", type=Path, help="score these answers instead of asking a reader")
-    parser.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
-    parser.add_argument("--keep-order", action="store_true", help="chunks in the order of the book, not best first")
-    parser.add_argument("--limit", type=int, help="ask only this many questions, a random part of the set")
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
+
+    memory = parser.add_argument_group("what the reader sees")
+    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter or none")
+    memory.add_argument("--answers", type=Path, help="score these answers instead of asking a reader")
+    memory.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large), openai:NAME")
+    memory.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
+    memory.add_argument("--keep-order", action="store_true", help="chunks in the order of the book, not best first")
+    memory.add_argument("--prompts", type=Path, help="another prompt pack, TOML or JSON; see data/prompts.toml")
+
+    reader = parser.add_argument_group("who answers, and how")
+    reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
+    reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
+    reader.add_argument("--window", type=int, help="tokens of an endpoint's window, where it does not tell")
+    reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
+    reader.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
+    reader.add_argument("--max-tokens", type=int, default=1024, help="of one answer (1024)")
+    reader.add_argument("--sampling-seed", type=int, default=0, help="of drawn answers (0)")
+    reader.add_argument("--repeats", type=int, default=1, help="how often each question is asked (1)")
+    reader.add_argument("--judge", default="lexical", help="judge: lexical (rule-based, offline)")
+
+    part = parser.add_argument_group("how much")
+    part.add_argument("--limit", type=int, help="ask only this many questions, a random part of the set")
+    part.add_argument("--shard", help="i/n: only the i-th of n parts, for runs on several machines")
+    part.add_argument("--plan", action="store_true", help="print requests and tokens, and stop")
     args = parser.parse_args(argv)
     if args.released:
         _rescore(args.released, args.out)
@@ -45,49 +67,92 @@ def _evaluate(args: Any) -> None:
     from rich.console import Console
 
     from epbench.errors import BadInput
-    from epbench.models.choose import choose_model
+    from epbench.models.choose import Options, choose_model
+    from epbench.models.plan import check_window, make_plan
+    from epbench.models.protocol import Sampling
     from epbench.runs.folder import open_run
     from epbench.tulving.answers_file import read_answers
-    from epbench.tulving.evaluation import ask, finish, judge_answers, record_answers
+    from epbench.tulving.evaluation import ask, fingerprint_of, finish, judge_answers, record_answers
     from epbench.tulving.lexical_judge import LexicalJudge
     from epbench.tulving.loading import load_tulving
-    from epbench.tulving.memory import Asked, published_top_k, requests_for
+    from epbench.tulving.memory import MEMORIES, Asked, published_top_k, requests_for
+    from epbench.tulving.parts import part_of
+    from epbench.tulving.prompts import load_prompts
     from epbench.tulving.tables import screen_tables
 
+    console = Console()
     if (args.memory is None) == (args.answers is None):
         raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
     if args.judge != "lexical":
         raise BadInput(f"unknown judge {args.judge!r}; this version has: lexical (rule-based, offline)")
     data = load_tulving(args.dataset)
-    rows = _limited(data.rows, args.limit)
-    identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "judge": args.judge}
+    rows = part_of(data.rows, args.limit, args.shard)
+    identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "judge": args.judge, "repeats": args.repeats}
 
-    # 1. What the reader sees, question by question; 2. its answers, journaled as they come.
+    # 1. What the reader sees, question by question, and whether it fits.
     if args.answers:
         answers = read_answers(args.answers, [row["id"] for row in data.rows])
         label = args.answers.name
-        identity |= {"memory": "answers", "model": args.answers.name}
+        identity |= {"memory": "answers", "model": args.answers.name, "answers": fingerprint_of(answers)}
     else:
-        model = choose_model(args.model)
+        model = choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel))
+        prompts = load_prompts(args.prompts)
+        sampling = Sampling(args.max_tokens, args.temperature, args.sampling_seed)
+        everything = [Asked(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
         asked = [Asked(row["id"], row["question"], row["n_chapters"]) for row in rows]
-        all_asked = [Asked(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
-        top_k = published_top_k(args.memory, all_asked) if args.top_k is None else args.top_k
-        requests = list(requests_for(args.memory, data.book, asked, top_k=top_k, keep_order=args.keep_order))
+
+        def requests_of(memory: str) -> Any:
+            top_k = published_top_k(memory, everything) if args.top_k is None else args.top_k
+            return requests_for(
+                memory, data.book, asked, top_k=top_k, keep_order=args.keep_order, search=_searcher(args),
+                prompts=prompts, sampling=sampling, repeats=args.repeats,
+            )  # fmt: skip
+
+        requests = list(requests_of(args.memory))
+        others = {name: lambda name=name: requests_of(name) for name in MEMORIES if name != args.memory}
+        warning = check_window(requests, model, others)  # type: ignore[arg-type]
+        if warning:
+            console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
+        if args.plan or model.name != "lexical":
+            for line in [
+                *make_plan(requests, model).lines(),
+                f"judge {args.judge}: {len(requests):,} verdicts, no tokens",
+            ]:
+                console.print(line)
+        if args.plan:
+            return
         label = f"{args.memory}, {model.name}"
-        identity |= {"memory": args.memory, "model": model.name, "top_k": top_k, "keep_order": args.keep_order}
-    with open_run(args.out, identity, {"dataset": args.dataset, "book": Path(args.dataset).name}) as folder:
+        top_k = published_top_k(args.memory, everything) if args.top_k is None else args.top_k
+        identity |= {"memory": args.memory, "model": model.name, "base_url": args.base_url, "top_k": top_k}
+        identity |= {"keep_order": args.keep_order, "retriever": args.retriever, "prompts": fingerprint_of(prompts)}
+        identity |= {"temperature": args.temperature, "max_tokens": args.max_tokens, "seed": args.sampling_seed}
+
+    about = {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
+    with open_run(args.out, identity, about) as folder:
+        # 2. The answers, journaled as they come.
         if args.answers:
             record_answers(folder, answers, args.answers.name)
         else:
-            answers = ask(folder, requests, model, _bar)
+            ask(folder, requests, model, _bar)
 
         # 3. Which true items are in each answer; 4. the scores, from the journals alone.
-        verdicts = judge_answers(folder, rows, answers, LexicalJudge(), _bar)
-        scores = finish(folder, verdicts, len(rows) - len(verdicts), label)
-    Console().print(screen_tables({label: scores}))
+        verdicts = judge_answers(folder, rows, LexicalJudge(), _bar)
+        scores = finish(folder, verdicts, len(rows) * args.repeats - len(verdicts), label)
+    console.print(screen_tables({label: scores}))
     if scores["n_failed"]:
-        Console().print(f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong")
-    Console().print(f"report: {args.out / 'report.html'}")
+        console.print(f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong")
+    console.print(f"report: {args.out / 'report.html'}")
+
+
+def _searcher(args: Any) -> Any:
+    """What makes the index over the chunks."""
+    from epbench.retrieval.bm25 import Bm25
+
+    if args.retriever == "bm25":
+        return Bm25
+    from epbench.retrieval.search import choose_searcher
+
+    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=args.base_url)
 
 
 def _rescore(archive: Path, out: Path) -> None:
@@ -99,21 +164,6 @@ def _rescore(archive: Path, out: Path) -> None:
 
     scores = score_published_runs(open_archive(archive), out, _bar)
     Console().print(screen_tables(scores))
-
-
-def _limited(rows: list[dict[str, Any]], limit: int | None) -> list[dict[str, Any]]:
-    """A random part of the rows that grows with the limit: those whose ids hash lowest, in the order of the set."""
-    from hashlib import sha256
-
-    from epbench.errors import BadInput
-
-    if limit is None:
-        return rows
-    if limit < 1:
-        raise BadInput(f"--limit {limit}: at least 1 expected")
-    chosen = sorted(row["id"] for row in rows)
-    kept = set(sorted(chosen, key=lambda id_: sha256(id_.encode()).hexdigest())[:limit])
-    return [row for row in rows if row["id"] in kept]
 
 
 def _bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:

@@ -6,15 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from epbench.errors import BadInput, EpbenchError
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, like every other bad input."""
+        sys.exit(_say(f"{message}; see --help", 2))
+
+
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser whose `--help` is the script's own docstring, examples included."""
-    return argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+    return _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:
@@ -23,13 +28,13 @@ def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
         main(argv)
     except BadInput as error:
         sys.exit(_say(error, 2))
-    except EpbenchError as error:
-        sys.exit(_say(error, 1))
-    except KeyboardInterrupt:
-        sys.exit(_say("interrupted; the same command takes up where it stopped", 130))
     except BrokenPipeError:  # the reader of a pipe has gone, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except (EpbenchError, OSError) as error:  # the system's own errors name their file
+        sys.exit(_say(error, 1))
+    except KeyboardInterrupt:
+        sys.exit(_say("interrupted; the same command takes up where it stopped", 130))
 
 
 def _say(error: object, status: int) -> int:

@@ -85,3 +85,11 @@ def test_files_appear_whole(tmp_path):
 def test_a_folder_without_scores_is_told(tmp_path):
     with pytest.raises(BadInput, match="no scores.json"):
         read_scores(tmp_path)
+
+
+def test_what_a_killed_writer_left_does_not_stand_in_the_way(tmp_path):
+    (tmp_path / "r/.run.json-abc.scratch").mkdir(parents=True)
+    (tmp_path / "r/.run.json-abc.scratch/run.json").write_text("{")
+    with open_run(tmp_path / "r", {"model": "a"}, {}):
+        pass
+    assert sorted(p.name for p in (tmp_path / "r").iterdir() if p.name != ".lock") == ["run.json"]

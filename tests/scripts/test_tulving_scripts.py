@@ -68,7 +68,7 @@ def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
     [
         (["--book", "short", "--universe", "news"], "news-short"),
         (["--book", "short", "--universe", "scifi", "--order", "chronological"], "scifi-short-ordered"),
-        (["--book", "long", "--events", "30", "--selection", "alphabetical", "--seed", "5"], "long"),
+        (["--book", "long", "--events", "30", "--seed", "5", "--selection", "alphabetical"], "long"),
     ],
 )
 def test_variants_have_names_of_their_own(script, tmp_path, args, name):
@@ -233,6 +233,7 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "unknown judge 'gpt'")
+    refused(script(evaluate, *base, "--memory", "none", "--shard", "3/2"), "--shard 3/2")
     refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "--top-k 0")
     refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
     refused(
@@ -302,3 +303,24 @@ def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
         re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed)
     )
     assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow
+
+
+def test_shards_merge_into_the_whole_run(script, short_book, runs, tmp_path):
+    base = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]
+    for i in (1, 2, 3):
+        done = script(*base, "--shard", f"{i}/3", "--out", tmp_path / f"part{i}")
+        assert done.returncode == 0, done.stderr
+    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
+    done = script("eval_scripts/merge.py", *parts, "--out", tmp_path / "whole")
+    assert done.returncode == 0, done.stderr
+    assert scores_of(tmp_path / "whole") == scores_of(runs / "rag-paragraph")
+    done = script("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
+    assert scores_of(tmp_path / "two")["n_failed"] > 100
+    refused(script("eval_scripts/merge.py", parts[0], runs / "none", "--out", tmp_path / "x"), "its memory is 'none'")
+
+
+def test_a_plan_stops_before_anything_is_done(script, short_book, tmp_path):
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "in-context", "--plan", "--out", tmp_path / "r"
+    )
+    assert done.returncode == 0 and "450 requests over 1 contexts" in done.stdout and not (tmp_path / "r").exists()

@@ -42,8 +42,8 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
 
     def start(model):
         with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-            answers = ask(folder, requests, model, quiet)
-            verdicts = judge_answers(folder, rows, answers, LexicalJudge(), quiet)
+            ask(folder, requests, model, quiet)
+            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
             return finish(folder, verdicts, len(rows) - len(verdicts), "shaky")
 
     first = start(shaky := Shaky(fails=["bx", "dx"]))
@@ -56,3 +56,17 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     assert (second["n_failed"], second["n_questions"]) == (0, 8)
     third = start(never := Shaky())
     assert never.asked == [] and third == second
+
+
+def test_repeats_are_judged_each_and_the_account_adds_up(tmp_path):
+    rows = [row("ax")]
+    requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
+    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+        ask(folder, requests, Shaky(), quiet)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        finish(folder, verdicts, 0, "shaky")
+    assert len(verdicts) == 3
+    assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
+    account = json.loads((tmp_path / "r/account.json").read_text())
+    assert (account["requests"], account["failed"], account["saved"]) == (3, {}, 0)
+    assert "No request failed" in (tmp_path / "r/report.html").read_text()

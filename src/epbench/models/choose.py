@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from epbench.errors import BadInput
 from epbench.models.lexical import LexicalReader
 from epbench.models.protocol import Model
 
+KINDS = "lexical (rule-based, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
 
-def choose_model(name: str) -> Model:
-    """The reader of that name.
+
+@dataclass(frozen=True)
+class Options:
+    """What a backend may be told on the command line.
+
+    Attributes:
+        base_url: of an OpenAI-compatible endpoint.
+        window: of an endpoint that does not tell, in tokens.
+        tensor_parallel: number of GPUs for vLLM.
+    """
+
+    base_url: str | None = None
+    window: int | None = None
+    tensor_parallel: int = 1
+
+
+def choose_model(name: str, options: Options | None = None) -> Model:
+    """The reader of that name; its weights are not loaded yet.
 
     Raises:
-        BadInput: there is none.
+        BadInput: there is none, or what it needs is not installed.
     """
-    if name == "lexical":
+    options = options or Options()
+    kind, _, target = name.partition(":")
+    if kind == "lexical" and not target:
         return LexicalReader()
-    raise BadInput(f"unknown model {name!r}; this version has: lexical (rule-based, offline)")
+    if kind not in ("hf", "vllm", "openai") or not target:
+        raise BadInput(f"unknown model {name!r}; there are: {KINDS}")
+    try:
+        if kind == "hf":
+            from epbench.models.transformers_model import TransformersModel
+
+            return TransformersModel(target)
+        if kind == "vllm":
+            from epbench.models.vllm_model import VllmModel
+
+            return VllmModel(target, tensor_parallel=options.tensor_parallel)
+        from epbench.models.endpoint_model import EndpointModel
+
+        return EndpointModel(target, base_url=options.base_url, window=options.window)
+    except ImportError as error:
+        extra = "vllm" if kind == "vllm" else "models"
+        raise BadInput(f"--model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None

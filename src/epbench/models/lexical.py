@@ -15,7 +15,7 @@ from typing import Literal
 from epbench.models.protocol import Reply, Request
 from epbench.models.story import DATE, NAME, Chapter, Story, read_story
 
-_QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)  # the line that asks, where a prompt says more
+_QUESTION = re.compile(r"Question:\s*(.+)$", re.MULTILINE)  # the line that asks, where a prompt says more
 
 NOTHING = "The text does not say anything about that."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -34,11 +35,13 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
     from filelock import FileLock, Timeout
 
     described = folder / "run.json"
-    if folder.exists() and not described.exists() and any(p.name != ".lock" for p in folder.iterdir()):
+    if folder.exists() and not described.exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
         raise BadInput(f"{folder} holds other files and no run.json; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):
+            for scratch in folder.glob(".*.scratch"):  # of a process that was killed while it wrote a file
+                shutil.rmtree(scratch)
             if described.exists():
                 _same(folder, read_json(described).get("identity", {}), identity)
             else:
@@ -89,7 +92,7 @@ def write_json(path: Path, content: Any) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file that appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
         draft = Path(scratch) / path.name
         draft.write_text(text, "utf-8")
         draft.replace(path)

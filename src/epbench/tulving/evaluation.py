@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, is_dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from epbench.models.protocol import Model, Request
+from epbench.runs.account import token_account
 from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal
 from epbench.tulving.judge import Case, Judge
@@ -19,43 +24,50 @@ Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 ANSWERS, JUDGEMENTS = "answers.jsonl", "judgements.jsonl"
 
 
-def ask(folder: Path, requests: Sequence[Request], model: Model, progress: Progress) -> dict[str, str]:
-    """Answers by question id; those that the journal has are not asked for again.
+def ask(folder: Path, requests: Sequence[Request], model: Model, progress: Progress) -> None:
+    """Put the answers to all requests into the journal; those that it has are not asked for again.
 
-    Returns:
-        The answers that there are; a question that failed is missing, and the next start asks it again.
+    A question that fails is journaled with its reason, and the next start asks it again.
     """
     journal = Journal(folder / ANSWERS)
-    keys = {request.id: request.key(model.name) for request in requests}
-    open_requests = [request for request in requests if not journal.done(keys[request.id])]
-    for reply in progress(model.answer(open_requests), "answers", len(open_requests)):
-        outcome = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
-        journal.add(reply.key, id=reply.id, **outcome)
+    open_requests = {key: r for r in requests if not journal.done(key := r.key(model.name))}
+    last = time.monotonic()
+    for reply in progress(model.answer(list(open_requests.values())), "answers", len(open_requests)):
+        outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
+        if reply.reasoning:
+            outcome["reasoning"] = reply.reasoning
+        if any(astuple(reply.usage)):
+            outcome["usage"] = asdict(reply.usage)
+        now = time.monotonic()
+        repeat = open_requests[reply.key].repeat
+        journal.add(reply.key, id=reply.id, repeat=repeat, **outcome, seconds=round(now - last, 4))
+        last = now
     journal.close()
-    return {id_: journal.records[key]["answer"] for id_, key in keys.items() if journal.done(key)}
 
 
-def record_answers(folder: Path, answers: dict[str, str], source: str) -> None:
+def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
     """Put answers that came from elsewhere into the journal."""
     journal = Journal(folder / ANSWERS)
     for id_, answer in answers.items():
-        request = Request(id_, "", "", answer)
-        if not journal.done(request.key(source)):
-            journal.add(request.key(source), id=id_, answer=answer)
+        key = Request(id_, "", "", answer).key(source)
+        if not journal.done(key):
+            journal.add(key, id=id_, repeat=0, answer=answer)
     journal.close()
 
 
-def judge_answers(
-    folder: Path, rows: Sequence[Row], answers: dict[str, str], judge: Judge, progress: Progress
-) -> list[Judged]:
-    """Verdicts on all answers; those that the journal has are not asked for again."""
+def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[Judged]:
+    """Verdicts on all journaled answers to these rows; those that the journal has are not asked for again."""
+    answers = Journal(folder / ANSWERS)
+    by_id = {row["id"]: row for row in rows}
+    given = [r for r in answers if r.get("failure") is None and r["id"] in by_id]
+    cases = [_case(by_id[r["id"]], r["answer"]) for r in given]
+    answers.close()
     journal = Journal(folder / JUDGEMENTS)
-    cases = [_case(row, answers[row["id"]]) for row in rows if row["id"] in answers]
-    open_cases = [case for case in cases if not journal.done(case.key(judge.name))]
-    for case in progress(open_cases, "verdicts", len(open_cases)):
+    open_cases = {key: case for case in cases if not journal.done(key := case.key(judge.name))}
+    for key, case in progress(open_cases.items(), "verdicts", len(open_cases)):
         verdict = judge.judge(case)
         journal.add(
-            case.key(judge.name),
+            key,
             id=case.id,
             judge=judge.name,
             items=list(verdict.items),
@@ -64,18 +76,23 @@ def judge_answers(
             reason=verdict.reason,
         )
     journal.close()
-    verdicts = {case.id: journal.records[case.key(judge.name)] for case in cases}
-    return [judged(row, verdicts[row["id"]]) for row in rows if row["id"] in verdicts]
+    order = {row["id"]: place for place, row in enumerate(rows)}
+    in_order = sorted(zip(given, cases, strict=True), key=lambda pair: (order[pair[0]["id"]], pair[0]["repeat"]))
+    return [judged(by_id[case.id], journal.records[case.key(judge.name)]) for _, case in in_order]
 
 
 def finish(
     folder: Path, rows: Sequence[Judged], n_failed: int, label: str, more: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write scores.json, table.md and report.html from the journaled verdicts; `more` goes into scores.json too."""
+    """Write scores.json, account.json, table.md and report.html from the journals; `more` goes into scores.json too."""
     scores = score_run(rows, n_failed=n_failed) | dict(more or {})
+    journal = Journal(folder / ANSWERS)
+    account = token_account(journal)
+    journal.close()
     write_json(folder / "scores.json", scores)
+    write_json(folder / "account.json", account)
     write_text(folder / "table.md", markdown_table({label: scores}))
-    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows))
+    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, account))
     return scores
 
 
@@ -96,3 +113,9 @@ def judged(row: Row, verdict: dict[str, Any]) -> Judged:
         scores=verdict["scores"],
         order=verdict["order"],
     )
+
+
+def fingerprint_of(content: Any) -> str:
+    """Short hash of answers or prompts, so that a run's folder is taken up with the same ones only."""
+    plain = asdict(content) if is_dataclass(content) and not isinstance(content, type) else content
+    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]

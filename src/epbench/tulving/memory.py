@@ -5,17 +5,27 @@ Paper: Section 5.1 and Appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from epbench.errors import BadInput
-from epbench.models.protocol import Request
+from epbench.models.protocol import Request, Sampling
 from epbench.retrieval.bm25 import Bm25
-from epbench.tulving import prompts
+from epbench.tulving.prompts import Prompts, load_prompts
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
 PARAGRAPHS_PER_CHAPTER = 4
 """How many times more paragraphs than chapters are retrieved: 17 chapters and 68 paragraphs on the published book."""
+
+
+class Searcher(Protocol):
+    """An index over chunks; see `epbench.retrieval`."""
+
+    def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]: ...
+
+
+MakeSearcher = Callable[[Sequence[str]], Searcher]
 
 
 @dataclass(frozen=True)
@@ -42,9 +52,18 @@ def published_top_k(memory: str, questions: Sequence[Asked]) -> int | None:
 
 
 def requests_for(
-    memory: str, book: Book, questions: Sequence[Asked], *, top_k: int | None = None, keep_order: bool = False
+    memory: str,
+    book: Book,
+    questions: Sequence[Asked],
+    *,
+    top_k: int | None = None,
+    keep_order: bool = False,
+    search: MakeSearcher = Bm25,
+    prompts: Prompts | None = None,
+    sampling: Sampling | None = None,
+    repeats: int = 1,
 ) -> Iterator[Request]:
-    """One request per question, those of one context after one another.
+    """The requests of a run, those of one context after one another.
 
     Args:
         memory: one of `MEMORIES`.
@@ -52,23 +71,32 @@ def requests_for(
         questions: in the order in which they are asked.
         top_k: number of chunks; as published unless given.
         keep_order: show the chunks in the order of the book instead of best first.
+        search: makes the index over the chunks; BM25 unless given.
+        prompts: the pack; ours unless given.
+        sampling: of the answers; greedy unless given. Each repeat has a seed of its own.
+        repeats: how often each question is asked.
 
     Raises:
-        BadInput: unknown memory, or top_k below 1.
+        BadInput: unknown memory, or top_k or repeats below 1.
     """
     if memory not in MEMORIES:
         raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}")
-    if top_k is not None and top_k < 1:
-        raise BadInput(f"--top-k {top_k}: at least 1 expected")
+    for option, number in (("--top-k", top_k), ("--repeats", repeats)):
+        if number is not None and number < 1:
+            raise BadInput(f"{option} {number}: at least 1 expected")
+    prompts, sampling = prompts or load_prompts(), sampling or Sampling()
     if memory == "none":
-        contexts = iter([prompts.NOTHING] * len(questions))
+        contexts = iter([prompts.nothing] * len(questions))
     elif memory == "in-context":
-        contexts = iter([prompts.BOOK.format(book=book.text)] * len(questions))
+        contexts = iter([prompts.book.format(book=book.text)] * len(questions))
     else:
         k = top_k or published_top_k(memory, questions) or 1
-        contexts = _retrieved(chunks_of(book, memory), questions, k, keep_order)
+        contexts = _retrieved(chunks_of(book, memory), questions, k, keep_order, search, prompts)
     for question, context in zip(questions, contexts, strict=True):
-        yield Request(question.id, prompts.SYSTEM, context, prompts.QUESTION.format(question=question.question))
+        text = prompts.question.format(question=question.question)
+        for repeat in range(repeats):
+            drawn = replace(sampling, seed=sampling.seed + repeat)
+            yield Request(question.id, prompts.system, context, text, drawn, repeat)
 
 
 def chunks_of(book: Book, memory: str) -> list[str]:
@@ -82,7 +110,15 @@ def chunks_of(book: Book, memory: str) -> list[str]:
     ]
 
 
-def _retrieved(chunks: Sequence[str], questions: Sequence[Asked], k: int, keep_order: bool) -> Iterator[str]:
-    for found in Bm25(chunks).search([question.question for question in questions], k):
+def _retrieved(
+    chunks: Sequence[str],
+    questions: Sequence[Asked],
+    k: int,
+    keep_order: bool,
+    search: MakeSearcher,
+    prompts: Prompts,
+) -> Iterator[str]:
+    for found in search(chunks).search([question.question for question in questions], k):
         places = sorted(found) if keep_order else found
-        yield prompts.CHUNKS.format(chunks="\n\n\n".join(chunks[place] for place in places))
+        passages = [prompts.passage.format(passage=chunks[place]) for place in places]
+        yield prompts.passages.format(passages="\n\n\n".join(passages))

@@ -45,6 +45,8 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> dic
         name = path.rsplit("/", 1)[1]
         folder = out / book.root.rsplit("/", 1)[-1] if experiments[book.folder] > 1 else out
         label = f"{book.name}, {_short(name)}"
+        if label in scores:
+            label = f"{book.name} by {book.generator}, {_short(name)}"
         scores[label] = _score_run(archive.files, book, path, folder / book.folder / name, label)
     return scores
 
@@ -62,7 +64,7 @@ def _score_run(files: Files, book: ReleasedBook, path: str, out: Path, label: st
             reply = files.json(f"{path}/raw_answers/{number}.json", str)
             verdict = _verdict(files, path, number, question)
             if not verdicts.done(str(number)):
-                answers.add(str(number), id=question.id, answer=reply)
+                answers.add(str(number), id=question.id, repeat=0, answer=reply)
                 verdicts.add(str(number), id=question.id, judge=book.generator, **verdict)
             rows.append(judged(question._asdict(), verdicts.records[str(number)]))
         answers.close()

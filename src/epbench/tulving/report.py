@@ -19,7 +19,9 @@ svg { max-width: 100%; height: auto; } code { background: #f4f4f4; padding: 0 .2
 """
 
 
-def html_report(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], rows: Sequence[Judged]) -> str:
+def html_report(
+    title: str, run: Mapping[str, Any], scores: Mapping[str, Any], rows: Sequence[Judged], account: Mapping[str, Any]
+) -> str:
     """The page of one run.
 
     Args:
@@ -27,6 +29,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], r
         run: content of run.json.
         scores: content of scores.json.
         rows: the judged answers, for the table by cue.
+        account: content of account.json.
     """
     return _page(
         f"{run['book']}: {title}",
@@ -38,6 +41,9 @@ def html_report(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], r
 <p>Mean F1 of all questions, by the given elements (t time, s space, e entity, c content) and the number of matching
 chapters; in brackets the number of questions.</p>
 {_by_cue(rows)}
+<h2>Tokens and failures</h2>
+{_pairs({name: value for name, value in account.items() if name != "failed"})}
+{_failures(account["failed"])}
 <h2>How it was run</h2>
 <p><code>{html.escape(run["command"])}</code></p>
 {_pairs({"python": run["python"], "platform": run["platform"], **run["versions"]})}""",
@@ -117,6 +123,13 @@ def _by_cue(rows: Sequence[Judged]) -> str:
         if any((cue, bin_) in cells for bin_ in BINS)
     ]
     return _table(["cue", *BINS], body)
+
+
+def _failures(reasons: Mapping[str, int]) -> str:
+    if not reasons:
+        return "<p>No request failed.</p>"
+    rows = [[reason, str(n)] for reason, n in reasons.items()]
+    return f"<p>Failed requests count neither as right nor as wrong:</p>{_table(['reason', 'requests'], rows)}"
 
 
 def _pairs(pairs: Mapping[str, Any]) -> str:

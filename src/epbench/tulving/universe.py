@@ -77,6 +77,9 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     spaces = _names(draws, list(coordinates), settings["qualifiers"]["spaces"], size, folder / "locations.csv")
     contents = _names(draws, list(details), settings["qualifiers"]["contents"], size, folder / "contents.json")
     entities = _full_names(draws, size)
+    for names, where in ((spaces, "locations.csv"), (contents, "contents.json")):
+        check_names([full for full, _ in names], f"{folder / where}, qualified")
+    check_names(entities, str(DATA / "names"))
     return Universe(
         name=name,
         kind=settings["kind"],

@@ -1,0 +1,39 @@
+import pytest
+
+from epbench import BadInput, RunFailed, command
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "line"),
+    [
+        (BadInput("file x,\n  row 3"), 2, "error: file x, row 3\n"),
+        (RunFailed("all failed"), 1, "error: all failed\n"),
+        (PermissionError(13, "Permission denied", "out"), 1, "error: [Errno 13] Permission denied: 'out'\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted; the same command takes up where it stopped\n"),
+    ],
+)
+def test_errors_are_one_line_and_a_status(capsys, raised, status, line):
+    def main(argv):
+        raise raised
+
+    with pytest.raises(SystemExit) as left:
+        command.run(main)
+    assert left.value.code == status
+    assert capsys.readouterr().err == line
+
+
+def test_wrong_arguments_are_one_line(capsys):
+    parser = command.parser("Doc.")
+    parser.add_argument("--out", required=True)
+    with pytest.raises(SystemExit) as left:
+        parser.parse_args([])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == "error: the following arguments are required: --out; see --help\n"
+
+
+def test_other_errors_keep_their_traceback():
+    def main(argv):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        command.run(main)

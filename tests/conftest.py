@@ -24,6 +24,7 @@ def hf_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("hf")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HOME", str(home))
+        patch.setenv("EPBENCH_CACHE", str(home / "vectors"))
         yield home
 
 
@@ -35,7 +36,9 @@ def script(hf_home: Path) -> Script:
         return subprocess.run(
             [sys.executable, str(ROOT / name), *map(str, args)],
             cwd=cwd,
-            env=os.environ | {"HF_HOME": str(hf_home), "COLUMNS": "100"} | env,
+            env=os.environ
+            | {"HF_HOME": str(hf_home), "EPBENCH_CACHE": str(hf_home / "vectors"), "COLUMNS": "100"}
+            | env,
             capture_output=True,
             text=True,
             timeout=300,

@@ -17,7 +17,7 @@ class Options:
 
     Attributes:
         base_url: of an OpenAI-compatible endpoint.
-        window: of an endpoint that does not tell, in tokens.
+        window: in tokens, of an endpoint that does not tell, or to be set aside by vLLM where a GPU is small.
         tensor_parallel: number of GPUs for vLLM.
     """
 
@@ -46,7 +46,7 @@ def choose_model(name: str, options: Options | None = None) -> Model:
         if kind == "vllm":
             from epbench.models.vllm_model import VllmModel
 
-            return VllmModel(target, tensor_parallel=options.tensor_parallel)
+            return VllmModel(target, tensor_parallel=options.tensor_parallel, max_model_len=options.window)
         from epbench.models.endpoint_model import EndpointModel
 
         return EndpointModel(target, base_url=options.base_url, window=options.window)

@@ -1,0 +1,64 @@
+"""Asynchronous work for synchronous code: an event loop in a thread, and a plain generator of what it hands over."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Outbox(Generic[T]):
+    """Where the work lays its results and the reader takes them."""
+
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[tuple[T, Callable[[], None]] | BaseException | None] = SimpleQueue()
+
+    def put(self, value: T, taken: Callable[[], None] = lambda: None) -> None:
+        """Hand over a result; `taken` is called in the event loop when the reader comes back for the next one."""
+        self.queue.put((value, taken))
+
+
+def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Iterator[T]:
+    """Yield what the work hands over, as soon as it does.
+
+    It starts with the first `next`. Closing the generator cancels it and waits until that is done; an exception of the
+    work is raised here.
+    """
+    outbox: Outbox[T] = Outbox()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work(outbox))
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            pass
+        except BaseExceptionGroup as errors:
+            outbox.queue.put(errors.exceptions[0])  # the others followed from it
+        except BaseException as error:
+            outbox.queue.put(error)
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            outbox.queue.put(None)
+
+    thread = threading.Thread(target=run, name="epbench-requests", daemon=True)
+    thread.start()
+    try:
+        while (item := outbox.queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            value, taken = item
+            yield value
+            with suppress(RuntimeError):  # the loop is closed: that was the last
+                loop.call_soon_threadsafe(taken)
+    finally:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(task.cancel)
+        if threading.current_thread() is not thread:  # the collector of garbage may come by there
+            thread.join()

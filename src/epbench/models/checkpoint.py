@@ -1,0 +1,74 @@
+"""What a checkpoint tells before any of its weights are loaded: its tokenizer, its window, the tokens of a label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+
+_WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "model_max_length")
+_NO_LIMIT = 10**9  # a tokenizer that knows no length says 1e30
+
+
+def load_tokenizer(path_or_id: str) -> Any:
+    """The tokenizer in a folder, or of a model on the Hub.
+
+    Raises:
+        BadInput: there is none.
+    """
+    from transformers import AutoTokenizer
+
+    _check_folder(path_or_id)
+    try:
+        return AutoTokenizer.from_pretrained(path_or_id)
+    except (OSError, ValueError, KeyError) as error:
+        raise _unreadable(path_or_id, "tokenizer", error) from None
+
+
+def read_window(path_or_id: str, tokenizer: Any) -> int | None:
+    """Most tokens that prompt and answer may have together, as config and tokenizer say; None if neither does.
+
+    Where they differ the smaller counts, as it does for vLLM.
+
+    Raises:
+        BadInput: the config cannot be read.
+    """
+    from transformers import AutoConfig
+
+    _check_folder(path_or_id)
+    try:
+        config = AutoConfig.from_pretrained(path_or_id).get_text_config()
+    except (OSError, ValueError, KeyError) as error:
+        raise _unreadable(path_or_id, "config", error) from None
+    told = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
+    lengths = [int(length) for length in told if isinstance(length, int | float) and 0 < length < _NO_LIMIT]
+    return min(lengths, default=None)
+
+
+def label_ids(tokenizer: Any, label: str) -> list[int]:
+    """Tokens that spell the label alone or after a space, in rising order.
+
+    Raises:
+        BadInput: none does, so that its probability cannot be read from one token.
+    """
+    vocabulary = tokenizer.get_vocab()
+    found = {vocabulary[token] for token in (label, f"\u2581{label}", f"\u0120{label}") if token in vocabulary}
+    for spelling in (label, f" {label}"):
+        ids = tokenizer(spelling, add_special_tokens=False)["input_ids"]
+        found |= {ids[0]} if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else set()
+    if not found:
+        raise BadInput(f"label {label!r}: expected one token, the tokenizer has none for it; choose a shorter label")
+    return sorted(found)
+
+
+def _check_folder(path_or_id: str) -> None:
+    """A path that is none would be taken for a name on the Hub, and the error would speak of that."""
+    looks_local = path_or_id.startswith(("/", ".")) or path_or_id.count("/") > 1
+    if looks_local and not Path(path_or_id).is_dir():
+        raise BadInput(f"model {path_or_id}: no such folder")
+
+
+def _unreadable(path_or_id: str, what: str, error: Exception) -> BadInput:
+    reason = " ".join(str(error).split())[:200]
+    return BadInput(f"model {path_or_id}: no {what} that transformers can read, in a folder or on the Hub ({reason})")

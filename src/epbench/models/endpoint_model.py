@@ -1,0 +1,220 @@
+"""A model behind any OpenAI-compatible endpoint: OpenAI, vLLM, `transformers serve`, llama.cpp, a gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from epbench.errors import BadInput
+from epbench.models.background import Outbox, iterate
+from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s
+from epbench.models.endpoint_faults import Fault, fault_of
+from epbench.models.endpoint_wire import chat_body, read_chat
+from epbench.models.protocol import Reply, Request
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+CHARACTERS_PER_TOKEN = 4
+_WINDOW_TIMEOUT_S = 10.0
+_LONGEST_FAILURE = 400  # characters
+
+
+class EndpointModel:
+    """Chat completions, many at once, each tried again where that can help.
+
+    The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others of it. Slots
+    stay taken until the reader has come back for the next reply: at any time at most as many answers are paid for and
+    not yet in the reader's hands as requests may be open at once.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        window: int | None = None,
+        concurrency: int | None = None,
+        timeout_s: float = 300.0,
+        attempts: int = 5,
+        backoff_base_s: float = 1.0,
+    ) -> None:
+        """
+        Args:
+            name: of the model, as the endpoint knows it.
+            base_url: such as `http://127.0.0.1:8000/v1`; None for OPENAI_BASE_URL, else OpenAI itself. The key is
+                OPENAI_API_KEY; with a base URL it may be missing.
+            window: tokens that prompt and answer may have together; None to ask the endpoint.
+            concurrency: requests at once, at least 1; None to find out what the endpoint bears, 1 to 64.
+            timeout_s: seconds, above 0, for one try of one request from its first to its last byte.
+            attempts: tries for one request, at least 1.
+            backoff_base_s: seconds that the wait after the first failed try has at most; it doubles with every try.
+
+        Raises:
+            BadInput: a value is out of its range, the key is missing, or the client is not installed.
+        """
+        self._url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        key = os.environ.get("OPENAI_API_KEY", "").strip()  # files of keys end in a newline
+        self._key = key or ("none" if self._url else "")  # the client insists on one
+        _check(name, self._url, self._key)
+        self._secrets = [secret for secret in (key, urlsplit(self._url or "").password) if secret]
+        for what, value in (("window", window), ("concurrency", concurrency), ("attempts", attempts)):
+            if value is not None and value < 1:
+                raise BadInput(f"{what} of openai:{name}: {value} was found, at least 1 is expected")
+        if not timeout_s > 0:
+            raise BadInput(f"timeout of openai:{name}: {timeout_s} s was found, more than 0 is expected")
+        self._model, self._window = name, window
+        self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
+        self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
+        self._max_tokens_field = "max_tokens"
+
+    @property
+    def name(self) -> str:
+        return f"openai:{self._model}"
+
+    def window(self) -> int | None:
+        """As given, else what the endpoint's list of models says (vLLM does); None if it does not."""
+        return self._window or self._listed_window
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """An estimate, about 4 characters a token as in English prose; too low for most other languages."""
+        shared = len(request.system) + len(request.context)
+        whole = len(request.system) + len(request.user)
+        return -(-whole // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
+        """See `Model.answer`. Closing the iterator cancels what is open."""
+        return iterate(lambda outbox: self._answer_all(requests, outbox))
+
+    @cached_property
+    def _listed_window(self) -> int | None:
+        import openai
+
+        try:
+            with openai.OpenAI(
+                base_url=self._url, api_key=self._key, max_retries=0, timeout=_WINDOW_TIMEOUT_S
+            ) as client:
+                models: Any = client.get("/models", cast_to=object)
+            lengths = [model.get("max_model_len") for model in models["data"] if model["id"] == self._model]
+            return int(lengths[0]) if lengths and lengths[0] else None
+        except Exception:  # whatever it answers: not knowing the window is no reason to stop
+            return None
+
+    async def _answer_all(self, requests: Sequence[Request], outbox: Outbox[Reply]) -> None:
+        import openai
+
+        gate = Gate(self._limit)
+        open_tasks: set[asyncio.Task[None]] = set()
+        ended = asyncio.Event()
+
+        def end(task: asyncio.Task[None]) -> None:
+            open_tasks.discard(task)
+            ended.set()
+
+        # The deadline is ours: the client's own counts from byte to byte and starts anew with each.
+        client = openai.AsyncOpenAI(base_url=self._url, api_key=self._key, max_retries=0, timeout=None)
+        async with client, asyncio.TaskGroup() as tasks:
+            for group in _by_context(requests):
+                if len(group) > 1:
+                    # The next context begins when the open requests leave slots idle, not before: two long contexts
+                    # at once may drive each other out of the endpoint's cache.
+                    while len(open_tasks) >= self._limit.value:
+                        ended.clear()
+                        await ended.wait()
+                    await self._answer_one(client, gate, group.pop(0), outbox)
+                for request in group:
+                    task = tasks.create_task(self._answer_one(client, gate, request, outbox))
+                    open_tasks.add(task)
+                    task.add_done_callback(end)
+
+    async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, outbox: Outbox[Reply]) -> None:
+        """Try until there is an answer, no hope or no attempt left."""
+        fault = Fault("")
+        attempt = 0
+        while attempt < self._attempts:
+            try:
+                epoch = await gate.enter(again=attempt > 0)
+            except PauseTooLong as pause:
+                fault = Fault(f"{fault.reason} ({pause})" if fault.reason else str(pause), passing=False)
+                break
+            field = self._max_tokens_field
+            attempt += 1
+            try:
+                reply = await self._call(client, request, field)
+            except Fault as this:
+                fault = this
+            else:
+                gate.limit.succeeded(gate.in_use)
+                outbox.put(reply, gate.leave)
+                return
+            if fault.overload:
+                gate.limit.overloaded(epoch)
+            if fault.wait_s and fault.passing:
+                gate.pause(fault.wait_s)
+            gate.leave()
+            if field == "max_tokens" and "max_completion_tokens" in fault.reason:
+                self._max_tokens_field = "max_completion_tokens"  # OpenAI's newer models know no other name
+                attempt -= 1  # nothing was wrong with the line
+            elif not fault.passing:
+                break
+            elif not fault.wait_s and attempt < self._attempts:
+                await asyncio.sleep(backoff_s(attempt, base_s=self._backoff_base_s))
+        tries = f" ({attempt} attempts)" if fault.passing else ""
+        outbox.put(Reply(request.key(self.name), request.id, failure=self._clean(fault.reason) + tries))
+
+    async def _call(self, client: AsyncOpenAI, request: Request, max_tokens_field: str) -> Reply:
+        """
+        Raises:
+            Fault: there is no answer.
+        """
+        body = chat_body(request, self._model, max_tokens_field)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                response = await client.chat.completions.with_raw_response.create(**body)
+            return read_chat(response.text, request, request.key(self.name))
+        except Exception as error:
+            raise fault_of(error, self._timeout_s) from error
+
+    def _clean(self, reason: str) -> str:
+        """One line of bearable length, without the key: some endpoints quote it."""
+        reason = " ".join(reason.split())
+        for secret in self._secrets:
+            reason = reason.replace(secret, "***")
+        return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
+
+
+def _check(name: str, url: str | None, key: str) -> None:
+    if not name:
+        raise BadInput("openai: a model name is expected after the colon, such as openai:gpt-4o-mini")
+    if url and not _is_http(url):
+        raise BadInput(
+            f"base URL {url!r}: http:// or https:// and a host are expected, such as http://127.0.0.1:8000/v1"
+        )
+    if not key:
+        raise BadInput(
+            f"openai:{name}: the environment variable OPENAI_API_KEY is expected, or a base URL without a key"
+        )
+    if find_spec("openai") is None:
+        raise BadInput(f"openai:{name} needs the package openai: pip install 'epbench[models]'")
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half a bracket
+        return False
+
+
+def _by_context(requests: Sequence[Request]) -> list[list[Request]]:
+    """Requests that share a prompt up to the question, in order; one without a context shares nothing."""
+    groups: dict[object, list[Request]] = {}
+    for number, request in enumerate(requests):
+        shared = (request.system, request.context) if request.context else number
+        groups.setdefault(shared, []).append(request)
+    return list(groups.values())

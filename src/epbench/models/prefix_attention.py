@@ -1,0 +1,141 @@
+"""Attention of many questions to one stored prefix, without a copy of the prefix for each question.
+
+Every question's tokens attend to the same keys of the prefix and to their own. Both scores go through one softmax, so
+the result is that of the usual attention; but the prefix is read once for a whole batch and lies in memory once
+(the idea of Hydragen, arXiv 2402.05099). Importing this module imports torch and transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import AttentionInterface
+from transformers.cache_utils import Cache, DynamicLayer
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+NAME = "sdpa_shared_prefix"
+_MOST_SCORES = 2**27  # of one part, 512 MB in float32: questions are taken in parts so that the scores stay below
+_OTHER_ATTENTION = ("softcap", "s_aux", "sliding_window", "position_bias")
+
+Prefix = Sequence[tuple[torch.Tensor, torch.Tensor]]
+
+
+class NotShareable(Exception):
+    """This model's attention has a term that the joint attention does not know."""
+
+
+class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
+    """Keys and values of the questions' own tokens, in memory set aside at once: growing by copies costs more."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.room, self.length = room, 0
+        self.stored: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add tokens; all that are there come back, as views."""
+        if self.stored is None:
+            self.stored = self._empty(key_states), self._empty(value_states)
+        start, self.length = self.length, self.length + key_states.shape[-2]
+        for stored, states in zip(self.stored, (key_states, value_states), strict=True):
+            stored[:, :, start : self.length] = states
+        return self.stored[0][:, :, : self.length], self.stored[1][:, :, : self.length]
+
+    def get_seq_length(self) -> int:
+        """Number of tokens."""
+        return self.length
+
+    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
+        """Go on with these rows."""
+        if self.stored is not None:
+            rows = beam_idx.to(self.stored[0].device)
+            self.stored = self.stored[0][rows], self.stored[1][rows]
+
+    def _empty(self, states: torch.Tensor) -> torch.Tensor:
+        rows, heads, _, size = states.shape
+        return states.new_empty(rows, heads, self.room, size)
+
+
+def own_tokens(n_layers: int, room: int) -> Cache:
+    """An empty cache for `room` tokens of each question."""
+    return Cache(layers=[OwnTokens(room) for _ in range(n_layers)])
+
+
+def joint_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    shared_prefix: Prefix | None = None,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention to `shared_prefix` and to the own tokens; without a shared prefix it is the usual one.
+
+    Raises:
+        NotShareable: the model's attention does more than a softmax of scaled products.
+    """
+    if shared_prefix is None:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
+    more = [name for name in _OTHER_ATTENTION if kwargs.get(name) is not None]
+    if more or attention_mask is None:
+        raise NotShareable(f"its attention uses {', '.join(more) or 'no mask'}")
+    prefix = shared_prefix[module.layer_idx]
+    rows, heads, length, size = query.shape
+    n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
+    grouped = (query * (size**-0.5 if scaling is None else scaling)).view(rows, key.shape[1], -1, length, size)
+    answer = query.new_empty(rows, length, heads, value.shape[-1])
+    step = max(1, _MOST_SCORES // (heads * length * n_keys))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        found = _joint(grouped[part], prefix, (key[part], value[part]), attention_mask[part])
+        answer[part] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
+    return answer, None
+
+
+def _joint(
+    query: torch.Tensor,
+    prefix: tuple[torch.Tensor, torch.Tensor],
+    own: tuple[torch.Tensor, torch.Tensor],
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    """Query is (rows, key heads, queries per key head, length, size), and so is what comes back."""
+    rows, heads, group, length, size = query.shape
+    # All rows are queries of one sequence to the prefix: one product per head reads its keys once.
+    folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
+    far, far_weight = (x[0].unflatten(1, (rows, group, length)).transpose(0, 1) for x in _attend(folded, *prefix))
+    near = (query.flatten(2, 3) @ own[0].transpose(2, 3)).float().view(rows, heads, group, length, -1)
+    near.masked_fill_(~mask[:, :, None], float("-inf"))
+    top = torch.maximum(far_weight, near.amax(-1))
+    near.sub_(top[..., None]).exp_()
+    share = (far_weight - top).exp()
+    nearby = (near.to(query.dtype).flatten(2, 3) @ own[1]).view_as(far)
+    total = far.float() * share[..., None] + nearby.float()
+    return (total / (share + near.sum(-1))[..., None]).to(query.dtype)
+
+
+def _fused(query: torch.Tensor) -> bool:
+    """Whether torch has an attention here that also tells the sums of its softmax, and keeps no scores."""
+    return query.device.type == "cpu" and hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu")
+
+
+def _attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention of scaled queries to all keys, and the logarithm of the sum of exp(score) of each, in float32."""
+    if _fused(query):
+        found, weight = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, keys, values, scale=1.0)
+        return found, weight.float()
+    scores = (query @ keys.transpose(2, 3)).float()
+    top = scores.amax(-1, keepdim=True)
+    total = scores.sub_(top).exp_().sum(-1, keepdim=True)
+    found = (scores.to(query.dtype) @ values).float() / total
+    return found.to(query.dtype), (top + total.log())[..., 0]
+
+
+AttentionInterface.register(NAME, joint_attention)
+AttentionMaskInterface.register(NAME, sdpa_mask)

@@ -1,0 +1,159 @@
+"""From a request to the token ids of its prompt, exactly, and fast where many requests share a long context."""
+
+from __future__ import annotations
+
+import logging
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from epbench.models.protocol import Request
+
+log = logging.getLogger(__name__)
+
+_OVERLAP = 600  # characters before the first difference that are read again
+_OPENED = re.compile(r"<think(?:ing)?>\s*$")
+_RUN = 16  # equal tokens in a row that show that both readings are in step
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text, its token ids, and the character at which each begins."""
+
+    text: str
+    ids: list[int]
+    starts: list[int]
+
+
+class PromptTokens:
+    """Prompts as one tokenizer writes them.
+
+    With a chat template the prompt is a system and a user message and the head of the answer, and the template alone
+    says which special tokens there are, as in training. Without one it is plain text: system, a blank line, user, a
+    line that says "Answer:", after the token that begins every text of this tokenizer, if there is one.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self._begin = [] if tokenizer.chat_template else _beginning(tokenizer)
+        self._folds_system: bool | None = None
+        self._last: tuple[tuple[str, str], _Reading] | None = None
+        self._shared: tuple[tuple[str, str], int] | None = None
+
+    def text(self, request: Request) -> str:
+        """The prompt as text."""
+        if not self.tokenizer.chat_template:
+            return "\n\n".join(filter(None, (request.system, request.user))) + "\nAnswer:"
+        if not request.system:
+            return self._templated([{"role": "user", "content": request.user}])
+        if self._folds_system is None:
+            self._folds_system = self._refuses_system()
+        if self._folds_system:
+            return self._templated([{"role": "user", "content": f"{request.system}\n\n{request.user}"}])
+        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+        return self._templated(messages)
+
+    def opening(self, request: Request) -> str:
+        """The tag of a block of reasoning that the template itself has opened at the head of the answer, or ""."""
+        end = _OPENED.search(self.text(replace(request, context="")) if self.tokenizer.chat_template else "")
+        return end[0] if end else ""
+
+    def ids(self, request: Request) -> list[int]:
+        """Token ids of the prompt: those of the whole text.
+
+        After a first request of a context only the end of the others is tokenised: from some characters before the
+        first difference, and joined where a run of tokens is the same in both. Where there is no such run, all of it.
+        """
+        text, about = self.text(request), (request.system, request.context)
+        if not getattr(self.tokenizer, "is_fast", False):
+            return self._begin + list(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        if self._last and self._last[0] == about:
+            joined = self._joined(self._last[1], text)
+            if joined is not None:
+                return self._begin + joined
+        reading = self._read(text)
+        self._last = about, reading
+        return self._begin + reading.ids
+
+    def shared(self, request: Request) -> int:
+        """Number of tokens at the head of the prompt that do not depend on the question."""
+        about = request.system, request.context
+        if not self._shared or self._shared[0] != about:
+            others = [self.ids(replace(request, question=question)) for question in ("Who?", "4 of them", "\u00e9")]
+            self._shared = about, common_prefix(others)
+        return self._shared[1]
+
+    def without_specials(self, text: str) -> str:
+        """A decoded text without special tokens and without space around it."""
+        for token in self.tokenizer.added_tokens_decoder.values():
+            if token.special:
+                text = text.replace(token.content, "")
+        return text.strip()
+
+    def _read(self, text: str) -> _Reading:
+        encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return _Reading(text, list(encoded["input_ids"]), [start for start, _ in encoded["offset_mapping"]])
+
+    def _joined(self, known: _Reading, text: str) -> list[int] | None:
+        same = _common_length(known.text, text)
+        first = bisect_left(known.starts, same - _OVERLAP)
+        if first == 0 or first >= len(known.starts):
+            return None
+        offset = known.starts[first]
+        tail = self._read(text[offset:])
+        starts = [start + offset for start in tail.starts]
+        # The first tokens of the tail may differ: a tokenizer may mark the beginning of a text.
+        for j in range(1, len(starts) - _RUN):
+            i = bisect_left(known.starts, starts[j], lo=first)
+            if i + _RUN >= len(known.starts) or known.starts[i + _RUN] > same - _OVERLAP // 2:
+                return None
+            run = slice(i, i + _RUN), slice(j, j + _RUN)
+            if known.ids[run[0]] == tail.ids[run[1]] and known.starts[run[0]] == starts[run[1]]:
+                return known.ids[:i] + tail.ids[j:]
+        return None
+
+    def _templated(self, messages: list[dict[str, str]]) -> str:
+        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    def _refuses_system(self) -> bool:
+        """Whether the template has no place for a system message: it raises, or leaves the text out."""
+        system = "a system message"
+        try:
+            text = self._templated([{"role": "system", "content": system}, {"role": "user", "content": "a question"}])
+        except Exception as error:  # templates raise what they like
+            log.info("system text goes into the user message: the chat template refuses it (%s)", error)
+            return True
+        if system not in text:
+            log.info("system text goes into the user message: the chat template leaves it out")
+        return system not in text
+
+
+def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
+    """Number of tokens at the head of all prompts that are the same."""
+    first = prompts[0]
+    shared = len(first)
+    for other in prompts[1:]:
+        shared = min(shared, len(other))
+        if first[:shared] != other[:shared]:
+            shared = _common_length(first[:shared], other[:shared])
+    return shared
+
+
+def _common_length(one: Any, other: Any) -> int:
+    """Length of the common head of two strings or lists, by halving: slices compare at the speed of C."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _beginning(tokenizer: Any) -> list[int]:
+    """The token that the tokenizer puts before every text, if it does; never one that it puts behind."""
+    ids = tokenizer("a")["input_ids"]
+    return [ids[0]] if ids and ids[0] == tokenizer.bos_token_id else []

@@ -1,0 +1,114 @@
+"""The embedder of this machine: a sentence-transformers model."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput
+
+if TYPE_CHECKING:
+    from epbench.retrieval.dense import Matrix
+
+DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
+_PUBLISHED = {  # by the BGE model cards; bge-m3 and later ones have none
+    "en": "Represent this sentence for searching relevant passages: ",
+    "zh": "为这个句子生成表示以用于检索相关文章：",
+}
+_PARTS_OF_A_MODEL = {".json", ".txt", ".model", ".safetensors", ".bin"}
+
+_log = logging.getLogger(__name__)
+
+
+def query_instruction(model: str) -> str:
+    """What the model's card puts before a query; empty for all but the English and Chinese BGE models.
+
+    Args:
+        model: as on the Hub, or the name of its folder.
+    """
+    found = re.search(r"(?:^|[/_-])bge-(?:small|base|large)-(en|zh)(?:[^a-z]|$)", model.lower())
+    return _PUBLISHED[found[1]] if found else ""
+
+
+class SentenceTransformerEmbedder:
+    """A model of this machine, on its GPU if there is one. Nothing is downloaded."""
+
+    batch_bytes = 1 << 15  # some 15 long chunks: seconds apiece for a large model without a GPU, lost by a kill
+
+    def __init__(self, model: str = DEFAULT_MODEL) -> None:
+        """Load it.
+
+        Args:
+            model: a folder, or a name on the Hub whose files are in the Hub's cache.
+
+        Raises:
+            BadInput: there is no such model here, or sentence-transformers is not installed.
+        """
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError:
+            raise BadInput(
+                f"st:{model} needs sentence-transformers: pip install 'epbench[models]', or use bm25"
+            ) from None
+        local = Path(model).expanduser()
+        try:
+            if local.is_dir():
+                hub_name = next((part for part in local.resolve().parts if part.startswith("models--")), None)
+                published, version = hub_name or local.resolve().name, _content_of(local)
+            else:
+                local = _downloaded(model)
+                published, version = model, local.name
+            self._model = SentenceTransformer(str(local), local_files_only=True)
+        except Exception as error:  # of the Hub's client, transformers, safetensors, pickle, JSON or the system
+            raise BadInput(
+                f"st:{model}: no model here ({one_line(error)}); first `hf download {model}`, give a folder, or use bm25"
+            ) from None
+        self.name = f"st:{published}@{version}"
+        self._instruction = query_instruction(published)
+
+    def check(self, chunks: Sequence[str]) -> None:
+        """Warn of chunks that are longer than the model reads."""
+        limit, tokenizer = self._model.max_seq_length, self._model.tokenizer
+        if not chunks or limit is None or not callable(tokenizer):  # a bag of words has no limit
+            return
+        found = tokenizer(list(chunks), truncation=False, return_attention_mask=False, verbose=False)["input_ids"]
+        lengths = [len(tokens) for tokens in found]
+        if cut := sum(length > limit for length in lengths):
+            _log.warning(
+                "%s reads %d tokens at most: of %d chunks %d are cut, the longest has %d; choose shorter chunks or a "
+                "model that reads more", self.name, limit, len(chunks), cut, max(lengths),
+            )  # fmt: skip
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
+        """One vector for each text, (number of texts, d)."""
+        asked = [self._instruction + text for text in texts] if query else list(texts)
+        # The empty prompt: no default of the model's configuration may come before chunks or queries.
+        vectors: Matrix = self._model.encode(asked, prompt="", show_progress_bar=False, convert_to_numpy=True)
+        return vectors
+
+
+def _downloaded(model: str) -> Path:
+    """Folder of the Hub's cache, named by the commit."""
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(model, local_files_only=True))
+
+
+def _content_of(folder: Path) -> str:
+    """Hash of what makes the model: another one in the same folder must not find its vectors."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder)
+        if path.suffix in _PARTS_OF_A_MODEL and path.is_file() and place.parts[0] not in ("onnx", "openvino"):
+            with path.open("rb") as file:
+                digest.update(f"{place.as_posix()} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def one_line(error: Exception) -> str:
+    """An error of a library for a message of ours."""
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,229 @@
+"""An OpenAI-compatible endpoint on 127.0.0.1 that records what it is asked and misbehaves on purpose.
+
+It answers POST /v1/chat/completions and GET /v1/models. A script says for each call, by its number from 0, which fault
+it gets; without one every call is answered.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a call gets instead of an answer: `status`, `hang`, `cut` (in the middle of the body), `drop` (at once) or
+    `garbage` (status 200 and no JSON)."""
+
+    kind: str
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    words: str = "made to fail"
+    body: Body | None = None  # of a status, instead of the words
+
+
+SLOW_DOWN = Fault("status", 429, {"Retry-After": "0.05"}, "Rate limit reached")
+BROKEN = Fault("status", 500, words="Internal error")
+HANG, CUT, DROP, GARBAGE = Fault("hang"), Fault("cut"), Fault("drop"), Fault("garbage")
+FAULTS = (SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE)
+
+Script = Callable[[int, Body], Fault | None]
+
+
+def some_calls(share: float, seed: int, faults: tuple[Fault, ...] = FAULTS) -> Script:
+    """A script that lets that share of all calls fail, drawn by the seed and the number of the call."""
+
+    def script(number: int, body: Body) -> Fault | None:
+        draws = random.Random(f"{seed}/{number}")
+        return draws.choice(faults) if draws.random() < share else None
+
+    return script
+
+
+def first_calls(*faults: Fault | None) -> Script:
+    """A script for the first calls; all others are answered."""
+    return lambda number, body: faults[number] if number < len(faults) else None
+
+
+@dataclass
+class Call:
+    """One call of the chat endpoint, with the times of `time.monotonic` at which it came and ended."""
+
+    number: int
+    body: Body
+    headers: dict[str, str]  # names in lower case
+    began: float
+    open_calls: int
+    ended: float = 0.0
+    answered: bool = False
+
+    @property
+    def user(self) -> str:
+        return str(self.body["messages"][-1]["content"])
+
+    @property
+    def question(self) -> str:
+        return self.user.rpartition("\n\n")[2]
+
+
+class LoopbackEndpoint:
+    """The double, serving between `with` and its end.
+
+    Attributes:
+        calls: all calls of the chat endpoint, in the order in which they came.
+        peak: most calls that were open at once.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[str], str] = lambda prompt: f"answer to {prompt.rpartition(chr(10))[2]}",
+        *,
+        script: Script = lambda number, body: None,
+        latency_s: float = 0.0,
+        more: Callable[[Body], Body] = lambda body: {},
+        models: Body | None = None,
+    ) -> None:
+        """
+        Args:
+            answer: from the user message to the answer's text.
+            script: which calls fail, and how.
+            latency_s: seconds that an answer takes.
+            more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
+                replace parts of these.
+            models: body of GET /v1/models; None for one without windows.
+        """
+        self.answer, self.script, self.latency_s, self.more = answer, script, latency_s, more
+        self.models = models or {"object": "list", "data": [{"id": "tiny", "object": "model"}]}
+        self.calls: list[Call] = []
+        self.peak = 0
+        self._open = 0
+        self._lock = threading.Lock()
+        self.closing = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"endpoint": self}))
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> LoopbackEndpoint:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()  # ends what hangs
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def paid(self) -> Counter[str]:
+        """How often each question was answered: the client was there when the answer was sent, and may have read it."""
+        return Counter(call.question for call in self.calls if call.answered)
+
+    def begin(self, body: Body, headers: dict[str, str]) -> Call:
+        with self._lock:
+            self._open += 1
+            self.peak = max(self.peak, self._open)
+            call = Call(len(self.calls), body, headers, time.monotonic(), self._open)
+            self.calls.append(call)
+            return call
+
+    def end(self, call: Call) -> None:
+        with self._lock:
+            self._open -= 1
+            call.ended = time.monotonic()
+
+    def completion(self, body: Body) -> Body:
+        text = self.answer(str(body["messages"][-1]["content"]))
+        parts = self.more(body)
+        message = {"role": "assistant", "content": text} | parts.pop("message", {})
+        choice = {"index": 0, "finish_reason": "stop", "message": message} | parts.pop("choice", {})
+        usage = {"prompt_tokens": 10, "completion_tokens": len(text.split()), "total_tokens": 10 + len(text.split())}
+        return {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]} | {
+            "choices": [choice], "usage": usage, **parts
+        }  # fmt: skip
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the game."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    endpoint: ClassVar[LoopbackEndpoint]
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        found = self.path == "/v1/models"
+        self._send(200 if found else 404, json.dumps(self.endpoint.models).encode() if found else b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/v1/chat/completions":
+            return self._send(404, b'{"detail": "Not Found"}')
+        call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
+        try:
+            if fault := self.endpoint.script(call.number, body):
+                self._misbehave(fault)
+            elif not self.endpoint.closing.wait(self.endpoint.latency_s) and not self._client_is_gone():
+                content = json.dumps(self.endpoint.completion(body)).encode()
+                call.answered = True  # before it is sent: the client may read and ask faster than this thread goes on
+                self._send(200, content)
+        finally:
+            self.endpoint.end(call)
+
+    def _client_is_gone(self) -> bool:
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def _misbehave(self, fault: Fault) -> None:
+        match fault.kind:
+            case "status":
+                body = fault.body or {"error": {"message": fault.words, "type": "error"}}
+                self._send(fault.status, json.dumps(body).encode(), fault.headers)
+            case "garbage":
+                self._send(200, b"<html>Bad gateway</html>")
+            case "hang":
+                self.endpoint.closing.wait(60)
+                self._hang_up()
+            case "cut":
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b'{"choices": [{"mess')
+                self.wfile.flush()
+                self._hang_up()
+            case _:
+                self._hang_up()
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)

@@ -1,0 +1,494 @@
+import json
+import logging
+import math
+import re
+import threading
+import time
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from loopback_endpoint import (
+    BROKEN,
+    CUT,
+    DROP,
+    GARBAGE,
+    HANG,
+    SLOW_DOWN,
+    Fault,
+    LoopbackEndpoint,
+    first_calls,
+    some_calls,
+)
+
+from epbench.errors import BadInput
+from epbench.models.endpoint_model import EndpointModel
+from epbench.models.protocol import Request, Sampling, Usage
+from epbench.runs.journal import Journal
+from epbench.tulving.evaluation import ANSWERS, ask
+
+KEY = "sk-notARealKeyButOneThatMustNotBePrinted"
+TIMEOUT_S = 2.0  # of a try: a hang should be cut soon, an answer on a busy machine should not
+pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def model_of(endpoint: LoopbackEndpoint, **options) -> EndpointModel:
+    options = {"timeout_s": 30, "backoff_base_s": 0.005} | options
+    return EndpointModel("tiny", base_url=endpoint.url, **options)
+
+
+def book(n: int, context: str = "the book", **options) -> list[Request]:
+    return [Request(f"{context}-{i}", "You read.", context, f"question {context} {i}", **options) for i in range(n)]
+
+
+def replies(endpoint: LoopbackEndpoint, requests: list[Request], **options):
+    return {reply.id: reply for reply in model_of(endpoint, **options).answer(requests)}
+
+
+def test_questions_are_answered_and_the_request_is_as_documented():
+    sampling = Sampling(max_tokens=7, temperature=0.5, seed=3)
+    with LoopbackEndpoint() as endpoint:
+        model = model_of(endpoint)
+        request = Request("q1", "You read.", "the book", "who?", sampling=sampling, repeat=2)
+        (reply,) = model.answer([request])
+    assert (reply.id, reply.key, reply.text) == ("q1", request.key("openai:tiny"), "answer to who?")
+    assert (reply.failure, reply.probabilities, reply.reasoning) == (None, None, "")
+    (call,) = endpoint.calls
+    assert call.headers["authorization"] == f"Bearer {KEY}"
+    assert call.body == {
+        "model": "tiny",
+        "messages": [
+            {"role": "system", "content": "You read."},
+            {"role": "user", "content": "the book\n\nwho?"},
+        ],
+        "temperature": 0.5,
+        "max_tokens": 7,
+        "seed": 5,
+    }
+
+
+def test_nothing_is_asked_for_nothing():
+    with LoopbackEndpoint() as endpoint:
+        assert list(model_of(endpoint).answer([])) == []
+    assert endpoint.calls == []
+
+
+def test_the_first_of_a_context_goes_alone_then_the_others_together_then_the_next_context():
+    with LoopbackEndpoint(latency_s=0.05) as endpoint:
+        got = replies(endpoint, book(20, "book A") + book(20, "book B"), concurrency=4)
+    assert len(got) == 40 and not any(reply.failure for reply in got.values())
+    asked = [call.question for call in endpoint.calls]
+    first_a, first_b = (asked.index(f"question book {name} 0") for name in "AB")
+    assert first_a == 0
+    assert first_b >= 18  # one or two of A may be open, but none waits
+    a0, b0 = endpoint.calls[first_a], endpoint.calls[first_b]
+    others_a = [call for call in endpoint.calls if "book A" in call.question and call is not a0]
+    others_b = [call for call in endpoint.calls if "book B" in call.question and call is not b0]
+    assert min(call.began for call in others_a) >= a0.ended - 0.02
+    assert min(call.began for call in others_b) >= b0.ended - 0.02
+    assert 2 <= endpoint.peak <= 4
+    assert {call.user.split("\n\n")[0] for call in others_a} == {"book A"}
+    order = [int(call.question.rpartition(" ")[2]) for call in others_a]
+    assert all(number < 4 + place for place, number in enumerate(order))  # in order, but for the race of four
+
+
+def test_contexts_of_one_request_are_plainly_concurrent():
+    requests = [Request(str(i), "", f"chunk {i}", "question") for i in range(24)]
+    with LoopbackEndpoint(latency_s=0.1) as endpoint:
+        began = time.monotonic()
+        assert len(replies(endpoint, requests, concurrency=8)) == 24
+        assert time.monotonic() - began < 24 * 0.1
+    assert 4 <= endpoint.peak <= 8
+
+
+def test_requests_without_a_context_share_nothing_and_nobody_waits():
+    with LoopbackEndpoint(latency_s=0.2) as endpoint:
+        replies(endpoint, [Request(str(i), "system", "", f"question {i}") for i in range(4)], concurrency=4)
+    assert endpoint.peak == 4
+    assert {len(call.body["messages"]) for call in endpoint.calls} == {2}
+
+
+def test_concurrency_grows_where_the_endpoint_bears_it():
+    with LoopbackEndpoint(latency_s=0.03) as endpoint:
+        replies(endpoint, [Request(str(i), "", f"chunk {i}", "q") for i in range(200)])
+    assert 12 < endpoint.peak <= 64
+
+
+def test_concurrency_falls_where_it_does_not():
+    overloaded = []
+
+    def script(number, body):
+        call = endpoint.calls[number]
+        overloaded.append(call.open_calls > 4)
+        return Fault("status", 429) if overloaded[-1] else None
+
+    with LoopbackEndpoint(latency_s=0.02, script=script) as endpoint:
+        got = replies(endpoint, [Request(str(i), "", f"c {i}", "q") for i in range(150)], attempts=30)
+    assert not any(reply.failure for reply in got.values())
+    assert sum(overloaded[-75:]) < 40  # the first guess was 8, twice what it bears
+
+
+@pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE], ids=lambda f: f"{f.kind}{f.status}")
+def test_every_passing_fault_is_tried_again(fault):
+    with LoopbackEndpoint(script=first_calls(fault, fault)) as endpoint:
+        got = replies(endpoint, book(2), timeout_s=0.5 if fault is HANG else 30)
+    assert [reply.text for reply in got.values()] == ["answer to question the book 0", "answer to question the book 1"]
+    assert len(endpoint.calls) == 4 or (fault is HANG and len(endpoint.calls) > 4)
+    assert set(endpoint.paid().values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (SLOW_DOWN, "429 Rate limit reached"),
+        (BROKEN, "500 Internal error"),
+        (HANG, "no answer within 0.1 s"),
+        (CUT, "connection failed: .*"),
+        (DROP, "connection failed: .*"),
+        (GARBAGE, "the answer is no JSON: <html>Bad gateway</html>"),
+        (Fault("status", 200, body={"error": {"message": "upstream"}}), "the answer is no chat completion: upstream"),
+        (Fault("status", 200, body={"choices": []}), r'the answer is no chat completion: \{"choices": \[\]\}'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_after_the_last_attempt_the_reason_is_given(fault, words):
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        (reply,) = model_of(endpoint, timeout_s=0.1 if fault is HANG else 30).answer(book(1))
+    assert len(endpoint.calls) == 5
+    assert (reply.text, reply.id) == ("", "the book-0")
+    assert re.fullmatch(rf"{words} \(5 attempts\)", reply.failure), reply.failure
+    assert "\n" not in reply.failure
+
+
+def test_retry_after_pauses_all_requests():
+    fault = Fault("status", 429, {"Retry-After": "0.6"})
+    with LoopbackEndpoint(script=first_calls(None, fault), latency_s=0.03) as endpoint:
+        got = replies(endpoint, book(30), concurrency=2)
+    assert not any(reply.failure for reply in got.values())
+    refused = endpoint.calls[1]
+    on_their_way = [call for call in endpoint.calls[2:] if call.began < refused.ended + 0.55]
+    after = endpoint.calls[2 + len(on_their_way) :]
+    assert len(on_their_way) <= 2
+    assert refused.question in [call.question for call in after[:2]]  # it goes first, beside one other
+
+
+def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_again():
+    fault = Fault("status", 429, {"Retry-After": "86400"}, "Daily limit")
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        got = replies(endpoint, book(50))
+    assert len(endpoint.calls) == 1
+    assert got["the book-0"].failure.startswith("429 Daily limit (the endpoint asks to wait 86")
+    assert got["the book-49"].failure.startswith("the endpoint asks to wait 86")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (
+            Fault("status", 400, words="maximum context length is 4096\ntokens"),
+            "400 maximum context length is 4096 tokens",
+        ),
+        (Fault("status", 401, words=f"Incorrect API key: {KEY}"), "401 Incorrect API key: ***"),
+        (Fault("status", 404, body={"detail": "no such model"}), "404 no such model"),
+        (Fault("status", 422, body={"message": "temperature"}), "422 temperature"),
+        (Fault("status", 429, body={"error": {"message": "pay", "code": "insufficient_quota"}}), "429 pay"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_pass_is_reported_at_once(fault, words):
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        got = replies(endpoint, book(3))
+    assert len(endpoint.calls) == 3
+    assert {reply.failure for reply in got.values()} == {words}
+
+
+def test_long_words_of_an_endpoint_are_cut():
+    with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, words="x" * 9000)) as endpoint:
+        (reply,) = model_of(endpoint).answer(book(1))
+    assert len(reply.failure) == 400
+
+
+def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def script(number, body):
+        return Fault("status", 400, words=words) if "max_tokens" in body else None
+
+    with LoopbackEndpoint(script=script) as endpoint:
+        got = replies(endpoint, book(3, sampling=Sampling(max_tokens=9)), attempts=1)
+    assert not any(reply.failure for reply in got.values())
+    assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
+
+
+def test_a_hang_is_cut_by_the_timeout():
+    with LoopbackEndpoint(script=lambda number, body: HANG) as endpoint:
+        began = time.monotonic()
+        (reply,) = model_of(endpoint, timeout_s=0.2, attempts=2).answer(book(1))
+    assert 0.4 <= time.monotonic() - began < 5
+    assert reply.failure == "no answer within 0.2 s (2 attempts)"
+
+
+def test_an_endpoint_that_is_not_there_is_a_failure():
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1", attempts=2, backoff_base_s=0.01)
+    (reply,) = model.answer(book(1))
+    assert reply.failure.startswith("connection failed: ") and reply.failure.endswith("(2 attempts)")
+
+
+def test_a_book_of_686_questions_over_a_bad_line_is_paid_once():
+    with LoopbackEndpoint(script=some_calls(0.3, seed=1)) as endpoint:
+        # Fixed: every hang would halve it, and the test would mostly wait.
+        got = list(model_of(endpoint, timeout_s=TIMEOUT_S, attempts=8, concurrency=16).answer(book(686)))
+    assert Counter(reply.id for reply in got) == Counter(request.id for request in book(686))
+    failed = {reply.id for reply in got if reply.failure}
+    paid = endpoint.paid()
+    assert set(paid.values()) == {1}
+    assert len(paid) == 686 - len(failed)
+    assert all(reply.text == f"answer to question {reply.id.replace('-', ' ')}" for reply in got if not reply.failure)
+    assert len(failed) < 20 and len(endpoint.calls) > 686 * 1.2  # 0.3⁸ of them, and what a busy machine times out
+
+
+def test_closing_early_cancels_what_is_open():
+    with LoopbackEndpoint(latency_s=0.02) as endpoint:
+        answers = model_of(endpoint, concurrency=4).answer(book(500))
+        for _ in range(10):
+            next(answers)
+        began = time.monotonic()
+        answers.close()
+        assert time.monotonic() - began < 5
+        seen = len(endpoint.calls)
+        time.sleep(0.2)
+        assert len(endpoint.calls) <= seen + 4  # accepted before the close, read after it
+        assert seen < 60
+    assert not [thread for thread in threading.enumerate() if thread.name == "epbench-requests"]
+
+
+def test_a_reader_that_stops_reading_stops_the_spending():
+    with LoopbackEndpoint() as endpoint:
+        answers = model_of(endpoint, concurrency=3).answer(book(100))
+        next(answers)
+        time.sleep(0.4)
+        assert len(endpoint.calls) <= 1 + 3
+        assert len(list(answers)) == 99
+
+
+def test_an_error_of_ours_is_raised_where_the_replies_are_read():
+    def broken(requests):
+        raise ZeroDivisionError
+
+    with LoopbackEndpoint() as endpoint:
+        model = model_of(endpoint)
+        model._call = lambda *_: broken(())
+        with pytest.raises(ZeroDivisionError):
+            list(model.answer(book(1) + book(2, "other")))
+
+
+class Interrupted(Exception):
+    pass
+
+
+def progress(items, name, total):
+    return items
+
+
+def answered(folder: Path) -> set[str]:
+    return {record["id"] for record in Journal(folder / ANSWERS) if record.get("failure") is None}
+
+
+def stops_after(n: int):
+    def watched(items, name, total):
+        for number, item in enumerate(items):
+            yield item
+            if number + 1 == n:
+                raise Interrupted
+
+    return watched
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, concurrency):
+    requests = book(120)
+    with LoopbackEndpoint(script=some_calls(0.2, 3, (SLOW_DOWN, BROKEN, DROP, GARBAGE))) as endpoint:
+        with pytest.raises(Interrupted):
+            ask(tmp_path, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
+        time.sleep(0.2)  # what is on its way arrives
+        kept = answered(tmp_path)
+        asked_before = len(endpoint.calls)
+        assert len(kept) == 50
+        ask(tmp_path, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
+    assert answered(tmp_path) == {request.id for request in requests}
+    asked_again = {call.question for call in endpoint.calls[asked_before:]}
+    assert not asked_again & {request.question for request in requests if request.id in kept}
+    twice = [question for question, times in endpoint.paid().items() if times > 1]
+    assert len(twice) <= (0 if concurrency == 1 else concurrency)  # those that were open when it was interrupted
+
+
+def test_failures_are_asked_again_by_the_next_start(tmp_path):
+    requests = book(10)
+    with LoopbackEndpoint(script=lambda number, body: BROKEN if number % 3 == 1 else None) as endpoint:
+        ask(tmp_path, requests, model_of(endpoint, attempts=1), progress)
+        assert 0 < len(answered(tmp_path)) < 10
+        endpoint.script = lambda number, body: None
+        ask(tmp_path, requests, model_of(endpoint), progress)
+    assert len(answered(tmp_path)) == 10
+    assert set(endpoint.paid().values()) == {1}
+
+
+def test_the_key_is_in_no_failure_and_no_log(caplog):
+    words = f"key {KEY} is wrong"
+    faults = [Fault("status", status, words=words) for status in (400, 401, 429, 500)]
+    faults.append(Fault("status", 200, body={"error": KEY}))
+    with caplog.at_level(logging.DEBUG), LoopbackEndpoint(script=first_calls(*faults * 2)) as endpoint:
+        model = model_of(endpoint, attempts=2)
+        got = list(model.answer(book(8)))
+        model.window()
+    assert sum(reply.failure is not None for reply in got) >= 2
+    assert KEY not in "".join(reply.failure or "" for reply in got)
+    assert KEY not in caplog.text and KEY not in repr(model)
+
+
+def test_a_key_from_a_file_with_a_newline_is_used_and_hidden(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\n")
+    with LoopbackEndpoint(script=first_calls(Fault("status", 400, words=f"{'x' * 380} {KEY}"))) as endpoint:
+        refused, answered_ = model_of(endpoint).answer(book(2))
+    assert KEY[:6] not in refused.failure and answered_.failure is None
+    assert endpoint.calls[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_password_in_the_url_is_in_no_failure():
+    with LoopbackEndpoint(script=lambda n, body: Fault("status", 400, words="user:secretWord no")) as endpoint:
+        url = endpoint.url.replace("http://", "http://user:secretWord@")
+        (reply,) = EndpointModel("tiny", base_url=url).answer(book(1))
+    assert reply.failure == "400 user:*** no"
+
+
+def labelled(logprobs, **options):
+    request = Request("1", "", "book", "A or B?", labels=("A", "B", "C"), **options)
+    with LoopbackEndpoint(more=lambda body: {"choice": {"logprobs": logprobs}}) as endpoint:
+        (reply,) = model_of(endpoint).answer([request])
+    return reply, endpoint.calls[0].body
+
+
+def test_probabilities_of_labels_sum_their_spellings():
+    spelled = {"A": 0.5, " A": 0.2, "\nA": 0.05, "a": 0.01, "B": 0.1, "Because": 0.05}
+    top = [{"token": token, "logprob": math.log(p)} for token, p in spelled.items()]
+    logprobs = {"content": [top[0] | {"top_logprobs": top}, {"token": "B", "logprob": 0.0, "top_logprobs": []}]}
+    reply, body = labelled(logprobs, sampling=Sampling(max_tokens=3))
+    assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 3)
+    assert reply.probabilities == pytest.approx({"A": 0.75, "B": 0.1, "C": 0.0})
+
+
+@pytest.mark.parametrize(
+    "logprobs", [None, {}, {"content": None}, {"content": []}, "none", {"content": [{"token": "A"}]}]
+)
+def test_without_logprobs_there_are_no_probabilities(logprobs):
+    reply, _ = labelled(logprobs)
+    assert reply.probabilities is None and reply.failure is None and reply.text
+
+
+def test_nobody_asks_for_logprobs_without_labels():
+    with LoopbackEndpoint() as endpoint:
+        replies(endpoint, book(1))
+    assert not {"logprobs", "top_logprobs", "response_format"} & set(endpoint.calls[0].body)
+
+
+def test_a_schema_is_passed_on():
+    schema = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
+    with LoopbackEndpoint(lambda prompt: '{"items": []}') as endpoint:
+        got = replies(endpoint, book(1, schema=schema))
+    assert json.loads(got["the book-0"].text) == {"items": []}
+    assert endpoint.calls[0].body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": schema, "strict": True},
+    }
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (
+            {"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 64}},
+            Usage(90, 64, 4),
+        ),
+        ({"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": None}, Usage(90, 0, 4)),
+        ({}, Usage()),
+        (None, Usage()),
+    ],
+)
+def test_usage_is_read(usage, expected):
+    with LoopbackEndpoint(more=lambda body: {"usage": usage}) as endpoint:
+        assert replies(endpoint, book(1))["the book-0"].usage == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "reasoning", "text"),
+    [
+        ({"content": "<think>hm</think>\nParis"}, "hm", "Paris"),
+        ({"content": "Paris", "reasoning_content": "hm"}, "hm", "Paris"),
+        ({"content": "Paris", "reasoning": "hm"}, "hm", "Paris"),
+        ({"content": None, "reasoning": "never ended"}, "never ended", ""),
+        ({"content": None, "refusal": "I will not."}, "", "I will not."),
+        ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Paris"}]}, "", "Paris"),
+    ],
+)
+def test_reasoning_is_apart_from_the_answer(message, reasoning, text):
+    with LoopbackEndpoint(more=lambda body: {"message": message}) as endpoint:
+        reply = replies(endpoint, book(1))["the book-0"]
+    assert (reply.reasoning, reply.text, reply.failure) == (reasoning, text, None)
+
+
+def test_the_window_is_given_or_listed_or_unknown():
+    listed = {"data": [{"id": "other", "max_model_len": 1}, {"id": "tiny", "max_model_len": 4096}]}
+    with LoopbackEndpoint(models=listed) as endpoint:
+        assert model_of(endpoint).window() == 4096
+        assert model_of(endpoint, window=77).window() == 77
+        assert EndpointModel("unlisted", base_url=endpoint.url).window() is None
+    with LoopbackEndpoint() as endpoint:
+        assert model_of(endpoint).window() is None
+    for odd in ([], {"data": None}, {"data": [{"id": "tiny", "max_model_len": "long"}]}):
+        with LoopbackEndpoint(models=odd) as endpoint:
+            assert model_of(endpoint).window() is None
+    assert EndpointModel("tiny", base_url="http://127.0.0.1:9/v1").window() is None
+
+
+def test_tokens_are_estimated():
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1")
+    assert model.count_tokens(Request("1", "1234", "x" * 400, "y" * 38)) == (111, 101)
+    assert model.name == "openai:tiny"
+
+
+def test_a_local_endpoint_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with LoopbackEndpoint() as endpoint:
+        assert replies(endpoint, book(1))["the book-0"].failure is None
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        (reply,) = EndpointModel("tiny").answer(book(1))
+        assert reply.failure is None
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+        EndpointModel("tiny")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("", {}, "a model name"),
+        ("tiny", {"base_url": "localhost:8000/v1"}, "http://"),
+        ("tiny", {"base_url": "http://127.0.0.1:port/v1"}, "http://"),
+        ("tiny", {"base_url": "http://[::1/v1"}, "http://"),
+        ("tiny", {"concurrency": 0}, "concurrency of openai:tiny: 0 was found"),
+        ("tiny", {"attempts": 0}, "attempts of openai:tiny: 0"),
+        ("tiny", {"window": -1}, "window of openai:tiny: -1"),
+        ("tiny", {"timeout_s": 0}, "timeout of openai:tiny: 0 s"),
+    ],
+)
+def test_bad_input_is_one_line(name, options, words):
+    with pytest.raises(BadInput, match=words) as caught:
+        EndpointModel(name, **options)
+    assert "\n" not in str(caught.value)

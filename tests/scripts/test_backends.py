@@ -1,0 +1,156 @@
+"""The evaluation through real backends: a tiny model in process, and an endpoint on loopback that misbehaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.models.loopback_endpoint import BROKEN, CUT, DROP, GARBAGE, SLOW_DOWN, Fault, LoopbackEndpoint, some_calls
+from tests.tiny_model import make_tiny_model
+
+ROOT = Path(__file__).parents[2]
+EVALUATE = "eval_scripts/tulving.py"
+
+
+@pytest.fixture(scope="module")
+def book_text(short_book):
+    from datasets import load_dataset
+
+    return load_dataset(str(short_book), "book", split="test")[0]["text"]
+
+
+@pytest.fixture(scope="module")
+def tiny(book_text, tmp_path_factory):
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), book_text, window=65536)
+
+
+def scores_of(folder):
+    return json.loads((folder / "scores.json").read_text())
+
+
+@pytest.mark.parametrize("memory", ["in-context", "rag-paragraph", "rag-chapter", "none"])
+def test_a_model_in_process_answers_by_every_memory(script, short_book, tiny, tmp_path, memory):
+    done = script(
+        EVALUATE, "--dataset", short_book, "--memory", memory, "--model", f"hf:{tiny}", "--limit", 6, "--max-tokens", 8,
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "6 requests over" in done.stdout
+    scores, account = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/account.json").read_text())
+    assert (scores["n_questions"], scores["n_failed"], account["requests"]) == (6, 0, 6)
+    assert account["generated"] > 0 and account["prefilled"] > 0
+    if memory == "in-context":
+        assert account["hit_rate"] > 0.75
+    page = (tmp_path / "r/report.html").read_text()
+    assert "hit_rate" in page and "No request failed" in page
+
+
+def test_a_book_that_does_not_fit_is_refused_before_weights_are_loaded(script, short_book, book_text, tmp_path):
+    small = make_tiny_model(tmp_path / "small", book_text, window=4096)
+    (small / "model.safetensors").unlink()  # would fail if it were looked for
+    done = script(
+        EVALUATE,
+        "--dataset",
+        short_book,
+        "--memory",
+        "in-context",
+        "--model",
+        f"hf:{small}",
+        "--max-tokens",
+        8,
+        "--out",
+        tmp_path / "r",
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    assert "has 4,096" in done.stderr and "these memories fit" in done.stderr and "none" in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_missing_model_is_one_line(script, short_book, tmp_path):
+    done = script(
+        EVALUATE, "--dataset", short_book, "--memory", "none", "--model", "hf:no/such-model", "--out", tmp_path / "r"
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    assert "no/such-model" in done.stderr.splitlines()[-1]
+
+
+def test_a_killed_run_of_a_model_goes_on(short_book, tiny, tmp_path, hf_home):
+    command = [
+        sys.executable, ROOT / EVALUATE, "--dataset", short_book, "--memory", "none", "--model", f"hf:{tiny}",
+        "--max-tokens", "24", "--limit", "60",
+    ]  # fmt: skip
+    env = os.environ | {"HF_HOME": str(hf_home)}
+    journal = tmp_path / "r/answers.jsonl"
+    process = subprocess.Popen(
+        [*command, "--out", tmp_path / "r"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 5):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = journal.read_bytes().splitlines()
+    assert len(kept) >= 5
+    for out in (tmp_path / "r", tmp_path / "whole"):
+        done = subprocess.run([*command, "--out", out], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    keys = Counter(json.loads(line)["key"] for line in journal.read_bytes().splitlines())
+    assert len(keys) == 60 and set(keys.values()) == {1}
+    assert scores_of(tmp_path / "r") == scores_of(tmp_path / "whole")
+
+
+def endpoint_run(script, short_book, endpoint, out, *more, **env):
+    return script(
+        EVALUATE, "--dataset", short_book, "--model", "openai:tiny", "--base-url", endpoint.url, "--max-tokens", 8,
+        *more, "--out", out, OPENAI_API_KEY="secret-of-mine", **env,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("memory", ["in-context", "rag-paragraph", "rag-chapter", "none"])
+def test_an_endpoint_answers_by_every_memory(script, short_book, tmp_path, memory):
+    usage = {"usage": {"prompt_tokens": 100, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 60}}}
+    with LoopbackEndpoint(lambda prompt: "I do not know.", more=lambda body: usage) as endpoint:
+        done = endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", memory, "--limit", 12)
+    assert done.returncode == 0, done.stderr
+    assert "the window of openai:tiny is unknown" in done.stdout and "--window N" in done.stdout
+    assert len(endpoint.calls) == 12
+    account = json.loads((tmp_path / "r/account.json").read_text())
+    assert (account["requests"], account["saved"], account["generated"]) == (12, 720, 36)
+    assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and "secret-of-mine" in p.read_text()]
+
+
+def test_a_bad_line_ends_with_every_question_answered_or_failed(script, short_book, tmp_path):
+    def faults(number, body):
+        if "Karaoke" in str(body["messages"]):
+            return Fault("status", 400, words="content policy")
+        return some_calls(0.3, 5, (SLOW_DOWN, BROKEN, CUT, DROP, GARBAGE))(number, body)
+
+    with LoopbackEndpoint(lambda prompt: "I do not know.", script=faults) as endpoint:
+        done = endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", "none", "--limit", 120)
+        assert done.returncode == 0, done.stderr
+        first = scores_of(tmp_path / "r")
+        answered = Counter(call.user for call in endpoint.calls if call.answered)
+        assert set(answered.values()) == {1} and first["n_questions"] == 120
+        assert first["n_failed"] == 120 - len(answered)
+        before = len(endpoint.calls)
+        endpoint.script = lambda number, body: None
+        assert (
+            endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", "none", "--limit", 120).returncode
+            == 0
+        )
+    assert len(endpoint.calls) - before == first["n_failed"]
+    assert scores_of(tmp_path / "r")["n_failed"] == 0
+    if first["n_failed"]:
+        reasons = {json.loads(line).get("failure") for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()}
+        assert reasons != {None}
+
+
+def test_a_window_that_is_given_is_checked(script, short_book, tmp_path):
+    with LoopbackEndpoint() as endpoint:
+        done = endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", "in-context", "--window", "2000")
+    assert done.returncode == 2 and "the window of openai:tiny has 2,000" in done.stderr and not endpoint.calls

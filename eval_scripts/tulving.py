@@ -73,7 +73,7 @@ def _evaluate(args: Any) -> None:
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling
-    from epbench.runs.folder import open_run
+    from epbench.runs.folder import open_run, read_json
     from epbench.tulving.answers_file import read_answers
     from epbench.tulving.evaluation import ask, fingerprint_of, finish, judge_answers, record_answers
     from epbench.tulving.lexical_judge import LexicalJudge
@@ -142,6 +142,14 @@ def _evaluate(args: Any) -> None:
         verdicts = judge_answers(folder, rows, LexicalJudge(), _bar)
         scores = finish(folder, verdicts, len(rows) * args.repeats - len(verdicts), label)
     console.print(screen_tables({label: scores}))
+    account = read_json(args.out / "account.json")
+    if account["hit_rate"] is not None:
+        console.print(
+            f"{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
+            f"({account['hit_rate']:.1%}), {account['generated']:,} generated, {account['tokens_per_second'] or 0:,.0f} tokens/s"
+        )
+    for reason, n in account["failed"].items():
+        console.print(f"failed {n} times: {reason}", soft_wrap=True)
     if scores["n_failed"]:
         console.print(f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong")
     console.print(f"report: {args.out / 'report.html'}")

@@ -7,6 +7,8 @@ from epbench.models.prefix_rows import Forward
 from epbench.models.prompt_tokens import common_prefix
 from epbench.models.shared_prefix import Ask, SharedPrefix
 
+torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+
 SIZES = {
     "vocab_size": 300,
     "hidden_size": 64,
@@ -110,17 +112,23 @@ def test_attention_without_the_fused_kernel_is_the_same(monkeypatch, most):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("fused", [True, False])
-def test_half_precision_gives_nearly_the_same_probabilities(monkeypatch, dtype, fused):
+def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dtype, fused):
     if not fused:
         monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
-    model, _ = tiny("Llama")
-    asks = [Ask(ids, labels={"all": range(3, 150)}) for ids in prompts(6)]
-    exact = dict(SharedPrefix(model, [2]).answer(asks))
-    reader = SharedPrefix(model.to(dtype), [2])
-    rounded = dict(reader.answer(asks))
+    exact, asked = tiny("Llama")[0], prompts(12)
+    model = tiny("Llama")[0].to(dtype)
+    reader = SharedPrefix(model, [2])
+    told = dict(reader.answer([Ask(ids, labels={"some": range(3, 150)}) for ids in asked]))
     assert reader.way == "joint"
-    for i in range(6):
-        assert rounded[i].probabilities["all"] == pytest.approx(exact[i].probabilities["all"], abs=0.05)
+
+    def plain(model, ids):
+        with torch.no_grad():
+            return float(model(torch.tensor([ids])).logits[0, -1].float().softmax(-1)[3:150].sum())
+
+    truth = [plain(exact, ids) for ids in asked]
+    ours = sum(abs(told[i].probabilities["some"] - p) for i, p in enumerate(truth)) / 12
+    theirs = sum(abs(plain(model, ids) - p) for ids, p in zip(asked, truth, strict=True)) / 12
+    assert ours < 2 * theirs + 0.005
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000])

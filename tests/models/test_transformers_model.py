@@ -12,6 +12,8 @@ from epbench.models.protocol import Request, Sampling
 from epbench.models.transformers_model import TransformersModel
 from epbench.tulving.build import Recipe, make_book
 
+torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+
 SYSTEM = "You answer from the text."
 
 

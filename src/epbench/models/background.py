@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ class Outbox(Generic[T]):
         self.queue.put((value, taken))
 
 
-def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Iterator[T]:
+def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator[T]:
     """Yield what the work hands over, as soon as it does.
 
     It starts with the first `next`. Closing the generator cancels it and waits until that is done; an exception of the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ class EndpointModel:
         whole = len(request.system) + len(request.user)
         return -(-whole // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Closing the iterator cancels what is open."""
         return iterate(lambda outbox: self._answer_all(requests, outbox))
 

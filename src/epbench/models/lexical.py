@@ -7,7 +7,7 @@ network, key or GPU, and a control: a score that it reaches needs no understandi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Literal
@@ -49,7 +49,7 @@ class LexicalReader:
         shared = len(request.context.split())
         return shared + len(request.question.split()), shared
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`; a context is read once for all questions that follow one another on it."""
         for request in requests:
             question = _QUESTION.search(request.question)

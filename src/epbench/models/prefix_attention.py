@@ -109,15 +109,18 @@ def _joint(
     rows, heads, group, length, size = query.shape
     # All rows are queries of one sequence to the prefix: one product per head reads its keys once.
     folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
-    far, far_weight = (x[0].unflatten(1, (rows, group, length)).transpose(0, 1) for x in _attend(folded, *prefix))
+    found, sums = _attend(folded, *prefix)
+    far = found.view(heads, rows, group, length, -1).transpose(0, 1)
+    far_weight = sums.view(heads, rows, group, length).transpose(0, 1)
     near = (query.flatten(2, 3) @ own[0].transpose(2, 3)).float().view(rows, heads, group, length, -1)
     near.masked_fill_(~mask[:, :, None], float("-inf"))
     top = torch.maximum(far_weight, near.amax(-1))
     near.sub_(top[..., None]).exp_()
-    share = (far_weight - top).exp()
+    share: torch.Tensor = (far_weight - top).exp()
     nearby = (near.to(query.dtype).flatten(2, 3) @ own[1]).view_as(far)
     total = far.float() * share[..., None] + nearby.float()
-    return (total / (share + near.sum(-1))[..., None]).to(query.dtype)
+    answer: torch.Tensor = (total / (share + near.sum(-1))[..., None]).to(query.dtype)
+    return answer
 
 
 def _fused(query: torch.Tensor) -> bool:

@@ -60,11 +60,11 @@ def choose_way(forward: Forward, ids: Sequence[int]) -> tuple[Way, int]:
         return None
 
     previous = forward.config._attn_implementation
-    if padded and previous == "sdpa":
+    if padded and previous in ("sdpa", prefix_attention.NAME):
         forward.model.set_attn_implementation(prefix_attention.NAME)
         if (why := difference(head, joint=True)) is None:
             return "joint", size
-        forward.model.set_attn_implementation(previous)
+        forward.model.set_attn_implementation("sdpa")
         log.info("the prefix is repeated for every question of a batch: %s", why)
     if (why := difference(head, joint=False)) is None:
         return "repeated", size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -126,6 +126,6 @@ class Model(Protocol):
         """
         ...
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
-        """One reply for each request, as soon as it is there, in any order."""
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """One reply for each request, as soon as it is there, in any order; closing it ends what is open."""
         ...

@@ -6,7 +6,7 @@ Torch and transformers are imported when they are first needed, weights are load
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,7 @@ class TransformersModel:
         n = len(self.prompts.ids(request))
         return n, min(n, self.prompts.shared(request))
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Requests of one system text and context are answered together, wherever they stand.
 
         A prompt that does not fit in the window with its answer is not cut: its reply is a failure with both numbers.

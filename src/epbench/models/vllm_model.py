@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
@@ -82,7 +82,7 @@ class VllmModel:
         """
         return self._cached / self._repeated if self._repeated else None
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Closing the iterator takes what is open out of the engine.
 
         Raises:

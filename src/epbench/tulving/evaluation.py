@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from epbench.models.protocol import Model, Request
+from epbench.models.protocol import Model, Reply, Request
 from epbench.runs.account import token_account
 from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal
@@ -31,18 +32,25 @@ def ask(folder: Path, requests: Sequence[Request], model: Model, progress: Progr
     """
     journal = Journal(folder / ANSWERS)
     open_requests = {key: r for r in requests if not journal.done(key := r.key(model.name))}
+    replies = model.answer(list(open_requests.values()))
+    with closing(replies):  # or what is open at an endpoint would go on when this stops
+        _record(journal, progress(replies, "answers", len(open_requests)), open_requests)
+    journal.close()
+
+
+def _record(journal: Journal, replies: Iterable[Reply], requests: Mapping[str, Request]) -> None:
+    """Journal each reply as it comes, with the seconds since the one before."""
     last = time.monotonic()
-    for reply in progress(model.answer(list(open_requests.values())), "answers", len(open_requests)):
+    for reply in replies:
         outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
         if reply.reasoning:
             outcome["reasoning"] = reply.reasoning
         if any(astuple(reply.usage)):
             outcome["usage"] = asdict(reply.usage)
         now = time.monotonic()
-        repeat = open_requests[reply.key].repeat
+        repeat = requests[reply.key].repeat
         journal.add(reply.key, id=reply.id, repeat=repeat, **outcome, seconds=round(now - last, 4))
         last = now
-    journal.close()
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:

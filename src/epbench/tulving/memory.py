@@ -6,7 +6,7 @@ Paper: Section 5.1 and Appendix D.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from epbench.errors import BadInput
@@ -73,7 +73,7 @@ def requests_for(
         keep_order: show the chunks in the order of the book instead of best first.
         search: makes the index over the chunks; BM25 unless given.
         prompts: the pack; ours unless given.
-        sampling: of the answers; greedy unless given. Each repeat has a seed of its own.
+        sampling: of the answers; greedy unless given. Readers draw each repeat by a seed of its own.
         repeats: how often each question is asked.
 
     Raises:
@@ -95,8 +95,7 @@ def requests_for(
     for question, context in zip(questions, contexts, strict=True):
         text = prompts.question.format(question=question.question)
         for repeat in range(repeats):
-            drawn = replace(sampling, seed=sampling.seed + repeat)
-            yield Request(question.id, prompts.system, context, text, drawn, repeat)
+            yield Request(question.id, prompts.system, context, text, sampling, repeat)
 
 
 def chunks_of(book: Book, memory: str) -> list[str]:

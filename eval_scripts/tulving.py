@@ -73,7 +73,7 @@ def _evaluate(args: Any) -> None:
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling
-    from epbench.runs.folder import open_run, read_json
+    from epbench.runs.folder import open_run, read_json, without_login
     from epbench.tulving.answers_file import read_answers
     from epbench.tulving.evaluation import ask, fingerprint_of, finish, judge_answers, record_answers
     from epbench.tulving.lexical_judge import LexicalJudge
@@ -84,6 +84,7 @@ def _evaluate(args: Any) -> None:
     from epbench.tulving.tables import screen_tables
 
     console = Console()
+    command.show_log()
     if (args.memory is None) == (args.answers is None):
         raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
     if args.judge != "lexical":
@@ -126,7 +127,8 @@ def _evaluate(args: Any) -> None:
             return
         label = f"{args.memory}, {model.name}"
         top_k = published_top_k(args.memory, everything) if args.top_k is None else args.top_k
-        identity |= {"memory": args.memory, "model": model.name, "base_url": args.base_url, "top_k": top_k}
+        identity |= {"memory": args.memory, "model": model.name, "top_k": top_k}
+        identity |= {"base_url": without_login(args.base_url or "")}
         identity |= {"keep_order": args.keep_order, "retriever": args.retriever, "prompts": fingerprint_of(prompts)}
         identity |= {"temperature": args.temperature, "max_tokens": args.max_tokens, "seed": args.sampling_seed}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,15 @@ class _Parser(argparse.ArgumentParser):
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser whose `--help` is the script's own docstring, examples included."""
     return _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+
+
+def show_log() -> None:
+    """Print what the library decides by itself (device, dtype, batch size) with its reason, on standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log = logging.getLogger("epbench")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

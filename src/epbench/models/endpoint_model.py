@@ -16,6 +16,7 @@ from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s
 from epbench.models.endpoint_faults import Fault, fault_of
 from epbench.models.endpoint_wire import chat_body, read_chat
 from epbench.models.protocol import Reply, Request
+from epbench.models.waves import by_context
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -119,7 +120,7 @@ class EndpointModel:
         # The deadline is ours: the client's own counts from byte to byte and starts anew with each.
         client = openai.AsyncOpenAI(base_url=self._url, api_key=self._key, max_retries=0, timeout=None)
         async with client, asyncio.TaskGroup() as tasks:
-            for group in _by_context(requests):
+            for group in by_context(requests):
                 if len(group) > 1:
                     # The next context begins when the open requests leave slots idle, not before: two long contexts
                     # at once may drive each other out of the endpoint's cache.
@@ -209,12 +210,3 @@ def _is_http(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number, half a bracket
         return False
-
-
-def _by_context(requests: Sequence[Request]) -> list[list[Request]]:
-    """Requests that share a prompt up to the question, in order; one without a context shares nothing."""
-    groups: dict[object, list[Request]] = {}
-    for number, request in enumerate(requests):
-        shared = (request.system, request.context) if request.context else number
-        groups.setdefault(shared, []).append(request)
-    return list(groups.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from epbench.models.protocol import Request
 
@@ -24,7 +24,7 @@ def waves(requests: Iterable[Request], tokens: Callable[[Request], int], room: i
     first: list[Request] = []
     rest: list[Request] = []
     taken = 0
-    for group in _by_context(requests):
+    for group in by_context(requests):
         needed = tokens(group[0])
         if first and taken + needed > room:
             yield first, rest
@@ -36,7 +36,8 @@ def waves(requests: Iterable[Request], tokens: Callable[[Request], int], room: i
         yield first, rest
 
 
-def _by_context(requests: Iterable[Request]) -> Sequence[list[Request]]:
+def by_context(requests: Iterable[Request]) -> list[list[Request]]:
+    """Requests that share a prompt up to the question, in order; one without a context shares nothing."""
     groups: dict[object, list[Request]] = {}
     for number, request in enumerate(requests):
         # Without a context at most the system text is shared, and that is not worth a wait.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shlex
 import shutil
 import sys
@@ -98,8 +99,13 @@ def write_text(path: Path, text: str) -> None:
         draft.replace(path)
 
 
+def without_login(text: str) -> str:
+    """Addresses without the name and password that may stand in them: no secret goes into a file."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
+
+
 def _command() -> str:
-    return shlex.join(["python", *sys.argv])
+    return without_login(shlex.join(["python", *sys.argv]))
 
 
 def _versions() -> dict[str, Any]:

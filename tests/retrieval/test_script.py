@@ -1,0 +1,29 @@
+"""Retrieval by embeddings as a user runs it."""
+
+import json
+
+import pytest
+
+
+def test_a_run_searches_by_embeddings_and_finds_them_again(script, short_book, tiny_model, tmp_path):
+    pytest.importorskip("sentence_transformers")
+    base = [
+        "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph", "--retriever", f"st:{tiny_model}",
+        "--limit", 30,
+    ]  # fmt: skip
+    cache = {"EPBENCH_CACHE": str(tmp_path / "vectors")}
+    first = script(*base, "--out", tmp_path / "a", **cache)
+    assert first.returncode == 0, first.stderr
+    sizes = {p.name: p.stat().st_size for p in (tmp_path / "vectors").rglob("*") if p.is_file()}
+    second = script(*base, "--out", tmp_path / "b", **cache)
+    assert second.returncode == 0, second.stderr
+    assert {p.name: p.stat().st_size for p in (tmp_path / "vectors").rglob("*") if p.is_file()} == sizes
+    runs = [json.loads((tmp_path / name / "scores.json").read_text()) for name in "ab"]
+    assert runs[0] == runs[1] and runs[0]["n_questions"] == 30
+
+
+def test_an_unknown_retriever_is_refused_with_the_kinds(script, short_book, tmp_path):
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-chapter", "--retriever", "magic", "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 2 and "unknown search 'magic'" in done.stderr and not (tmp_path / "r").exists()

@@ -3,13 +3,15 @@
     python benchmarks/shared_context.py
     python benchmarks/shared_context.py --quick
     python benchmarks/shared_context.py --model Qwen/Qwen3-0.6B
+    python benchmarks/shared_context.py --dtype bfloat16
 
 Asks the same questions on one book of 8,192 tokens twice: through the reader, and each prompt alone through
 `model.generate`. Without --model, the model is a small Llama with random weights, made on the fly. Prints what was run
 on what, a table, and as its last line one JSON object: speedup (time of each alone over time of the reader),
 of_limit (time of the reader over one reading of the book and the answers behind it, with nothing else to do),
 outputs_identical, and label_speedup (the same for probabilities of A and B at the first token of the answer). Each time
-is the least of three, the ways by turns. On CUDA in half precision, near-ties may fall the other way.
+is the least of three, the ways by turns. In half precision near-ties may fall the other way; how many answers agree is
+printed.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a book of 2,048 tokens, 10 questions, each once")
     parser.add_argument("--model", metavar="PATH", help="folder of a model, or its name on the Hub")
+    parser.add_argument("--dtype", default="auto", help="float32, bfloat16 or float16; by the device unless given")
     args = parser.parse_args()
     n_tokens, n_questions, repeats = (2048, 10, 1) if args.quick else (8192, 50, 3)
 
@@ -49,7 +52,7 @@ def main() -> None:
     console = Console()
     made = make_book(Recipe("short"))
     with tempfile.TemporaryDirectory() as folder:
-        model = TransformersModel(args.model or tiny_model(Path(folder), made.book()))
+        model = TransformersModel(args.model or tiny_model(Path(folder), made.book()), dtype=args.dtype)
         reader = model.reader
         causal, tokenizer = reader.forward.model, model.prompts.tokenizer
         console.print(

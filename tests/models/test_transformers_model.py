@@ -7,6 +7,7 @@ import torch
 from tiny_model import CHAT_WITHOUT_SYSTEM, make_tiny_model
 
 from epbench.errors import BadInput
+from epbench.models.checkpoint import label_ids
 from epbench.models.prompt_tokens import PromptTokens
 from epbench.models.protocol import Request, Sampling
 from epbench.models.transformers_model import TransformersModel
@@ -81,7 +82,7 @@ def test_answers_are_those_of_the_plain_path(which, requests, request):
 def test_label_probabilities_are_those_of_a_plain_forward(folder, requests):
     model = TransformersModel(str(folder))
     replies = {reply.id: reply for reply in model.answer([replace(r, labels=("A", "B")) for r in requests])}
-    ids = {label: model.spellings(label) for label in ("A", "B")}
+    ids = {label: label_ids(model.prompts.tokenizer, label) for label in ("A", "B")}
     tokenizer = model.prompts.tokenizer
     assert {tokenizer.decode([i]).strip() for i in ids["A"]} == {"A"} and len(ids["A"]) == 2
     for r in requests:
@@ -90,7 +91,7 @@ def test_label_probabilities_are_those_of_a_plain_forward(folder, requests):
         expected = {label: float(logits.softmax(-1)[i].sum()) for label, i in ids.items()}
         assert replies[r.id].probabilities == pytest.approx(expected, rel=1e-3, abs=1e-7)
         assert replies[r.id].usage.completion == 1
-    with pytest.raises(BadInput, match="no single token"):
+    with pytest.raises(BadInput, match="expected one token"):
         list(model.answer([replace(requests[0], labels=("Xylophone",))]))
 
 
@@ -147,7 +148,7 @@ def test_no_window_is_known_where_the_configuration_has_none(folder, tmp_path):
 def test_a_missing_model_is_one_line(path):
     model = TransformersModel(path)
     for call in (model.window, lambda: model.count_tokens(Request("1", "", "", "q"))):
-        with pytest.raises(BadInput, match=f"hf:{path}") as raised:
+        with pytest.raises(BadInput, match=f"model {path}") as raised:
             call()
         assert "\n" not in str(raised.value)
 

@@ -52,8 +52,8 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
     Raises:
         BadInput: none does, so that its probability cannot be read from one token.
     """
-    vocabulary = tokenizer.get_vocab()
-    found = {vocabulary[token] for token in (label, f"\u2581{label}", f"\u0120{label}") if token in vocabulary}
+    marked = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"\u2581{label}", f"\u0120{label}")]
+    found = {id_ for id_ in marked if id_ is not None and id_ != tokenizer.unk_token_id}
     for spelling in (label, f" {label}"):
         ids = tokenizer(spelling, add_special_tokens=False)["input_ids"]
         found |= {ids[0]} if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else set()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.models.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from epbench.models.shared_prefix import Ask, SharedPrefix, Told
 
 log = logging.getLogger(__name__)
-
-_SPACES = ("", " ", "Ġ", "▁")  # a word with or without a space before it, as text and as two families of tokenizers
 
 
 class TransformersModel:
@@ -46,26 +45,13 @@ class TransformersModel:
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
 
     @cached_property
-    def config(self) -> Any:
-        """The model's configuration.
-
-        Raises:
-            BadInput: there is none at this path or name.
-        """
-        from transformers import AutoConfig
-
-        return self._loaded("configuration", AutoConfig.from_pretrained)
-
-    @cached_property
     def prompts(self) -> PromptTokens:
         """How this model's tokenizer writes prompts.
 
         Raises:
             BadInput: there is no tokenizer at this path or name.
         """
-        from transformers import AutoTokenizer
-
-        return PromptTokens(self._loaded("tokenizer", AutoTokenizer.from_pretrained))
+        return PromptTokens(load_tokenizer(self.path))
 
     @cached_property
     def reader(self) -> SharedPrefix:
@@ -83,9 +69,12 @@ class TransformersModel:
         return SharedPrefix(model, [*ends, *([] if own is None else [own])], batch_size=self.batch_size)
 
     def window(self) -> int | None:
-        """The configuration's `max_position_embeddings`; None if it has none."""
-        most = getattr(self.config.get_text_config(), "max_position_embeddings", None)
-        return most if isinstance(most, int) and most > 0 else None
+        """As config and tokenizer say; None if neither does."""
+        return self._window
+
+    @cached_property
+    def _window(self) -> int | None:
+        return read_window(self.path, self.prompts.tokenizer)
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """(tokens of the prompt, of these those before the question), by the tokenizer."""
@@ -131,33 +120,8 @@ class TransformersModel:
             max(1, sampling.max_tokens),
             sampling.temperature,
             (sampling.seed, request.id, request.repeat),
-            {label: self.spellings(label) for label in request.labels},
+            {label: label_ids(self.prompts.tokenizer, label) for label in request.labels},
         )
-
-    def spellings(self, label: str) -> list[int]:
-        """The tokens that spell a label alone, with a space before it or without.
-
-        Raises:
-            BadInput: no single token does.
-        """
-        tokenizer, found = self.prompts.tokenizer, set()
-        vocabulary = self._vocabulary
-        for space in _SPACES:
-            if space + label in vocabulary:
-                found.add(vocabulary[space + label])
-        for text in (label, f" {label}"):
-            ids = tokenizer.encode(text, add_special_tokens=False)
-            if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
-                found.add(ids[0])
-        if not found:
-            raise BadInput(
-                f"model {self.name}: label {label!r} is no single token of its vocabulary; expected one, like 'A'"
-            )
-        return sorted(found)
-
-    @cached_property
-    def _vocabulary(self) -> dict[str, int]:
-        return dict(self.prompts.tokenizer.get_vocab())
 
     def _reply(self, request: Request, told: Told, n_prompt: int, cached: int) -> Reply:
         key, usage = request.key(self.name), Usage(n_prompt, cached, len(told.ids))

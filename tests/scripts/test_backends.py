@@ -154,3 +154,26 @@ def test_a_window_that_is_given_is_checked(script, short_book, tmp_path):
     with LoopbackEndpoint() as endpoint:
         done = endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", "in-context", "--window", "2000")
     assert done.returncode == 2 and "the window of openai:tiny has 2,000" in done.stderr and not endpoint.calls
+
+
+def test_a_killed_run_at_an_endpoint_pays_no_journaled_answer_twice(short_book, tmp_path, hf_home):
+    with LoopbackEndpoint(lambda prompt: "I do not know.", latency_s=0.05) as endpoint:
+        command = [
+            sys.executable, ROOT / EVALUATE, "--dataset", short_book, "--memory", "none", "--model", "openai:tiny",
+            "--base-url", endpoint.url, "--max-tokens", "8", "--out", tmp_path / "r",
+        ]  # fmt: skip
+        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "k"}
+        journal = tmp_path / "r/answers.jsonl"
+        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 20):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept = {json.loads(line)["id"] for line in journal.read_bytes().split(b"\n")[:-1]}
+        paid_before = Counter(call.user for call in endpoint.calls if call.answered)
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        paid = Counter(call.user for call in endpoint.calls if call.answered)
+    assert 20 <= len(kept) < 450
+    assert len(paid) == 450 and scores_of(tmp_path / "r")["n_failed"] == 0
+    assert sum(paid.values()) - 450 == sum(paid_before.values()) - len(kept) <= 64  # those in flight when it was killed

@@ -1,6 +1,4 @@
-import json
 import logging
-import math
 import re
 import threading
 import time
@@ -9,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from loopback_endpoint import (
     BROKEN,
     CUT,
@@ -24,32 +23,12 @@ from loopback_endpoint import (
 
 from epbench.errors import BadInput
 from epbench.models.endpoint_model import EndpointModel
-from epbench.models.protocol import Request, Sampling, Usage
+from epbench.models.protocol import Request, Sampling
 from epbench.runs.journal import Journal
 from epbench.tulving.evaluation import ANSWERS, ask
 
-KEY = "sk-notARealKeyButOneThatMustNotBePrinted"
 TIMEOUT_S = 2.0  # of a try: a hang should be cut soon, an answer on a busy machine should not
 pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
-def model_of(endpoint: LoopbackEndpoint, **options) -> EndpointModel:
-    options = {"timeout_s": 30, "backoff_base_s": 0.005} | options
-    return EndpointModel("tiny", base_url=endpoint.url, **options)
-
-
-def book(n: int, context: str = "the book", **options) -> list[Request]:
-    return [Request(f"{context}-{i}", "You read.", context, f"question {context} {i}", **options) for i in range(n)]
-
-
-def replies(endpoint: LoopbackEndpoint, requests: list[Request], **options):
-    return {reply.id: reply for reply in model_of(endpoint, **options).answer(requests)}
 
 
 def test_questions_are_answered_and_the_request_is_as_documented():
@@ -366,81 +345,6 @@ def test_a_password_in_the_url_is_in_no_failure():
         url = endpoint.url.replace("http://", "http://user:secretWord@")
         (reply,) = EndpointModel("tiny", base_url=url).answer(book(1))
     assert reply.failure == "400 user:*** no"
-
-
-def labelled(logprobs, **options):
-    request = Request("1", "", "book", "A or B?", labels=("A", "B", "C"), **options)
-    with LoopbackEndpoint(more=lambda body: {"choice": {"logprobs": logprobs}}) as endpoint:
-        (reply,) = model_of(endpoint).answer([request])
-    return reply, endpoint.calls[0].body
-
-
-def test_probabilities_of_labels_sum_their_spellings():
-    spelled = {"A": 0.5, " A": 0.2, "\nA": 0.05, "a": 0.01, "B": 0.1, "Because": 0.05}
-    top = [{"token": token, "logprob": math.log(p)} for token, p in spelled.items()]
-    logprobs = {"content": [top[0] | {"top_logprobs": top}, {"token": "B", "logprob": 0.0, "top_logprobs": []}]}
-    reply, body = labelled(logprobs, sampling=Sampling(max_tokens=3))
-    assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 3)
-    assert reply.probabilities == pytest.approx({"A": 0.75, "B": 0.1, "C": 0.0})
-
-
-@pytest.mark.parametrize(
-    "logprobs", [None, {}, {"content": None}, {"content": []}, "none", {"content": [{"token": "A"}]}]
-)
-def test_without_logprobs_there_are_no_probabilities(logprobs):
-    reply, _ = labelled(logprobs)
-    assert reply.probabilities is None and reply.failure is None and reply.text
-
-
-def test_nobody_asks_for_logprobs_without_labels():
-    with LoopbackEndpoint() as endpoint:
-        replies(endpoint, book(1))
-    assert not {"logprobs", "top_logprobs", "response_format"} & set(endpoint.calls[0].body)
-
-
-def test_a_schema_is_passed_on():
-    schema = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
-    with LoopbackEndpoint(lambda prompt: '{"items": []}') as endpoint:
-        got = replies(endpoint, book(1, schema=schema))
-    assert json.loads(got["the book-0"].text) == {"items": []}
-    assert endpoint.calls[0].body["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "answer", "schema": schema, "strict": True},
-    }
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (
-            {"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 64}},
-            Usage(90, 64, 4),
-        ),
-        ({"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": None}, Usage(90, 0, 4)),
-        ({}, Usage()),
-        (None, Usage()),
-    ],
-)
-def test_usage_is_read(usage, expected):
-    with LoopbackEndpoint(more=lambda body: {"usage": usage}) as endpoint:
-        assert replies(endpoint, book(1))["the book-0"].usage == expected
-
-
-@pytest.mark.parametrize(
-    ("message", "reasoning", "text"),
-    [
-        ({"content": "<think>hm</think>\nParis"}, "hm", "Paris"),
-        ({"content": "Paris", "reasoning_content": "hm"}, "hm", "Paris"),
-        ({"content": "Paris", "reasoning": "hm"}, "hm", "Paris"),
-        ({"content": None, "reasoning": "never ended"}, "never ended", ""),
-        ({"content": None, "refusal": "I will not."}, "", "I will not."),
-        ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Paris"}]}, "", "Paris"),
-    ],
-)
-def test_reasoning_is_apart_from_the_answer(message, reasoning, text):
-    with LoopbackEndpoint(more=lambda body: {"message": message}) as endpoint:
-        reply = replies(endpoint, book(1))["the book-0"]
-    assert (reply.reasoning, reply.text, reply.failure) == (reasoning, text, None)
 
 
 def test_the_window_is_given_or_listed_or_unknown():

@@ -25,9 +25,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     from rich.console import Console
 
     from epbench.errors import BadInput
+    from epbench.runs.asking import ANSWERS, no_progress
     from epbench.runs.folder import open_run, read_json
     from epbench.runs.journal import Journal
-    from epbench.tulving.evaluation import ANSWERS, JUDGEMENTS, finish, judge_answers
+    from epbench.tulving.evaluation import JUDGEMENTS, finish, judge_answers
     from epbench.tulving.lexical_judge import LexicalJudge
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.parts import part_of
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 shard.close()
             whole.close()
         rows = part_of(data.rows, args.limit)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), lambda items, what, total: items)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
         missing = len(rows) * first["identity"]["repeats"] - len(verdicts)
         scores = finish(folder, verdicts, missing, first["label"])
     Console().print(screen_tables({first["label"]: scores}))

@@ -19,7 +19,7 @@ and what failed is tried again. The folders of --shard 1/n … n/n become one ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +73,10 @@ def _evaluate(args: Any) -> None:
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling
+    from epbench.runs.asking import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run, read_json, without_login
     from epbench.tulving.answers_file import read_answers
-    from epbench.tulving.evaluation import ask, fingerprint_of, finish, judge_answers, record_answers
+    from epbench.tulving.evaluation import finish, judge_answers, record_answers
     from epbench.tulving.lexical_judge import LexicalJudge
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.memory import MEMORIES, Asked, published_top_k, requests_for
@@ -138,10 +139,10 @@ def _evaluate(args: Any) -> None:
         if args.answers:
             record_answers(folder, answers, args.answers.name)
         else:
-            ask(folder, requests, model, _bar)
+            ask(folder / ANSWERS, requests, model, command.bar)
 
         # 3. Which true items are in each answer; 4. the scores, from the journals alone.
-        verdicts = judge_answers(folder, rows, LexicalJudge(), _bar)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), command.bar)
         scores = finish(folder, verdicts, len(rows) * args.repeats - len(verdicts), label)
     console.print(screen_tables({label: scores}))
     account = read_json(args.out / "account.json")
@@ -175,14 +176,8 @@ def _rescore(archive: Path, out: Path) -> None:
     from epbench.tulving.released import open_archive
     from epbench.tulving.tables import screen_tables
 
-    scores = score_published_runs(open_archive(archive), out, _bar)
+    scores = score_published_runs(open_archive(archive), out, command.bar)
     Console().print(screen_tables(scores))
-
-
-def _bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    from rich.progress import track
-
-    return track(items, what, total=total, transient=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError
 
@@ -30,6 +30,13 @@ def show_log() -> None:
     log = logging.getLogger("epbench")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+
+
+def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+    """The items, with a progress bar that goes away at the end."""
+    from rich.progress import track
+
+    return track(items, what, total=total, transient=True)
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

@@ -24,8 +24,8 @@ from loopback_endpoint import (
 from epbench.errors import BadInput
 from epbench.models.endpoint_model import EndpointModel
 from epbench.models.protocol import Request, Sampling
+from epbench.runs.asking import ANSWERS, ask
 from epbench.runs.journal import Journal
-from epbench.tulving.evaluation import ANSWERS, ask
 
 TIMEOUT_S = 2.0  # of a try: a hang should be cut soon, an answer on a busy machine should not
 pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
@@ -295,12 +295,12 @@ def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, conc
     requests = book(120)
     with LoopbackEndpoint(script=some_calls(0.2, 3, (SLOW_DOWN, BROKEN, DROP, GARBAGE))) as endpoint:
         with pytest.raises(Interrupted):
-            ask(tmp_path, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
+            ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
         time.sleep(0.2)  # what is on its way arrives
         kept = answered(tmp_path)
         asked_before = len(endpoint.calls)
         assert len(kept) == 50
-        ask(tmp_path, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
     assert answered(tmp_path) == {request.id for request in requests}
     asked_again = {call.question for call in endpoint.calls[asked_before:]}
     assert not asked_again & {request.question for request in requests if request.id in kept}
@@ -311,10 +311,10 @@ def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, conc
 def test_failures_are_asked_again_by_the_next_start(tmp_path):
     requests = book(10)
     with LoopbackEndpoint(script=lambda number, body: BROKEN if number % 3 == 1 else None) as endpoint:
-        ask(tmp_path, requests, model_of(endpoint, attempts=1), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, attempts=1), progress)
         assert 0 < len(answered(tmp_path)) < 10
         endpoint.script = lambda number, body: None
-        ask(tmp_path, requests, model_of(endpoint), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint), progress)
     assert len(answered(tmp_path)) == 10
     assert set(endpoint.paid().values()) == {1}
 

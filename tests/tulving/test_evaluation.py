@@ -3,8 +3,9 @@
 import json
 
 from epbench.models.protocol import Reply, Request
+from epbench.runs.asking import ANSWERS, ask
 from epbench.runs.folder import open_run
-from epbench.tulving.evaluation import ask, finish, judge_answers
+from epbench.tulving.evaluation import finish, judge_answers
 from epbench.tulving.lexical_judge import LexicalJudge
 
 
@@ -42,7 +43,7 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
 
     def start(model):
         with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-            ask(folder, requests, model, quiet)
+            ask(folder / ANSWERS, requests, model, quiet)
             verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
             return finish(folder, verdicts, len(rows) - len(verdicts), "shaky")
 
@@ -62,7 +63,7 @@ def test_repeats_are_judged_each_and_the_account_adds_up(tmp_path):
     rows = [row("ax")]
     requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-        ask(folder, requests, Shaky(), quiet)
+        ask(folder / ANSWERS, requests, Shaky(), quiet)
         verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
         finish(folder, verdicts, 0, "shaky")
     assert len(verdicts) == 3

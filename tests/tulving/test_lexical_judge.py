@@ -7,7 +7,7 @@ JUDGE = LexicalJudge()
 
 
 def verdict(answer, truth, trace="entities", get="all"):
-    return JUDGE.judge(Case("1", "?", trace, get, tuple(truth), answer))
+    return JUDGE.verdict(Case("1", "?", trace, get, tuple(truth), answer))
 
 
 @pytest.mark.parametrize(

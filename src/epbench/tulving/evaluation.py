@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, astuple, is_dataclass
-from hashlib import sha256
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
-from epbench.models.protocol import Model, Reply, Request
+from epbench.models.protocol import Request
 from epbench.runs.account import token_account
+from epbench.runs.asking import ANSWERS, Progress
 from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal
-from epbench.tulving.judge import Case, Judge
+from epbench.tulving.judge import Case, Judge, Judgement
 from epbench.tulving.loading import Row
 from epbench.tulving.report import html_report
 from epbench.tulving.scoring import Judged, score_run
 from epbench.tulving.tables import markdown_table
 
-Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
-ANSWERS, JUDGEMENTS = "answers.jsonl", "judgements.jsonl"
-
-
-def ask(folder: Path, requests: Sequence[Request], model: Model, progress: Progress) -> None:
-    """Put the answers to all requests into the journal; those that it has are not asked for again.
-
-    A question that fails is journaled with its reason, and the next start asks it again.
-    """
-    journal = Journal(folder / ANSWERS)
-    open_requests = {key: r for r in requests if not journal.done(key := r.key(model.name))}
-    replies = model.answer(list(open_requests.values()))
-    with closing(replies):  # or what is open at an endpoint would go on when this stops
-        _record(journal, progress(replies, "answers", len(open_requests)), open_requests)
-    journal.close()
-
-
-def _record(journal: Journal, replies: Iterable[Reply], requests: Mapping[str, Request]) -> None:
-    """Journal each reply as it comes, with the seconds since the one before."""
-    last = time.monotonic()
-    for reply in replies:
-        outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
-        if reply.reasoning:
-            outcome["reasoning"] = reply.reasoning
-        if any(astuple(reply.usage)):
-            outcome["usage"] = asdict(reply.usage)
-        now = time.monotonic()
-        repeat = requests[reply.key].repeat
-        journal.add(reply.key, id=reply.id, repeat=repeat, **outcome, seconds=round(now - last, 4))
-        last = now
+JUDGEMENTS = "judgements.jsonl"
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
@@ -71,22 +40,34 @@ def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Pro
     cases = [_case(by_id[r["id"]], r["answer"]) for r in given]
     answers.close()
     journal = Journal(folder / JUDGEMENTS)
-    open_cases = {key: case for case in cases if not journal.done(key := case.key(judge.name))}
-    for key, case in progress(open_cases.items(), "verdicts", len(open_cases)):
-        verdict = judge.judge(case)
-        journal.add(
-            key,
-            id=case.id,
-            judge=judge.name,
-            items=list(verdict.items),
-            scores=list(verdict.scores),
-            order=list(verdict.order),
-            reason=verdict.reason,
-        )
+    open_cases = {key: case for case in cases if not journal.done(key := case.key(judge))}
+    judgements = judge.judge(list(open_cases.values()))
+    with closing(judgements):
+        for judgement in progress(judgements, "verdicts", len(open_cases)):
+            _add_judgement(journal, open_cases[judgement.key], judge, judgement)
     journal.close()
     order = {row["id"]: place for place, row in enumerate(rows)}
     in_order = sorted(zip(given, cases, strict=True), key=lambda pair: (order[pair[0]["id"]], pair[0]["repeat"]))
-    return [judged(by_id[case.id], journal.records[case.key(judge.name)]) for _, case in in_order]
+    verdicts = [(by_id[case.id], journal.records.get(case.key(judge), {"failure": ""})) for _, case in in_order]
+    return [judged(row, verdict) for row, verdict in verdicts if verdict.get("failure") is None]
+
+
+def _add_judgement(journal: Journal, case: Case, judge: Judge, judgement: Judgement) -> None:
+    about: dict[str, Any] = {"id": case.id, "judge": judge.name, "prompt_hash": judge.prompt_hash}
+    if judgement.raw:
+        about["raw"] = list(judgement.raw)
+    if any(astuple(judgement.usage)):
+        about["usage"] = asdict(judgement.usage)
+    if judgement.verdict is None:
+        journal.add(judgement.key, **about, failure=judgement.failure)
+    else:
+        journal.add(
+            judgement.key, **about, **{name: _plain(value) for name, value in asdict(judgement.verdict).items()}
+        )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def finish(
@@ -121,9 +102,3 @@ def judged(row: Row, verdict: dict[str, Any]) -> Judged:
         scores=verdict["scores"],
         order=verdict["order"],
     )
-
-
-def fingerprint_of(content: Any) -> str:
-    """Short hash of answers or prompts, so that a run's folder is taken up with the same ones only."""
-    plain = asdict(content) if is_dataclass(content) and not isinstance(content, type) else content
-    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]

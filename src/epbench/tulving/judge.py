@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from epbench.models.plan import Plan
+from epbench.models.protocol import Usage
 from epbench.tulving.templates import Get, Trace
 
 
@@ -22,9 +24,9 @@ class Case:
     truth: tuple[str, ...]
     answer: str
 
-    def key(self, judge: str) -> str:
-        """Hash of all that the verdict depends on; the journal's key."""
-        parts = (judge, self.id, self.question, self.trace, self.get, self.truth, self.answer)
+    def key(self, judge: Judge) -> str:
+        """Hash of all that the verdict depends on, so that one answer to one question is judged once."""
+        parts = (judge.name, judge.prompt_hash, self.question, self.trace, self.get, self.truth, self.answer)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
@@ -45,10 +47,42 @@ class Verdict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of one case: a verdict, or the reason why there is none. A failure is neither right nor wrong.
+
+    Attributes:
+        key: the case's key.
+        verdict: None if the judge failed.
+        failure: why it failed; None if it did not.
+        raw: the judge's replies as they came, the last one last; none for rules.
+        usage: tokens of all its calls.
+    """
+
+    key: str
+    verdict: Verdict | None
+    failure: str | None = None
+    raw: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
 class Judge(Protocol):
     """Judges answers; raises nothing for an odd answer, since any text is an answer."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As on the command line: `lexical`, `hf:PATH`, `vllm:PATH`, `openai:NAME`."""
+        ...
 
-    def judge(self, case: Case) -> Verdict: ...
+    @property
+    def prompt_hash(self) -> str:
+        """Hash of rubric and schema, or of the rules' version: with another one it is another judge."""
+        ...
+
+    def plan(self, cases: Sequence[Case]) -> Plan | None:
+        """Requests and tokens of judging them; None where it costs nothing."""
+        ...
+
+    def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
+        """One judgement for each case, as soon as it is there, in any order; closing it ends what is open."""
+        ...

@@ -8,12 +8,13 @@ it (month and year of a date, first or last name, half of the words), else 0, as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 
 from epbench.metric_folders import metric_module
+from epbench.models.plan import Plan
 from epbench.models.story import NAME
-from epbench.tulving.judge import Case, Verdict
+from epbench.tulving.judge import Case, Judgement, Verdict
 
 _ABSTAINS = re.compile(
     r"\b(?:no (?:information|mention|record|evidence|answer|one|such|events?|dates?|locations?|details?)|nobody|nothing|"
@@ -36,9 +37,19 @@ class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
+    prompt_hash = "rules-1"  # counted up when a rule changes: its verdicts are then those of another judge
 
-    def judge(self, case: Case) -> Verdict:
+    def plan(self, cases: Sequence[Case]) -> Plan | None:
+        """None: rules cost nothing."""
+        return None
+
+    def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
         """See `Judge.judge`."""
+        for case in cases:
+            yield Judgement(case.key(self), self.verdict(case))
+
+    def verdict(self, case: Case) -> Verdict:
+        """The verdict on one answer; there always is one."""
         if case.trace == "full_details":
             return _judge_account(case)
         truth = list(dict.fromkeys(case.truth))

@@ -14,10 +14,11 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.metric_folders import metric_module
+from epbench.runs.asking import ANSWERS, Progress
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
 from epbench.tulving.archive import Files
-from epbench.tulving.evaluation import ANSWERS, JUDGEMENTS, Progress, finish, judged
+from epbench.tulving.evaluation import JUDGEMENTS, finish, judged
 from epbench.tulving.questions import BINS, Question
 from epbench.tulving.released import Archive, ReleasedBook, load_chapters, published_questions
 from epbench.tulving.scoring import Judged, has_order, is_latest

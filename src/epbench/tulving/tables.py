@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from epbench.runs.page import cell, markdown
 from epbench.tulving.questions import BINS
 
 if TYPE_CHECKING:
@@ -24,19 +25,15 @@ def _recall(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
     first = next(iter(runs.values()))
     titles = ["F1 by chapters", *(f"{bin_} ({first['n_by_bin'].get(bin_, 0)})" for bin_ in BINS)]
     rows = [
-        [label, *(_cell(scores["f1_by_bin"].get(bin_)) for bin_ in BINS), _cell(scores["simple_recall_score"])]
+        [label, *(cell(scores["f1_by_bin"].get(bin_)) for bin_ in BINS), cell(scores["simple_recall_score"])]
         for label, scores in runs.items()
     ]
     return [*titles, "simple recall"], rows
 
 
 def _order(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    rows = [[label, *(_cell(scores[key]) for _, key in _ORDER)] for label, scores in runs.items()]
+    rows = [[label, *(cell(scores[key]) for _, key in _ORDER)] for label, scores in runs.items()]
     return ["order in time", *(title for title, _ in _ORDER)], rows
-
-
-def _cell(value: float | None) -> str:
-    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
 def screen_tables(runs: Mapping[str, Mapping[str, Any]]) -> Group:
@@ -60,12 +57,7 @@ def markdown_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
     names = sorted({name for scores in runs.values() for name in scores["intervals"]})
     intervals = [[name, *(_interval(scores, name) for scores in runs.values())] for name in names]
     tables = (_recall(runs), _order(runs), (["95 % interval, drawing cues with replacement", *runs], intervals))
-    return "\n".join(_markdown(titles, rows) for titles, rows in tables)
-
-
-def _markdown(titles: Sequence[str], rows: Rows) -> str:
-    ruler = ["---", *["---:"] * (len(titles) - 1)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (titles, ruler, *rows))
+    return "\n".join(markdown(titles, rows) for titles, rows in tables)
 
 
 def _interval(scores: Mapping[str, Any], name: str) -> str:

@@ -1,0 +1,1 @@
+"""Book-SORT: which of two segments of a book came first?"""

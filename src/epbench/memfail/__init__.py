@@ -1,0 +1,1 @@
+"""MemFail: where does a memory system fail?"""

@@ -1,5 +1,18 @@
-# quickstart: books, questions, answers, scores on this machine, without a network, key or GPU.
-# test: everything that the tests use. Both share one environment, .venv.
+# quickstart: $(VENV)/.core
+	$(BIN)/python builders/tulving.py --book short --out out
+	$(BIN)/python builders/tulving.py --book long --out out
+	$(BIN)/python builders/memfail.py --out out
+	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache
+	@for memory in in-context rag-chapter rag-paragraph none; do \
+	  $(OFFLINE) $(BIN)/python eval_scripts/tulving.py --dataset epbench/long --memory $$memory --model lexical --judge lexical --out runs/long/$$memory || exit 1; \
+	done
+	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none --out runs/long/report
+	@for system in none verbatim-bm25 oracle; do \
+	  $(OFFLINE) $(BIN)/python eval_scripts/memfail.py --dataset epbench/memfail --config all --system $$system --out runs/memfail/$$system || exit 1; \
+	done
+	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
+
+test: everything that the tests use. Both share one environment, .venv.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version.
 
@@ -39,7 +52,7 @@ bench: $(VENV)/.dev
 	@for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 cards: $(VENV)/.dev
-	$(BIN)/python builders/cards.py
+	$(BIN)/python builders/cards.py $(if $(TEXTS),--texts $(TEXTS))
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -1,9 +1,10 @@
-"""Write the cards of all published Tulving books into dataset_cards/.
+"""Write the cards of all published datasets into dataset_cards/.
 
     python builders/cards.py --out dataset_cards
+    python builders/cards.py --texts gutenberg --out dataset_cards
 
-Each book is built in memory; only its card is kept. The same cards stand in the folders that builders/tulving.py
-writes, and a test holds the two against each other.
+Each dataset is built in memory; only its card is kept. The same cards stand in the folders that the builders write, and
+tests hold them against each other. The card of Book-SORT needs its nine books, so it is made with --texts only.
 """
 
 from __future__ import annotations
@@ -25,14 +26,26 @@ PUBLISHED = (
     ("long", "scifi", "narrative"),
 )
 
+MEMFAIL_ROWS = 100
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
+    parser.add_argument("--texts", type=Path, metavar="DIR", help="folder of Book-SORT's nine books")
     args = parser.parse_args(argv)
 
     from rich.progress import track
 
+    from epbench.booksort.books import books_from
+    from epbench.booksort.cards import booksort_card
+    from epbench.booksort.dataset import Recipe as SortRecipe
+    from epbench.booksort.dataset import make_configs
+    from epbench.memfail.cards import made_card as memfail_card
+    from epbench.memfail.cases import CONFIGS
+    from epbench.memfail.dataset import complete, config_of
+    from epbench.memfail.template import make_rows
+    from epbench.memfail.validation import validate
     from epbench.runs.folder import write_text
     from epbench.tulving.build import Recipe, make_book
     from epbench.tulving.cards import made_card
@@ -42,6 +55,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         recipe = Recipe(book, universe, order=order)  # type: ignore[arg-type]
         data = make_book(recipe)
         write_text(args.out / recipe.name / "README.md", made_card(recipe, data, configs_of(data)))
+
+    tables = {name: complete(name, make_rows(name, MEMFAIL_ROWS, 0)) for name in CONFIGS}
+    made_by = f"python builders/memfail.py --rows {MEMFAIL_ROWS} --seed 0"
+    configs = [config_of(name, table) for name, table in tables.items()]
+    write_text(args.out / "memfail" / "README.md", memfail_card(made_by, configs, validate(tables)))
+
+    if args.texts:
+        books, sort_recipe = books_from(args.texts), SortRecipe()
+        card = booksort_card(books, sort_recipe, make_configs(books, sort_recipe))
+        write_text(args.out / "booksort" / "README.md", card)
 
 
 if __name__ == "__main__":

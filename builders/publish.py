@@ -6,7 +6,8 @@
 
 After `--to cache`, `load_dataset("epbench/short")` and `evaluate.load("episodic_f1")` work from any folder, without a
 network (set HF_HUB_OFFLINE=1 and HF_EVALUATE_OFFLINE=1 there, or both libraries first try to reach the Hub for a
-while). `--to hub` needs a login (`hf auth login`, or HF_TOKEN in the environment). `--dry-run` only says what it would do.
+while). `--to hub` needs a login (`hf auth login`, or HF_TOKEN in the environment), and refuses a dataset whose card says
+`license: unknown`, such as converted published rows: these are for your own use. `--dry-run` only says what it would do.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise BadInput("nothing to publish: name dataset folders, or give --metrics")
     for folder in args.datasets:
         parquet_files(folder)  # all folders are looked at before the first is published
+        if args.to == "hub":
+            push.check_may_be_passed_on(folder)
 
     console = Console()
     for folder in args.datasets:

@@ -4,19 +4,35 @@
     python builders/tulving.py --book long --universe news --seed 3 --out out
     python builders/tulving.py --book long --order chronological --out out
     python builders/tulving.py --book very-long --events 20000 --universe-size 1000 --out out
+    python builders/tulving.py --book short --writer openai:gpt-4o --out out
+    python builders/tulving.py --book long --writer vllm:Qwen/Qwen3-32B --tensor-parallel 2 --window 16384 --out out
     python builders/tulving.py --released episodic-memory-benchmark.zip --book long --out out
 
 Writes OUT/<name>/README.md and OUT/<name>/<config>/*.parquet with the configs qa, all_questions, finetune, chapters
 and book, where <name> is short, long, very-long, news-short, long-ordered and so on. Load it with
 `load_dataset("OUT/<name>")`, or from anywhere after `python builders/publish.py OUT/<name> --to cache`.
+
+Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
+openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for
+every event and checks it itself; what fails is written anew, ten times at most, and an event without a chapter is
+dropped and named. writing.json and positions.svg beside README.md tell how it went. A model's chapters are kept in
+OUT/written-by-<model>: when the same command is given again, or one for another book of the same universe and seed,
+nothing is paid twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from epbench import command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from epbench.tulving.build import Recipe
+    from epbench.tulving.dataset import BookData
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -25,18 +41,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--universe", default="default", help="default (New York), news or scifi")
     parser.add_argument("--events", type=int, help="another number of events; how many the error of too many tells")
     parser.add_argument("--universe-size", type=int, default=100, help="times, spaces, entities, contents (100)")
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same rows on any machine (0)")
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; by templates, same rows (0)")
     parser.add_argument("--order", choices=["narrative", "chronological"], default="narrative")
     parser.add_argument("--selection", choices=["uniform", "alphabetical"], default="uniform",
                         help="which five questions of each template and bin; alphabetical is the released rule")  # fmt: skip
-    parser.add_argument("--writer", default="template", help="who writes the chapters (template)")
     parser.add_argument("--released", type=Path, help="folder or zip of the published data, instead of a new book")
     parser.add_argument("--generator", help="model that wrote the released book, where several fit")
     parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
+
+    writer = parser.add_argument_group("who writes the chapters")
+    writer.add_argument("--writer", default="template", help="template, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
+    writer.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
+    writer.add_argument(
+        "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
+    )
+    writer.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
+    writer.add_argument("--max-tokens", type=int, default=4096, help="of one chapter, and of one verdict on it (4096)")
     args = parser.parse_args(argv)
 
     from rich.console import Console
-    from rich.progress import track
 
     from epbench.errors import BadInput
     from epbench.hub.dataset_folder import write_dataset
@@ -44,30 +67,91 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.tulving.build import Recipe, make_book
     from epbench.tulving.cards import made_card, released_card
     from epbench.tulving.dataset import configs_of
+    from epbench.tulving.writing import iteration_table, writing_files
 
-    if args.writer != "template":
-        raise BadInput(f"unknown writer {args.writer!r}; this version has: template")
+    console = Console()
+    if args.writer.partition(":")[0] not in ("template", "hf", "vllm", "openai"):
+        raise BadInput(
+            f"unknown writer {args.writer!r}; there are: template, hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
+        )
+    if args.max_tokens < 1:
+        raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
 
     if args.released:
         archive = released.open_archive(args.released)
         found = archive.find_book(args.book, args.universe, args.order, args.generator)
-        name, data = found.name, released.read_book(archive, found)
+        name, data, more = found.name, released.read_book(archive, found), {}
         configs = configs_of(data)
         card = released_card(name, found.folder, data, configs)
     else:
         recipe = Recipe(
-            args.book, args.universe, args.events, args.universe_size, args.seed, args.order, args.selection
+            args.book,
+            args.universe,
+            args.events,
+            args.universe_size,
+            args.seed,
+            args.order,
+            args.selection,
+            args.writer,
         )
-        name, data = recipe.name, make_book(recipe, progress=lambda events: track(events, "chapters", transient=True))
+        name = recipe.name
+        if args.writer == "template":
+            data = make_book(recipe, progress=command.bar)
+        else:
+            data = _written_by_a_model(recipe, args, console)
         configs = configs_of(data)
         card = made_card(recipe, data, configs)
+        assert data.writing
+        more = writing_files(data.writing, data.chapters, recipe.seed)
 
     folder = args.out / name
-    write_dataset(folder, configs, card)
-    Console().print(
+    write_dataset(folder, configs, card, more)
+    if data.writing and args.writer != "template":
+        console.print(iteration_table(data.writing))
+        for number, (event, checks) in data.writing.dropped.items():
+            about = f"{event.content}, {event.day}, {event.space}, {event.entity}"
+            console.print(
+                f"dropped: event {number} ({about}); its last candidate failed {', '.join(checks)}", soft_wrap=True
+            )
+    console.print(
         f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
-        f"{len(data.questions):,} questions, {len(data.selected)} selected"
+        f"{len(data.questions):,} questions, {len(data.selected)} selected",
+        soft_wrap=True,
     )
+
+
+def _written_by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData:
+    """Say what it will cost, refuse what does not fit, then write, with every chapter and verdict kept as it comes."""
+    from epbench.hub.dataset_folder import refuse_other_folder
+    from epbench.models.choose import Options, choose_model
+    from epbench.models.plan import check_window, make_plan
+    from epbench.runs.folder import open_run, without_login
+    from epbench.tulving.build import draw_outline, make_book
+    from epbench.tulving.model_writer import ModelWriter, writing_folder
+    from epbench.tulving.writer import MOST_ATTEMPTS, first_tasks
+
+    command.show_log()
+    refuse_other_folder(args.out / recipe.name)
+    outline = draw_outline(recipe)
+    model = choose_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel))
+    kept = writing_folder(args.out, args.writer)
+    writer = ModelWriter(model, outline.universe, kept, seed=recipe.seed, max_tokens=args.max_tokens)
+
+    tasks = first_tasks(outline.events, outline.plans)
+    warning = check_window(writer.longest_requests(tasks), model, {})
+    if warning:
+        console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
+    console.print(f"first round, a chapter for each of {len(tasks):,} events:")
+    for line in make_plan([writer.chapter_request(task) for task in tasks], model).lines():
+        console.print(f"  {line}", soft_wrap=True)
+    console.print(
+        f"then a check of each that is exact, and up to {MOST_ATTEMPTS - 1} more candidates for those that fail; "
+        f"what {kept} has is not asked for again",
+        soft_wrap=True,
+    )
+    identity = {"benchmark": "tulving", "writer": model.name, "base_url": without_login(args.base_url or "")}
+    with open_run(kept, identity, {}):
+        return make_book(recipe, writer, command.bar)
 
 
 if __name__ == "__main__":

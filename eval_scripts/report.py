@@ -1,14 +1,19 @@
-"""Put several runs into one table and one picture.
+"""Put several runs of one benchmark into one table and one picture.
 
     python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter --out runs/long/report
+    python eval_scripts/report.py runs/sort/oracle runs/sort/none --out runs/sort/report
+    python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
-Writes OUT/table.md and OUT/report.html: one line per run, F1 by the number of matching chapters side by side.
+Writes OUT/table.md and OUT/report.html, one line per run, named by its folder. Tulving books: F1 by the number of matching
+chapters. Book-SORT: accuracy by distance and by the length of excerpts. MemFail: success and the stage that failed, with
+floor and ceiling; folders of several configs are taken as they are, and --published FILE adds published success rates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from epbench import command
 
@@ -16,32 +21,61 @@ from epbench import command
 def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs on the same dataset")
+    parser.add_argument(
+        "--published", type=Path, help="MemFail: JSON of published success rates to show beside the runs"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for table.md and report.html")
     args = parser.parse_args(argv)
 
     from rich.console import Console
 
     from epbench.errors import BadInput
-    from epbench.runs.folder import read_json, read_scores, write_text
-    from epbench.tulving.report import comparison_report
-    from epbench.tulving.tables import markdown_table, screen_tables
+    from epbench.memfail.comparison import holds_runs, write_comparison
 
-    scores = {}
-    books = {}
-    for folder in args.runs:
-        scores[folder.name] = read_scores(folder)
-        run = read_json(folder / "run.json")
-        books[folder] = run["identity"].get("fingerprint", run["identity"].get("released"))
-        if "f1_by_bin" not in scores[folder.name]:
-            raise BadInput(f"{folder / 'scores.json'}: no run of a Tulving book (f1_by_bin is missing)")
-    if len(scores) < len(args.runs):
+    if holds_runs(args.runs[0]):
+        from epbench.memfail.tables import screen_tables
+
+        shown = screen_tables(write_comparison(args.runs, args.out, args.published))
+    elif args.published:
+        raise BadInput("--published: only MemFail has published rates to show")
+    else:
+        shown = _compared(args.runs, args.out)
+    Console().print(shown)
+    Console().print(f"report: {args.out / 'report.html'}", soft_wrap=True)
+
+
+def _compared(folders: Sequence[Path], out: Path) -> Any:
+    """Write the tables and the page of runs of Tulving books or of Book-SORT; returns the tables for the screen."""
+    from epbench.booksort import report as sort_report
+    from epbench.booksort import tables as sort_tables
+    from epbench.errors import BadInput
+    from epbench.runs.folder import read_json, read_scores, write_text
+    from epbench.tulving import report as tulving_report
+    from epbench.tulving import tables as tulving_tables
+
+    scores = {folder.resolve().name: read_scores(folder) for folder in folders}
+    if len(scores) < len(folders):
         raise BadInput("two of the runs have folders of the same name; rename one, the name is their label")
-    if len(set(books.values())) > 1:
-        raise BadInput(f"the runs are on different datasets: {', '.join(f'{f}: {b}' for f, b in books.items())}")
-    write_text(args.out / "table.md", markdown_table(scores))
-    write_text(args.out / "report.html", comparison_report(run["book"], scores))
-    Console().print(screen_tables(scores))
-    Console().print(f"report: {args.out / 'report.html'}")
+    runs = {folder: read_json(folder / "run.json") for folder in folders}
+    benchmarks = {folder: run["identity"].get("benchmark") for folder, run in runs.items()}
+    for folder, benchmark in benchmarks.items():
+        if benchmark not in ("tulving", "booksort"):
+            raise BadInput(
+                f"{folder / 'run.json'}: benchmark {benchmark!r}; a run of tulving, booksort or memfail is expected"
+            )
+    rows = {folder: run["identity"].get("fingerprint", run["identity"].get("released")) for folder, run in runs.items()}
+    if len(set(benchmarks.values())) > 1 or len(set(rows.values())) > 1:
+        raise BadInput(
+            f"the runs are on different datasets: {', '.join(f'{f}: {benchmarks[f]} {rows[f]}' for f in folders)}"
+        )
+    first = runs[folders[0]]
+    if benchmarks[folders[0]] == "booksort":
+        write_text(out / "table.md", sort_tables.markdown_table(scores))
+        write_text(out / "report.html", sort_report.comparison_report(Path(first["dataset"]).name, scores))
+        return sort_tables.screen_tables(scores)
+    write_text(out / "table.md", tulving_tables.markdown_table(scores))
+    write_text(out / "report.html", tulving_report.comparison_report(first["book"], scores))
+    return tulving_tables.screen_tables(scores)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,22 @@
 
     python eval_scripts/tulving.py --dataset epbench/short --memory in-context --out runs/short
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --out runs/llama
-    python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --plan --out runs/mini
+    python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --judge openai:gpt-4o --plan --out runs/mini
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model vllm:Qwen/Qwen3-8B --shard 1/4 --out runs/part1
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
+    python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
-Memories: in-context (the whole book), rag-paragraph and rag-chapter, none. Models: lexical (rule-based, offline),
-hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key from
-OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window is
-refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
+Memories: in-context (the whole book), rag-paragraph and rag-chapter, none, and any memory system, as module:Class or
+path/to/file.py:Class, which is told chapter by chapter (see eval_scripts/memfail.py). Models: lexical (rule-based,
+offline), hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key
+from OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window
+is refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
+
+The judge reads each answer and says which true items are in it: lexical compares words; any model can judge by meaning.
+--rejudge has the answers that OUT holds judged by another judge and asks the reader nothing: a run stands for its last
+judge, the verdicts of all are kept, and eval_scripts/compare.py OUT says how far they agree. Where one machine cannot
+hold reader and judge at once, run with lexical first and judge again after that.
 
 OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, account.json, table.md, report.html.
 A run that was stopped, however hard, goes on where it was when the same command is given again: nothing is paid twice,
@@ -19,11 +26,19 @@ and what failed is tried again. The folders of --shard 1/n … n/n become one ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from argparse import Namespace
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from epbench import command
+
+# What tells one run from another: options of the reader, under their names in run.json.
+_READER = {
+    "memory": "memory", "model": "model", "top_k": "top_k", "keep_order": "keep_order", "retriever": "retriever",
+    "temperature": "temperature", "max_tokens": "max_tokens", "sampling_seed": "seed", "repeats": "repeats",
+}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -34,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what the reader sees")
-    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter or none")
+    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or module:Class")
     memory.add_argument("--answers", type=Path, help="score these answers instead of asking a reader")
     memory.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large), openai:NAME")
     memory.add_argument("--retriever-url", help="of an embeddings endpoint, if not that of --base-url")
@@ -53,14 +68,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     reader.add_argument("--max-tokens", type=int, default=1024, help="of one answer (1024)")
     reader.add_argument("--sampling-seed", type=int, default=0, help="of drawn answers (0)")
     reader.add_argument("--repeats", type=int, default=1, help="how often each question is asked (1)")
-    reader.add_argument("--judge", default="lexical", help="judge: lexical (rule-based, offline)")
+
+    judge = parser.add_argument_group("who judges")
+    judge.add_argument("--judge", default="lexical", help="lexical (rule-based, offline), or any model as for --model")
+    judge.add_argument("--judge-url", help="of the judge's endpoint, if not that of --base-url")
+    judge.add_argument("--judge-window", type=int, help="as --window, of the judge")
+    judge.add_argument("--judge-max-tokens", type=int, default=2048, help="of one reply of the judge (2048)")
+    judge.add_argument("--judge-prompts", type=Path, help="another prompt pack, TOML or JSON; see data/judging.toml")
+    judge.add_argument("--rejudge", action="store_true", help="judge the answers in OUT by this judge, ask no reader")
 
     part = parser.add_argument_group("how much")
     part.add_argument("--limit", type=int, help="ask only this many questions, a random part of the set")
     part.add_argument("--shard", help="i/n: only the i-th of n parts, for runs on several machines")
     part.add_argument("--plan", action="store_true", help="print requests and tokens, and stop")
     args = parser.parse_args(argv)
-    if args.released:
+    command.show_log()
+    if args.rejudge:
+        _rejudge(args, _given(parser, argv))
+    elif args.released:
         _rescore(args.released, args.out)
     else:
         _evaluate(args)
@@ -74,31 +99,31 @@ def _evaluate(args: Any) -> None:
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
-    from epbench.runs.folder import open_run, read_json, without_login
+    from epbench.runs.folder import open_run, without_login
     from epbench.tulving.answers_file import read_answers
-    from epbench.tulving.evaluation import finish, judge_answers, record_answers
-    from epbench.tulving.lexical_judge import LexicalJudge
+    from epbench.tulving.evaluation import record_answers
+    from epbench.tulving.judging import case_of, check_judge, expected_cases, plan_lines
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.memory import MEMORIES, Asked, published_top_k, requests_for
     from epbench.tulving.parts import part_of
     from epbench.tulving.prompts import load_prompts
-    from epbench.tulving.tables import screen_tables
+    from epbench.tulving.system_memory import remember, remembered_requests
 
     console = Console()
-    command.show_log()
     if (args.memory is None) == (args.answers is None):
         raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
-    if args.judge != "lexical":
-        raise BadInput(f"unknown judge {args.judge!r}; this version has: lexical (rule-based, offline)")
     data = load_tulving(args.dataset)
     rows = part_of(data.rows, args.limit, args.shard)
-    identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "judge": args.judge, "repeats": args.repeats}
+    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
 
-    # 1. What the reader sees, question by question, and whether it fits.
+    # 1. What the reader sees, question by question, and whether it fits; whether the longest answers fit the judge.
     if args.answers:
         answers = read_answers(args.answers, [row["id"] for row in data.rows])
         label = args.answers.name
         identity |= {"memory": "answers", "model": args.answers.name, "answers": fingerprint_of(answers)}
+        identity |= {"repeats": args.repeats}
+        judge = _judge(args)
+        plan = plan_lines(judge, [case_of(row, answers[row["id"]]) for row in rows if row["id"] in answers])
     else:
         model = choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel))
         prompts = load_prompts(args.prompts)
@@ -113,49 +138,173 @@ def _evaluate(args: Any) -> None:
                 prompts=prompts, sampling=sampling, repeats=args.repeats,
             )  # fmt: skip
 
-        requests = list(requests_of(args.memory))
+        system = _system(args)
+        requests = list(requests_of("rag-chapter" if system else args.memory))  # a system's memories are not there yet
         others = {name: lambda name=name: requests_of(name) for name in MEMORIES if name != args.memory}
-        warning = check_window(requests, model, others)  # type: ignore[arg-type]
+        warning = None if system else check_window(requests, model, others)  # type: ignore[arg-type]
         if warning:
             console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-        if args.plan or model.name != "lexical":
-            for line in [
-                *make_plan(requests, model).lines(),
-                f"judge {args.judge}: {len(requests):,} verdicts, no tokens",
-            ]:
-                console.print(line)
-        if args.plan:
-            return
+        judge = _judge(args, model)
+        plan = plan_lines(judge, expected_cases(rows, args.max_tokens, args.repeats))
+        plan = [*make_plan(requests, model).lines(), *plan]
         label = f"{args.memory}, {model.name}"
-        top_k = published_top_k(args.memory, everything) if args.top_k is None else args.top_k
-        identity |= {"memory": args.memory, "model": model.name, "top_k": top_k}
-        identity |= {"base_url": without_login(args.base_url or "")}
-        identity |= {"keep_order": args.keep_order, "retriever": args.retriever, "prompts": fingerprint_of(prompts)}
-        identity |= {"temperature": args.temperature, "max_tokens": args.max_tokens, "seed": args.sampling_seed}
+        identity |= {name: getattr(args, option) for option, name in _READER.items()}
+        top_k = published_top_k("rag-chapter" if system else args.memory, everything)
+        identity |= {"top_k": top_k if args.top_k is None else args.top_k}
+        identity |= {"prompts": fingerprint_of(prompts), "base_url": without_login(args.base_url or "")}
+    if args.plan or args.model != "lexical" or judge.name != "lexical":
+        console.print("\n".join(plan), soft_wrap=True)
+    if args.plan:
+        return
 
     about = {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
     with open_run(args.out, identity, about) as folder:
+        check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if args.answers:
             record_answers(folder, answers, args.answers.name)
         else:
+            if system:
+                matching = {row["id"]: row["chapters"] for row in rows}
+                remembered = remember(folder, system, data.book, asked, matching, identity["top_k"], command.bar)
+                requests = list(remembered_requests(remembered, asked, prompts, sampling, args.repeats))
+                for warning in remembered.warnings:
+                    print(f"warning: {warning}", file=sys.stderr)
+                if requests:
+                    check_window(requests, model, {})
             ask(folder / ANSWERS, requests, model, command.bar)
+        _judge_and_score(folder, rows, args.repeats, judge, label, limit=args.limit, shard=args.shard)
 
-        # 3. Which true items are in each answer; 4. the scores, from the journals alone.
-        verdicts = judge_answers(folder, rows, LexicalJudge(), command.bar)
-        scores = finish(folder, verdicts, len(rows) * args.repeats - len(verdicts), label)
+
+def _rejudge(args: Any, given: Set[str]) -> None:
+    """Judge the answers of an earlier run again; what is said of its reader must be true of it."""
+    from rich.console import Console
+
+    from epbench.errors import BadInput
+    from epbench.runs.asking import ANSWERS
+    from epbench.runs.folder import open_run, read_json
+    from epbench.tulving.judging import open_cases, plan_lines
+    from epbench.tulving.loading import load_tulving
+    from epbench.tulving.parts import part_of
+
+    if not args.dataset:
+        raise BadInput("--rejudge takes --dataset, and --out of one run; a published run is judged on its own book")
+    answers = args.out / ANSWERS
+    if not (args.out / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
+        raise BadInput(f"{args.out}: no answers in it; --rejudge judges those of an earlier run")
+    data = load_tulving(args.dataset)
+    run = read_json(args.out / "run.json")
+    if "released" in run["identity"]:
+        if Path(args.dataset).name != run["book"]:
+            raise BadInput(f"{args.out / 'run.json'}: a run on {run['book']!r}, --dataset {args.dataset} is given")
+        identity: dict[str, Any] = {"benchmark": "tulving"}
+    else:
+        identity = {"benchmark": "tulving", "fingerprint": data.fingerprint} | _reader_as_given(args, given, data.rows)
+    part = {"limit": run.get("limit"), "shard": run.get("shard")}
+    if given & part.keys():
+        part = {"limit": args.limit, "shard": args.shard}
+    rows = part_of(data.rows, part["limit"], part["shard"])
+    judge = _judge(args)
+    with open_run(args.out, identity, {}) as folder:
+        if args.plan or judge.name != "lexical":
+            Console().print("\n".join(plan_lines(judge, open_cases(folder, rows, judge))), soft_wrap=True)
+        if args.plan:
+            return
+        label, repeats = run.get("label", args.out.name), run["identity"].get("repeats", 1)
+        _judge_and_score(folder, rows, repeats, judge, label, dataset=args.dataset, **part)
+
+
+def _judge_and_score(folder: Path, rows: Any, repeats: int, judge: Any, label: str, **about: Any) -> None:
+    from rich.console import Console
+
+    from epbench.runs.account import token_account
+    from epbench.runs.folder import read_json
+    from epbench.runs.journal import Journal
+    from epbench.tulving.evaluation import finish
+    from epbench.tulving.judging import CALLS, judge_answers, judge_failures, note_judge
+    from epbench.tulving.tables import screen_tables
+
+    # 3. Which true items are in each answer; 4. the scores, from the journals alone.
+    note_judge(folder, judge, **about)
+    verdicts = judge_answers(folder, rows, judge, command.bar)
+    console = Console()
+    for reason, n in judge_failures(folder, judge).items():  # first, as there may be nothing to score
+        console.print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True, markup=False)
+    scores = finish(folder, verdicts, len(rows) * repeats - len(verdicts), label, judge=judge)
     console.print(screen_tables({label: scores}))
-    account = read_json(args.out / "account.json")
-    if account["hit_rate"] is not None:
-        console.print(
-            f"{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
-            f"({account['hit_rate']:.1%}), {account['generated']:,} generated, {account['tokens_per_second'] or 0:,.0f} tokens/s"
-        )
-    for reason, n in account["failed"].items():
-        console.print(f"failed {n} times: {reason}", soft_wrap=True)
+    accounts = {"": read_json(folder / "account.json")}
+    if (folder / CALLS).exists():
+        calls = Journal(folder / CALLS)
+        accounts["judging: "] = token_account(calls)
+        calls.close()
+    for who, account in accounts.items():
+        if account["hit_rate"] is not None:
+            console.print(
+                f"{who}{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
+                f"({account['hit_rate']:.1%}), {account['generated']:,} generated, "
+                f"{account['tokens_per_second'] or 0:,.0f} tokens/s",
+                soft_wrap=True,
+            )
+    for reason, n in accounts[""]["failed"].items():
+        console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
     if scores["n_failed"]:
-        console.print(f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong")
-    console.print(f"report: {args.out / 'report.html'}")
+        console.print(
+            f"{scores['n_failed']} questions have no answer or no verdict; they count neither as right nor as wrong",
+            soft_wrap=True,
+        )
+    console.print(f"report: {folder / 'report.html'}")
+
+
+def _judge(args: Any, reader: Any = None) -> Any:
+    from epbench.models.choose import Options
+    from epbench.tulving.judging import CALLS, choose_judge
+
+    other = args.judge_url or args.judge_window  # then it is not the reader, whatever its name
+    return choose_judge(
+        args.judge,
+        Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel),
+        prompts=args.judge_prompts,
+        calls=args.out / CALLS,
+        max_tokens=args.judge_max_tokens,
+        reader=None if other else reader,
+    )
+
+
+def _given(parser: Any, argv: Sequence[str] | None) -> Set[str]:
+    """Names of the options that stand on the command line."""
+    absent = object()
+    names = vars(parser.parse_args(argv))
+    bare = parser.parse_args(argv, Namespace(**dict.fromkeys(names, absent)))
+    return {name for name, value in vars(bare).items() if value is not absent}
+
+
+def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
+    """What the command line says of the reader, under the names of run.json."""
+    from epbench.runs.asking import fingerprint_of
+    from epbench.runs.folder import without_login
+    from epbench.tulving.answers_file import read_answers
+    from epbench.tulving.prompts import load_prompts
+
+    said = {name: getattr(args, option) for option, name in _READER.items() if option in given}
+    if "prompts" in given:
+        said["prompts"] = fingerprint_of(load_prompts(args.prompts))
+    if "answers" in given:
+        said["answers"] = fingerprint_of(read_answers(args.answers, [row["id"] for row in rows]))
+    if {"model", "base_url"} <= given:  # without a model it is the address of the judge
+        said["base_url"] = without_login(args.base_url)
+    return said
+
+
+def _system(args: Any) -> Any:
+    """The memory system behind `--memory module:Class`; None for a memory of our own."""
+    from epbench.errors import BadInput
+    from epbench.memories.loading import load_system
+
+    if ":" not in args.memory:
+        return None
+    if args.keep_order or args.retriever != "bm25":
+        raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
+    return load_system(args.memory)
 
 
 def _searcher(args: Any) -> Any:

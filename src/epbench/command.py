@@ -34,9 +34,11 @@ def show_log() -> None:
 
 def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
     """The items, with a progress bar that goes away at the end."""
+    from rich.console import Console
     from rich.progress import track
 
-    return track(items, what, total=total, transient=True)
+    # On the output as it is now: while a memory system works, what it prints is sent elsewhere.
+    return track(items, what, total=total, transient=True, console=Console(file=sys.stdout))
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

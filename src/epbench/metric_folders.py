@@ -6,6 +6,8 @@ and so every formula stands in one place.
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -46,5 +48,23 @@ def metric_module(name: str) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    with _evaluate_alone():
+        spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def _evaluate_alone() -> Iterator[None]:
+    """Within it, `import evaluate` leaves transformers and torch aside, which cost seconds and which no metric needs.
+
+    They are for its pipelines. Whoever imports `evaluate` later gets a whole one of their own.
+    """
+    if {"evaluate", "transformers"} & sys.modules.keys():
+        yield
+        return
+    sys.modules["transformers"] = None  # type: ignore[assignment]  # the way to say that it cannot be imported
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name == "transformers" or name.split(".")[0] == "evaluate"]:
+            del sys.modules[name]

@@ -194,7 +194,7 @@ class HubDouble:
         folder = call.parts["path"] and call.parts["path"] + "/"
         entries = {}
         for path in (path for path in files if path.startswith(folder)):
-            name, *deeper = path.removeprefix(folder).split("/")
+            name, *deeper = path.removeprefix(folder).split("/", 0 if call.parts["recursive"] else -1)
             entry = {"type": "directory" if deeper else "file", "path": folder + name}
             entries[name] = entry | {"size": len(files[path]), "oid": object_id(path, files[path])}
         if folder and not entries:
@@ -209,7 +209,7 @@ class HubDouble:
         return Answer(files[path], {"X-Repo-Commit": sha, "ETag": f'"{object_id(path, files[path])}"'})
 
     _REPO = r"(?P<kind>datasets|spaces)/(?P<repo>[^/]+/[^/]+)"
-    _REVISION = r"(?P<revision>[^/]+)"
+    _REVISION = r"(?P<revision>[^/?]+)"
     _ROUTES: ClassVar[list[tuple[str, Callable[[HubDouble, Call], Answer]]]] = [
         (r"POST /api/repos/create", _create),
         (r"POST /api/validate-yaml", lambda hub, call: Answer.of({"errors": [], "warnings": []})),
@@ -218,7 +218,7 @@ class HubDouble:
         (r"PUT /large-files/(?P<oid>\w+)", _large_file),
         (rf"POST /api/{_REPO}/commit/{_REVISION}", _commit),
         (rf"GET /api/{_REPO}(/revision/{_REVISION})?", _info),
-        (rf"GET /api/{_REPO}/tree/{_REVISION}(/(?P<path>.+))?", _tree),
+        (rf"GET /api/{_REPO}/tree/{_REVISION}(/(?P<path>[^?]+))?(?P<recursive>\?recursive)?", _tree),
         (rf"(GET|HEAD) /{_REPO}/resolve/{_REVISION}/(?P<path>.+)", _download),
     ]
 
@@ -230,7 +230,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        request = f"{self.command} {urlsplit(self.path).path}"
+        asked = urlsplit(self.path)
+        recursive = "?recursive" if "recursive=true" in asked.query.lower() else ""  # of a tree, with all its folders
+        request = f"{self.command} {asked.path}{recursive}"
         try:
             answer = self.hub.answer(request, self.headers.get("Authorization"), body)
         except Refusal as refusal:

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -45,6 +46,28 @@ def test_the_card_has_what_the_viewer_needs(folder):
     assert header["dataset_info"][0]["features"] == [{"name": "id", "dtype": "string"}, {"name": "n", "dtype": "int32"}]
     assert CANARY in text
     assert not list(folder.rglob("name.py"))
+
+
+def test_a_config_may_have_several_splits(tmp_path):
+    configs = [*CONFIGS, Config("second", "validation", FEATURES, {"id": ["d"], "n": [4]})]
+    text = card(configs, "# Text", pretty_name="p", license="mit", tags=[])
+    write_dataset(tmp_path / "name", configs, text, {"manifest.json": "{}"})
+    header = yaml.safe_load(text.split("---")[1])
+    assert [config["config_name"] for config in header["configs"]] == ["second", "first"]
+    assert [split["name"] for split in header["dataset_info"][0]["splits"]] == ["test", "validation"]
+    assert load_dataset(str(tmp_path / "name"), "second", split="validation").to_list() == [{"id": "d", "n": 4}]
+    assert {split: len(rows) for split, rows in load_dataset(str(tmp_path / "name")).items()} == {
+        "test": 2,
+        "validation": 1,
+    }
+    assert (tmp_path / "name/manifest.json").read_text() == "{}"
+
+
+def test_repeated_texts_may_come_as_an_arrow_dictionary():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1]), pa.array(["aa", "b"]))
+    config = Config("first", "test", FEATURES, {"id": column, "n": [1, 2, 3]})
+    assert config.table.schema.field("id").type == pa.string()
+    assert config.table["id"].to_pylist() == ["aa", "aa", "b"] and config.n_rows == 3
 
 
 def test_bytes_are_the_same_each_time(folder, tmp_path):

@@ -15,6 +15,7 @@ from hub_double import TOKEN, HubDouble
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config, write_dataset
+from epbench.metric_folders import metric_names
 
 PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
 LOAD_DATASET = """
@@ -187,8 +188,23 @@ def test_dry_run_sends_no_request(hub: HubDouble, python: Python, tmp_path: Path
     folder, _ = diary(tmp_path, [["a"]])
     done = python(PUBLISH, folder, "--metrics", "--to", "hub", "--namespace", "lab", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("would publish") == 3 and "lab/diary" in done.stdout
+    assert done.stdout.count("would publish") == 1 + len(metric_names()) and "lab/diary" in done.stdout
     assert hub.requests == []
+
+
+@pytest.mark.parametrize(("line", "flags"), [("license: unknown\n", ()), ("", ("--dry-run",))])
+def test_rows_without_a_licence_are_kept_from_the_hub(
+    line: str, flags: Sequence[str], hub: HubDouble, python: Python, tmp_path: Path
+):
+    good, _ = diary(tmp_path / "ours", [["a"]])
+    theirs, _ = diary(tmp_path, [["b"]])
+    readme = theirs / "README.md"
+    readme.write_text(readme.read_text("utf-8").replace("license: mit\n", line), "utf-8")
+    done = python(PUBLISH, good, theirs, "--to", "hub", "--namespace", "lab", *flags)
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
+    assert f"{readme}, field 'license': found {'unknown' if line else 'nothing'}" in done.stderr
+    assert hub.requests == []
+    assert python(PUBLISH, theirs, "--to", "cache", "--namespace", "lab").returncode == 0
 
 
 def test_folder_that_is_no_dataset_is_refused_before_anything_is_sent(hub: HubDouble, python: Python, tmp_path: Path):

@@ -59,7 +59,7 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
 def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
     assert script("builders/tulving.py", "--book", "short", "--out", tmp_path).returncode == 0
     files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
-    assert len(files) == 6
+    assert len(files) == 8
     assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
 
 
@@ -232,13 +232,13 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base), "either --memory (ask a reader) or --answers")
     refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
-    refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "unknown judge 'gpt'")
+    refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--shard", "3/2"), "--shard 3/2")
     refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "--top-k 0")
     refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
     refused(
         script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
-        "is expected in a Tulving dataset",
+        "is expected in a dataset of builders/tulving.py",
     )
     refused(
         script(evaluate, "--dataset", "epbench/nothing", "--memory", "none", "--out", tmp_path / "r"), "epbench/nothing"

@@ -67,30 +67,39 @@ def test_the_chronological_book_is_sorted_by_date_and_keeps_ties():
     assert same_day[0] == same_day[1]
 
 
-class Stubborn:
+class Stubborn(TemplateWriter):
     """Writes nothing right before the given attempt."""
 
     name = "stubborn"
 
     def __init__(self, right_at):
-        self.right_at, self.inner, self.asked = right_at, TemplateWriter(), []
+        super().__init__()
+        self.right_at, self.asked = right_at, []
 
     def write(self, event, plan, *, number, attempt):
         self.asked.append((number, attempt))
         right = attempt >= self.right_at.get(number, 0)
-        return self.inner.write(event, plan, number=number, attempt=attempt) if right else "no"
+        return super().write(event, plan, number=number, attempt=attempt) if right else "no"
 
 
 def test_candidates_are_written_anew_and_dropped_after_ten():
     writer = Stubborn({1: 3, 2: MOST_ATTEMPTS})
-    chapters, dropped = write_chapters(EVENTS, PLANS, writer, secondary_names())
+    chapters, writing = write_chapters(EVENTS, PLANS, writer, secondary_names())
     assert [chapter.event for chapter in chapters] == EVENTS[:2]
-    assert list(dropped) == [2] and dropped[2]
+    assert writing.dropped.keys() == {2} and writing.dropped[2] == (EVENTS[2], ["paragraphs_nb"])
+    assert [(one.candidates, one.accepted) for one in writing.iterations] == [
+        (3, 1),
+        *[(2, 0)] * 2,
+        (2, 1),
+        *[(1, 0)] * 6,
+    ]
     assert Counter(number for number, _ in writer.asked) == {0: 1, 1: 4, 2: MOST_ATTEMPTS}
 
 
 def test_a_writer_that_never_passes_is_an_error():
-    with pytest.raises(BadInput, match="none of 3 chapters passed"):
+    with pytest.raises(
+        BadInput, match="no chapter for any of 3 events in 10 rounds; the last candidates failed paragraphs_nb 3 times"
+    ):
         write_chapters(EVENTS, PLANS, Stubborn(dict.fromkeys(range(3), 10)), secondary_names())
 
 

@@ -5,7 +5,8 @@ import json
 from epbench.models.protocol import Reply, Request
 from epbench.runs.asking import ANSWERS, ask
 from epbench.runs.folder import open_run
-from epbench.tulving.evaluation import finish, judge_answers
+from epbench.tulving.evaluation import finish
+from epbench.tulving.judging import judge_answers
 from epbench.tulving.lexical_judge import LexicalJudge
 
 

@@ -17,7 +17,11 @@ def verdict(answer, truth, trace="entities", get="all"):
         ("times", ["May 07, 2024", "June 1, 2025"], "- 2024-05-07\n- June 2, 2025", [1, 0.5]),
         ("times", ["September 22, 2026"], "September 03, 2026", [0.5]),
         ("times", ["September 22, 2026", "September 03, 2026"], "September 03, 2026", [0, 1]),
+        ("times", ["September 22, 2026"], "It was in September 2026.", [0.5]),
+        ("times", ["September 22, 2026"], "9/22/2026", [1]),
         ("entities", ["Isaiah Bennett", "Sofia Ramos"], "1. Isaiah\n2. Sofia Ramos", [0.5, 1]),
+        ("entities", ["Isaiah Bennett", "Sofia Ramos"], "Isaiah, Sofia Ramos", [0.5, 1]),
+        ("entities", ["Isaiah Bennett"], "It was Isaiah (last name not given).", [0.5]),
         ("spaces", ["Bethpage Black Course", "Lincoln Center"], "Bethpage State Course and Lincoln Center.", [0.5, 1]),
         ("contents", ["Tech Hackathon"], "They took part in a tech hackathon.", [1]),
         ("contents", ["Tech Hackathon"], "They took part in a hackathon.", [0.5]),
@@ -43,6 +47,28 @@ def test_an_abstention_has_no_items(answer):
 @pytest.mark.parametrize("answer", ["Zoe Brown", "- Zoe Brown\n- Ann Lee", "some lady", "It was Zoe Brown, I believe."])
 def test_a_confabulation_has_items(answer):
     assert len(verdict(answer, []).items) >= 1
+
+
+@pytest.mark.parametrize(
+    ("trace", "answer"),
+    [
+        ("times", "I am not sure; perhaps May 11, 2026."),
+        ("times", "I have no information about this. However, May 2026 might be right."),
+        ("entities", "I can't find it in the text. If I had to choose, I would say Ann Lee."),
+    ],
+)
+def test_an_abstention_with_a_guess_is_none(trace, answer):
+    assert len(verdict(answer, [], trace).items) >= 1
+
+
+def test_what_the_question_names_is_no_item():
+    question = "Who was at High Line on May 07, 2024?"
+    for answer, n in (
+        ("I do not know, but perhaps the chapter on High Line on May 07, 2024 tells.", 0),
+        ("At High Line on May 07, 2024, as far as I know, it was Zoe Brown and Ann Lee.", 2),
+        ("There is no mention of High Line. It could have been St. John Rivers.", 1),
+    ):
+        assert len(JUDGE.verdict(Case("1", question, "entities", "all", (), answer)).items) == n, answer
 
 
 def test_items_count_what_is_listed_besides_the_truth():

@@ -23,7 +23,7 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
     """YAML header and text of a README.md.
 
     Args:
-        configs: of the dataset; the first is the default.
+        configs: of the dataset; the first is the default; entries of one name are its splits.
         text: Markdown under the header.
         pretty_name: title on the Hub.
         license: identifier, such as `mit` or `unknown`.
@@ -31,6 +31,9 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
     """
     from huggingface_hub import DatasetCardData
 
+    by_name: dict[str, list[Config]] = {}
+    for config in configs:
+        by_name.setdefault(config.name, []).append(config)
     header = DatasetCardData(
         language="en",
         license=license,
@@ -38,25 +41,25 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
         task_categories=["question-answering"],
         size_categories=[_size_category(max(config.n_rows for config in configs))],
         tags=["epbench", *tags],
-        configs=[_config_entry(config, default=i == 0) for i, config in enumerate(configs)],
-        dataset_info=[_info_entry(config) for config in configs],
+        configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
+        dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )
     return f"---\n{header.to_yaml()}\n---\n\n{text.strip()}\n\n{CANARY_TEXT}"
 
 
-def _config_entry(config: Config, *, default: bool) -> dict[str, Any]:
+def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        "config_name": config.name,
-        "data_files": [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"}],
+        "config_name": splits[0].name,
+        "data_files": [{"split": each.split, "path": f"{each.name}/{each.split}-*.parquet"} for each in splits],
     }
     return entry | ({"default": True} if default else {})
 
 
-def _info_entry(config: Config) -> Mapping[str, Any]:
+def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
     return {
-        "config_name": config.name,
-        "features": config.features._to_yaml_list(),
-        "splits": [{"name": config.split, "num_bytes": config.table.nbytes, "num_examples": config.n_rows}],
+        "config_name": splits[0].name,
+        "features": splits[0].features._to_yaml_list(),
+        "splits": [{"name": each.split, "num_bytes": each.n_bytes, "num_examples": each.n_rows} for each in splits],
     }
 
 

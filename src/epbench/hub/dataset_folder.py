@@ -25,13 +25,13 @@ ROW_GROUP = 1000  # the viewer reads single row groups
 
 @dataclass(frozen=True)
 class Config:
-    """One config of a dataset: a table of one split.
+    """One split of one config of a dataset, as a table. A config of several splits is several of these, one after another.
 
     Attributes:
         name: as in `load_dataset(path, name)`.
         split: `test`, `train` or `validation`.
         features: types of the columns.
-        columns: values by column, all of one length.
+        columns: values by column, all of one length: sequences, or Arrow arrays, which spare repeated texts.
     """
 
     name: str
@@ -44,8 +44,26 @@ class Config:
         return len(next(iter(self.columns.values())))
 
     @cached_property
+    def n_bytes(self) -> int:
+        """Bytes of the rows in memory, counted without unfolding repeated texts."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        n = 0
+        for field in self.features.arrow_schema:
+            column = self.columns[field.name]
+            if isinstance(column, pa.DictionaryArray):
+                n += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py()
+            else:
+                n += pa.array(column, field.type).nbytes
+        return n
+
+    @property
     def table(self) -> pa.Table:
-        """The rows in Arrow; its schema carries the features, so that they survive without the card."""
+        """The rows in Arrow, made anew each time, since all configs at once may be more than the memory holds.
+
+        Its schema carries the features, so that they survive without the card.
+        """
         import pyarrow as pa
 
         schema = self.features.arrow_schema
@@ -58,27 +76,39 @@ def columns_of(rows: Iterable[tuple[Any, ...]], names: Sequence[str]) -> dict[st
     return dict(zip(names, values or [()] * len(names), strict=True))
 
 
-def write_dataset(folder: Path, configs: Sequence[Config], card: str) -> None:
+def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapping[str, str] | None = None) -> None:
     """Write all configs and the card; the folder appears whole or not at all, and replaces one of that name.
 
     Args:
         folder: `DIR/<name>`; its parents are made.
-        configs: the first is the default.
+        configs: the first is the default; no two of the same name and split.
         card: text of README.md, YAML header included.
+        more: texts of other files beside README.md, by name.
 
     Raises:
         BadInput: the folder exists and is no dataset of this layout.
     """
-    import pyarrow.parquet as pq
-
-    if folder.exists() and not (folder / "README.md").is_file():
-        raise BadInput(f"{folder} exists and is no dataset folder (it has no README.md); choose another --out")
+    refuse_other_folder(folder)
     with _appearing(folder) as draft:
         for config in configs:
             path = draft / config.name / f"{config.split}-00000-of-00001.parquet"
-            path.parent.mkdir()
-            pq.write_table(config.table, path, row_group_size=ROW_GROUP, compression="zstd")
-        (draft / "README.md").write_text(card, "utf-8")
+            path.parent.mkdir(exist_ok=True)
+            write_table(config.table, path)
+        for name, text in {**(more or {}), "README.md": card}.items():
+            (draft / name).write_text(text, "utf-8")
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file as all our datasets have them."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path, row_group_size=ROW_GROUP, compression="zstd")
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise BadInput where a folder is there that is no dataset, before anything costly is done to replace it."""
+    if folder.exists() and not (folder / "README.md").is_file():
+        raise BadInput(f"{folder} exists and is no dataset folder (it has no README.md); choose another --out")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epbench.errors import RunFailed
+from epbench.errors import BadInput, RunFailed
 from epbench.hub.dataset_folder import parquet_files
 from epbench.metric_folders import metric_path
 
@@ -18,11 +18,24 @@ def push_dataset(folder: Path, namespace: str, *, private: bool = False) -> str:
         Address of the dataset.
 
     Raises:
-        BadInput: the folder is no dataset.
+        BadInput: the folder is no dataset, or not to be passed on.
         RunFailed: the Hub refuses, or cannot be reached.
     """
-    parquet_files(folder)
+    check_may_be_passed_on(folder)
     return _push(folder, f"{namespace}/{folder.name}", "dataset", private)
+
+
+def check_may_be_passed_on(folder: Path) -> None:
+    """Raise BadInput for a folder that is no dataset, or whose card says no licence: its rows belong to others."""
+    from huggingface_hub import DatasetCard
+
+    parquet_files(folder)
+    license = DatasetCard.load(folder / "README.md").data.to_dict().get("license")
+    if license in (None, "unknown"):
+        raise BadInput(
+            f"{folder / 'README.md'}, field 'license': found {license or 'nothing'}, expected the licence under which "
+            f"these rows may be passed on; without one they are for your own use (--to cache)"
+        )
 
 
 def push_metric(name: str, namespace: str, *, private: bool = False) -> str:

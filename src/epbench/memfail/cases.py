@@ -60,7 +60,7 @@ class Question:
         needs: the memories that it needs, in the order of the chain.
         truth: the true answer.
         choices: of a multiple choice, from A on.
-        group: what results are told apart by: number of preferences, hops, kind, or "".
+        group: what results are told apart by: whether the condition is met, number of preferences, kind, or hops.
         about: what else the row says: entity, behavior, condition, distractor, …
     """
 

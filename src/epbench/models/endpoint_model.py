@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -14,12 +15,14 @@ from epbench.errors import BadInput
 from epbench.models.background import Outbox, iterate
 from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s
 from epbench.models.endpoint_faults import Fault, fault_of
-from epbench.models.endpoint_wire import chat_body, read_chat
+from epbench.models.endpoint_wire import Dialect, chat_body, read_chat
 from epbench.models.protocol import Reply, Request
 from epbench.models.waves import by_context
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+log = logging.getLogger(__name__)
 
 CHARACTERS_PER_TOKEN = 4
 _WINDOW_TIMEOUT_S = 10.0
@@ -72,7 +75,7 @@ class EndpointModel:
         self._model, self._window = name, window
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
         self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
-        self._max_tokens_field = "max_tokens"
+        self._dialect = Dialect()
 
     @property
     def name(self) -> str:
@@ -143,10 +146,10 @@ class EndpointModel:
             except PauseTooLong as pause:
                 fault = Fault(f"{fault.reason} ({pause})" if fault.reason else str(pause), passing=False)
                 break
-            field = self._max_tokens_field
+            dialect = self._dialect
             attempt += 1
             try:
-                reply = await self._call(client, request, field)
+                reply = await self._call(client, request, dialect)
             except Fault as this:
                 fault = this
             else:
@@ -158,8 +161,8 @@ class EndpointModel:
             if fault.wait_s and fault.passing:
                 gate.pause(fault.wait_s)
             gate.leave()
-            if field == "max_tokens" and "max_completion_tokens" in fault.reason:
-                self._max_tokens_field = "max_completion_tokens"  # OpenAI's newer models know no other name
+            if not fault.passing and dialect.learned(fault.reason) != dialect:
+                self._learn(fault.reason)
                 attempt -= 1  # nothing was wrong with the line
             elif not fault.passing:
                 break
@@ -168,12 +171,18 @@ class EndpointModel:
         tries = f" ({attempt} attempts)" if fault.passing else ""
         outbox.put(Reply(request.key(self.name), request.id, failure=self._clean(fault.reason) + tries))
 
-    async def _call(self, client: AsyncOpenAI, request: Request, max_tokens_field: str) -> Reply:
+    def _learn(self, reason: str) -> None:
+        """Speak to the endpoint as it wants; what that changes in the answers is told once."""
+        known, self._dialect = self._dialect, self._dialect.learned(reason)
+        for field in sorted(self._dialect.without - known.without):
+            log.warning("%s takes no %s; it answers without (%s)", self.name, field, self._clean(reason))
+
+    async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
         """
         Raises:
             Fault: there is no answer.
         """
-        body = chat_body(request, self._model, max_tokens_field)
+        body = chat_body(request, self._model, dialect)
         try:
             async with asyncio.timeout(self._timeout_s):
                 response = await client.chat.completions.with_raw_response.create(**body)

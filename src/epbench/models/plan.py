@@ -68,7 +68,8 @@ def check_window(
     Args:
         requests: of the run.
         model: whose window counts; no weights are loaded.
-        alternatives: by name of a memory, its requests for the same questions, to name those that would fit.
+        alternatives: by name of a memory, its requests for the same questions, to name those that would fit; empty
+            where no memory is asked.
 
     Returns:
         A warning where the window is unknown, else None.
@@ -88,7 +89,9 @@ def check_window(
     if needed <= window:
         return None
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
-    advice = f"these memories fit: {', '.join(fitting)}" if fitting else "no memory fits; lower --top-k or --max-tokens"
+    advice = "no memory fits; lower --top-k or --max-tokens" if alternatives else "lower --max-tokens"
+    if fitting:
+        advice = f"these memories fit: {', '.join(fitting)}"
     raise BadInput(
         f"a prompt and its answer take up to {needed:,} tokens, the window of {model.name} has {window:,}; {advice}"
     )

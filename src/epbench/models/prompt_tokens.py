@@ -14,7 +14,8 @@ from epbench.models.protocol import Request
 log = logging.getLogger(__name__)
 
 _OVERLAP = 600  # characters before the first difference that are read again
-_OPENED = re.compile(r"<think(?:ing)?>\s*$")
+_OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
+_CHANNELS = "<|start|>assistant"  # how a template ends whose answers name their channel
 _RUN = 16  # equal tokens in a row that show that both readings are in step
 
 
@@ -33,6 +34,10 @@ class PromptTokens:
     With a chat template the prompt is a system and a user message and the head of the answer, and the template alone
     says which special tokens there are, as in training. Without one it is plain text: system, a blank line, user, a
     line that says "Answer:", after the token that begins every text of this tokenizer, if there is one.
+
+    A request's `answer_start` ends the prompt, so that the model goes on from there. It is the answer that begins so,
+    not the reasoning: a block of reasoning that the template opens is closed at once, empty, and an answer in channels
+    begins in its last one.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -41,11 +46,23 @@ class PromptTokens:
         self._folds_system: bool | None = None
         self._last: tuple[tuple[str, str], _Reading] | None = None
         self._shared: tuple[tuple[str, str], int] | None = None
+        self._after_start: dict[tuple[str, str], str] = {}
 
     def text(self, request: Request) -> str:
         """The prompt as text."""
-        if not self.tokenizer.chat_template:
-            return "\n\n".join(filter(None, (request.system, request.user))) + "\nAnswer:"
+        if self.tokenizer.chat_template:
+            asked = self._chat(request)
+            start = _answer_head(asked) + request.answer_start if request.answer_start else ""
+        else:
+            asked = "\n\n".join(filter(None, (request.system, request.user))) + "\n"
+            own = request.answer_start.removeprefix("Answer:").strip()
+            start = f"Answer: {own}" if own else "Answer:"
+        if start and request.labels:
+            start += self._space_after(start, request.labels[0])
+        return asked + start
+
+    def _chat(self, request: Request) -> str:
+        """The messages as the template writes them, with the head of the answer."""
         if not request.system:
             return self._templated([{"role": "user", "content": request.user}])
         if self._folds_system is None:
@@ -56,7 +73,7 @@ class PromptTokens:
         return self._templated(messages)
 
     def opening(self, request: Request) -> str:
-        """The tag of a block of reasoning that the template itself has opened at the head of the answer, or ""."""
+        """The tag of a block of reasoning that is open where the answer begins, or ""."""
         end = _OPENED.search(self.text(replace(request, context="")) if self.tokenizer.chat_template else "")
         return end[0] if end else ""
 
@@ -114,6 +131,20 @@ class PromptTokens:
                 return known.ids[:i] + tail.ids[j:]
         return None
 
+    def _space_after(self, start: str, label: str) -> str:
+        """The space between the start of an answer and its label, where the tokenizer makes it a token of its own.
+
+        Behind "Segment" most tokenizers go on with " A", a single token. With the others the next token would be the
+        space, whatever the answer, and no label would have any probability.
+        """
+        if (start, label) not in self._after_start:
+            spaced, whole = (
+                list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+                for text in (f"{start} ", f"{start} {label}")
+            )
+            self._after_start[start, label] = " " if whole[: len(spaced)] == spaced else ""
+        return self._after_start[start, label]
+
     def _templated(self, messages: list[dict[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
@@ -128,6 +159,13 @@ class PromptTokens:
         if system not in text:
             log.info("system text goes into the user message: the chat template leaves it out")
         return system not in text
+
+
+def _answer_head(prompt: str) -> str:
+    """What must stand between a templated prompt and the start of the answer itself."""
+    if opened := _OPENED.search(prompt):
+        return f"\n</{opened[1]}>\n\n"
+    return "<|channel|>final<|message|>" if prompt.endswith(_CHANNELS) else ""
 
 
 def common_prefix(prompts: Sequence[Sequence[int]]) -> int:

@@ -38,6 +38,9 @@ class Request:
         repeat: number of this draw, from 0, where a question is asked several times.
         schema: JSON schema that the answer must follow, or None for free text.
         labels: answers whose probabilities are wanted, such as `("A", "B")`: nothing is generated but the first token.
+            An endpoint may say more before it comes to the label, and generates up to `sampling.max_tokens`.
+        answer_start: words that the answer begins with, such as `Answer: Segment`; they are no part of the reply.
+            Endpoints cannot be made to begin so, and get the prompt without.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Request:
     repeat: int = 0
     schema: Mapping[str, Any] | None = None
     labels: tuple[str, ...] = ()
+    answer_start: str = ""
 
     @property
     def user(self) -> str:
@@ -57,7 +61,9 @@ class Request:
     def key(self, model: str) -> str:
         """Hash of all that the answer depends on; the journal's key."""
         drawn = (self.sampling.max_tokens, self.sampling.temperature, self.sampling.seed, self.repeat)
-        parts = (model, self.id, self.system, _digest(self.context), self.question, drawn, self.schema, self.labels)
+        parts = [model, self.id, self.system, _digest(self.context), self.question, drawn, self.schema, self.labels]
+        if self.answer_start:  # only then, so that journals from before there was any keep their keys
+            parts.append(self.answer_start)
         return _digest(json.dumps(parts, sort_keys=True))[:24]
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from epbench.models.protocol import Model, Reply, Request
-from epbench.runs.journal import Journal
+from epbench.models.protocol import Model, Request
+from epbench.runs.journal import Journal, Record
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 """Wraps items to show a bar: (items, what they are, how many)."""
@@ -33,28 +33,32 @@ def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progres
     journaled with its reason, and the next start asks it again.
     """
     journal = Journal(path)
-    open_requests = {key: r for r in requests if not journal.done(key := r.key(model.name))}
-    replies = model.answer(list(open_requests.values()))
-    with closing(replies):  # or what is open at an endpoint would go on when this stops
-        _record(journal, progress(replies, "answers", len(open_requests)), open_requests)
+    open_requests = {key: request for request in requests if not journal.done(key := request.key(model.name))}
+    records = answered(journal, list(open_requests.values()), model)
+    with closing(records):  # or what is open at an endpoint would go on when this stops
+        for _ in progress(records, "answers", len(open_requests)):
+            pass
     journal.close()
 
 
-def _record(journal: Journal, replies: Iterable[Reply], requests: Mapping[str, Request]) -> None:
-    """Journal each reply as it comes, with the seconds since the one before."""
+def answered(journal: Journal, requests: Sequence[Request], model: Model) -> Generator[Record]:
+    """Ask a model; each reply's record, as in `ask`, once it is in the journal. Closing it ends what is open."""
+    repeats = {request.key(model.name): request.repeat for request in requests}
+    replies = model.answer(requests)
     last = time.monotonic()
-    for reply in replies:
-        outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
-        if reply.reasoning:
-            outcome["reasoning"] = reply.reasoning
-        if reply.probabilities is not None:
-            outcome["probabilities"] = dict(reply.probabilities)
-        if any(astuple(reply.usage)):
-            outcome["usage"] = asdict(reply.usage)
-        now = time.monotonic()
-        repeat = requests[reply.key].repeat
-        journal.add(reply.key, id=reply.id, repeat=repeat, **outcome, seconds=round(now - last, 4))
-        last = now
+    with closing(replies):
+        for reply in replies:
+            outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
+            if reply.reasoning:
+                outcome["reasoning"] = reply.reasoning
+            if reply.probabilities is not None:
+                outcome["probabilities"] = dict(reply.probabilities)
+            if any(astuple(reply.usage)):
+                outcome["usage"] = asdict(reply.usage)
+            now = time.monotonic()
+            journal.add(reply.key, id=reply.id, repeat=repeats[reply.key], **outcome, seconds=round(now - last, 4))
+            last = now
+            yield journal.records[reply.key]
 
 
 def fingerprint_of(content: Any) -> str:

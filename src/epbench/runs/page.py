@@ -80,9 +80,14 @@ def drawing() -> Iterator[None]:
 
 def picture(figure: Figure, caption: str) -> str:
     """A matplotlib figure as an HTML figure; `caption` is text."""
+    text = svg(figure)
+    return f"<figure>{text[text.index('<svg') :]}<figcaption>{html.escape(caption)}</figcaption></figure>"
+
+
+def svg(figure: Figure) -> str:
+    """A matplotlib figure as the text of an SVG file."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     text = io.StringIO()
     FigureCanvasSVG(figure).print_svg(text, metadata={"Date": None})
-    svg = text.getvalue()
-    return f"<figure>{svg[svg.index('<svg') :]}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    return text.getvalue()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
 from epbench.errors import BadInput
+from epbench.runs.asking import Progress, no_progress
 from epbench.tulving.book import Chapter, in_chronological_order
 from epbench.tulving.dataset import BookData
 from epbench.tulving.events import Event, draw_events
-from epbench.tulving.plans import draw_plans
+from epbench.tulving.plans import Plan, draw_plans
 from epbench.tulving.questions import Question, all_questions, cue_values, unused_values
 from epbench.tulving.selection import Selection, select
 from epbench.tulving.template_writer import TemplateWriter
-from epbench.tulving.universe import PUBLISHED_SIZE, as_texts, load_universe, secondary_names
+from epbench.tulving.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
 from epbench.tulving.writer import Writer, write_chapters
 
 Order = Literal["narrative", "chronological"]
@@ -25,7 +25,9 @@ BOOKS = {"short": 20, "long": 200, "very-long": 2000}
 
 @dataclass(frozen=True)
 class Recipe:
-    """What fixes a book: the same recipe gives the same rows on any machine.
+    """What fixes a book: the same recipe gives the same events and plans on any machine.
+
+    With the template writer the rows are the same too; a model's chapters are its own.
 
     Attributes:
         book: `short`, `long` or `very-long`.
@@ -35,6 +37,7 @@ class Recipe:
         seed: of all draws.
         order: `narrative`, or `chronological` for the chapters sorted by date.
         selection: rule by which questions are picked.
+        writer: of the chapters: `template`, or a model as on the command line.
     """
 
     book: str
@@ -44,6 +47,7 @@ class Recipe:
     seed: int = 0
     order: Order = "narrative"
     selection: Selection = "uniform"
+    writer: str = TemplateWriter.name
 
     @property
     def n_events(self) -> int:
@@ -73,38 +77,60 @@ def dataset_name(book: str, universe: str, order: Order) -> str:
     return "-".join([*parts, book, *(["ordered"] if order == "chronological" else [])])
 
 
-def make_book(
-    recipe: Recipe,
-    writer: Writer | None = None,
-    progress: Callable[[Sequence[Event]], Iterable[Event]] = iter,
-) -> BookData:
+@dataclass(frozen=True)
+class Outline:
+    """What is to be written: an event and a plan for every chapter."""
+
+    universe: Universe
+    events: list[Event]
+    plans: list[Plan]
+
+
+def draw_outline(recipe: Recipe) -> Outline:
+    """Universe → events → plans, whoever writes.
+
+    Raises:
+        BadInput: unknown book or universe, or more events than the universe holds.
+    """
+    universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
+    events = draw_events(universe, recipe.n_events, seed=recipe.seed)
+    return Outline(universe, events, draw_plans(len(events), list(universe.styles), seed=recipe.seed))
+
+
+def make_book(recipe: Recipe, writer: Writer | None = None, progress: Progress = no_progress) -> BookData:
     """Universe → events → plans → chapters → questions → selection.
 
     Args:
         recipe: what to make.
-        writer: of the chapters; the template writer unless given.
-        progress: wraps the events while chapters are written, to show a bar.
+        writer: of the chapters, the one that the recipe names; the template writer unless given.
+        progress: shows how far the writing is.
 
     Raises:
-        BadInput: unknown book, universe or selection, or more events than the universe holds.
+        BadInput: unknown book, universe or selection, more events than the universe holds, or a writer none of whose
+            chapters passes the checks.
+        RunFailed: the writer's model left requests without an answer.
     """
-    n = recipe.n_events
-    universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
-    events = draw_events(universe, n, seed=recipe.seed)
-    plans = draw_plans(n, list(universe.styles), seed=recipe.seed)
+    outline = draw_outline(recipe)
+    universe, events = outline.universe, outline.events
     writer = writer or TemplateWriter(universe.kind, seed=recipe.seed)
-    chapters, _ = write_chapters(events, plans, writer, secondary_names(recipe.seed), progress=progress)
+    chapters, writing = write_chapters(events, outline.plans, writer, secondary_names(recipe.seed), progress=progress)
 
     used = [(event.day, event.space, event.entity, event.content) for event in events]
     questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
     if recipe.order == "chronological":
         chapters, questions = _reordered(chapters, questions)
     return BookData(
-        title=f"The days of {recipe.name}, seed {recipe.seed}",
+        title=_title(recipe, writing.writer),
         chapters=chapters,
         questions=questions,
         selected=select(questions, rule=recipe.selection, seed=recipe.seed),
+        writing=writing,
     )
+
+
+def _title(recipe: Recipe, writer: str) -> str:
+    by = "" if writer == TemplateWriter.name else f", written by {writer}"
+    return f"The days of {recipe.name}, seed {recipe.seed}{by}"
 
 
 def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:

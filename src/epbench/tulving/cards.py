@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
 from epbench.tulving.build import Recipe
 from epbench.tulving.dataset import BookData
 from epbench.tulving.questions import BINS
+from epbench.tulving.template_writer import TemplateWriter
+from epbench.tulving.writer import MOST_ATTEMPTS, Writing
 
 _COLUMNS = """## Configs
 
@@ -51,6 +53,8 @@ Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {word
 
 def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
     """README.md of a book that we made."""
+    if data.writing and data.writing.writer != TemplateWriter.name:
+        return _model_card(recipe, data, data.writing, configs)
     made = (
         f"By `{recipe.command}`: events are drawn from a universe of {recipe.universe_size} dates, locations, people "
         "and kinds of event with truncated geometric probabilities, no two with the same date and person or the same "
@@ -65,6 +69,54 @@ def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
         "independent: no event causes another."
     )
     return _tulving_card(recipe.name, data, configs, made, limits, "Names, places, wording and prose are ours.", "mit")
+
+
+def _model_card(recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
+    """README.md of a book that a model wrote."""
+    rounds = writing.iterations
+    n_candidates, n_exact, n_llm = (
+        sum(getattr(one, count) for one in rounds) for count in ("candidates", "failed_exact", "failed_llm")
+    )
+    failed = Counter[str]()
+    for one in rounds:
+        failed.update(one.failed_checks)
+    made = (
+        f"By `{recipe.command}`: events are drawn from a universe of {recipe.universe_size} dates, locations, people "
+        "and kinds of event with truncated geometric probabilities, no two with the same date and person or the same "
+        f"date and location. The language model `{writing.writer}` wrote a chapter for each by a prompt that fixes the "
+        "style, the number of paragraphs, and in which of them date, location, full name and deed stand word for "
+        "word. Every candidate went through the exact checks (each of the four in its paragraph and in no other), and "
+        "then through four questions to the same model: are place, date, person and event right, and the only ones? "
+        f"What failed was written anew, {MOST_ATTEMPTS} times at most.\n\n"
+        f"In {len(rounds)} rounds {n_candidates:,} candidates gave {len(data.chapters):,} chapters; {n_exact:,} failed "
+        f"an exact check, {n_llm:,} the model's{_listed(failed)}. {_dropped(writing)} `writing.json` has the numbers "
+        "round by round, what was dropped, and where in its chapter each fact is told; `positions.svg` shows the latter."
+    )
+    limits = (
+        "That a chapter tells its facts is certain; that it tells no second place, date or event was judged by the "
+        "model that wrote it, which may err. The prose has that model's habits: scores compare with those of other "
+        "systems on this book, not with those on a book by another writer. Chapters are independent: no event causes "
+        "another."
+    )
+    wording = (
+        f"Names, places and the wording of the questions are ours; the prose is that of `{writing.writer}`, and the "
+        "terms of that model apply to it."
+    )
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown")
+
+
+def _listed(failed: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'`{name}` {n}' for name, n in failed.items())})" if failed else ""
+
+
+def _dropped(writing: Writing) -> str:
+    if not writing.dropped:
+        return "No event was dropped."
+    named = [
+        f"number {number} ({event.content}, {event.day}, {event.space}, {event.entity}: {', '.join(checks)})"
+        for number, (event, checks) in writing.dropped.items()
+    ]
+    return f"Dropped for want of a chapter, with the checks that the last candidate failed: {'; '.join(named)}."
 
 
 def released_card(name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:

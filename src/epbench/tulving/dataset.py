@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.hub.dataset_folder import Config, columns_of
 from epbench.tulving.book import Chapter, assemble
 from epbench.tulving.questions import Question, single_event
+from epbench.tulving.writer import Writing
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -26,6 +27,7 @@ class BookData:
         questions: all of them, in the order of the dataset.
         selected: those that are asked.
         text: the whole book; assembled from the chapters unless a published text is kept word for word.
+        writing: how the chapters came about; None for a published book.
     """
 
     title: str
@@ -33,6 +35,7 @@ class BookData:
     questions: Sequence[Question]
     selected: Sequence[Question]
     text: str = ""
+    writing: Writing | None = None
 
     def book(self) -> str:
         return self.text or assemble(self.chapters)

@@ -24,6 +24,11 @@ class Case:
     truth: tuple[str, ...]
     answer: str
 
+    @property
+    def distinct_truth(self) -> tuple[str, ...]:
+        """The true items, each once, in the order in which they first stand."""
+        return tuple(dict.fromkeys(self.truth))
+
     def key(self, judge: Judge) -> str:
         """Hash of all that the verdict depends on, so that one answer to one question is judged once."""
         parts = (judge.name, judge.prompt_hash, self.question, self.trace, self.get, self.truth, self.answer)
@@ -84,5 +89,8 @@ class Judge(Protocol):
         ...
 
     def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
-        """One judgement for each case, as soon as it is there, in any order; closing it ends what is open."""
+        """One judgement for each case, as soon as it is there, in any order; closing it ends what is open.
+
+        Cases of one key may share a judgement.
+        """
         ...

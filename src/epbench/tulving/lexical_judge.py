@@ -2,7 +2,8 @@
 
 1 for a true item that stands in the answer (after normalisation of case, punctuation and dates), 0.5 for a part of
 it (month and year of a date, first or last name, half of the words), else 0, as in the published judge's examples
-(paper: Appendix B.4). A part that belongs to another true item counts for that one alone.
+(paper: Appendix B.4). A part that belongs to another true item counts for that one alone. What the question itself
+names is no item of the answer. An abstention that is followed by a guess is no abstention.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cache
 
 from epbench.metric_folders import metric_module
 from epbench.models.plan import Plan
-from epbench.models.story import NAME
+from epbench.models.story import MONTHS, NAME
 from epbench.tulving.judge import Case, Judgement, Verdict
 
 _ABSTAINS = re.compile(
@@ -23,9 +24,17 @@ _ABSTAINS = re.compile(
     r"find|recall|remember|contain|provide|specify|appear|have|mentioned|stated))\b",
     re.IGNORECASE,
 )
+_GUESSES = re.compile(
+    r"\b(?:guess|perhaps|maybe|possibly|probably|likely|might|could (?:have been|be)|may have been|would (?:say|be))\b",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
+_MYSELF = re.compile(r"I(?:['’]\w+)?")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+_SENTENCE = r"(?<=[.!?])(?<!\bSt\.)\s"  # between two sentences
+_MONTH_ALONE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b", re.IGNORECASE)
 _MONTH_YEAR = re.compile(r"\b(\d{4} \d{2}) \d{2}\b")
-_DAY = re.compile(r"\b\d{4} \d{2} \d{2}\b")
+_DATE = re.compile(r"\b\d{4} \d{2}(?: \d{2})?\b")  # normalised, of a day or of a month
 _SMALL_WORDS = frozenset(
     ["a", "an", "the", "of", "and", "in", "at", "on", "for", "to", "with", "de", "del", "da", "do"]
 )
@@ -37,7 +46,7 @@ class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
-    prompt_hash = "rules-1"  # counted up when a rule changes: its verdicts are then those of another judge
+    prompt_hash = "rules-2"  # counted up when a rule changes: its verdicts are then those of another judge
 
     def plan(self, cases: Sequence[Case]) -> Plan | None:
         """None: rules cost nothing."""
@@ -55,12 +64,13 @@ class LexicalJudge:
         truth = list(dict.fromkeys(case.truth))
         words = _normal(case.answer)
         found = sorted((item for item in truth if _stands_in(item, words)), key=lambda item: _place(item, words))
-        if not found and _is_abstention(case.answer):
+        if not found and _is_abstention(case.answer) and not _guesses(case):
             return Verdict([], [0.0] * len(case.truth), [], "the answer says that it does not know")
-        entries = [entry for entry in _entries(case.answer, case.trace) if not any(_stands_in(i, entry) for i in found)]
+        missing = [item for item in truth if item not in found]
+        entries = [entry for entry in _entries(case, missing) if not any(_stands_in(item, entry) for item in found)]
         halves: dict[str, str] = {}
-        for item in truth:
-            half = next((e for e in entries if item not in found and _half(item, e, case.trace)), None)
+        for item in missing:
+            half = next((entry for entry in entries if _half(item, entry, case.trace)), None)
             if half is not None and half not in halves.values():
                 halves[item] = half
         scores = [1.0 if item in found else 0.5 if item in halves else 0.0 for item in case.truth]
@@ -89,8 +99,12 @@ def _normaliser() -> Callable[[str], str]:
 
 
 def _normal(text: str) -> str:
-    """Words and dates as the metric compares them."""
-    return _normaliser()(text)
+    """Words and dates as the metric compares them; dates with slashes (month first) and months as parts of them."""
+    return _MONTH_ALONE.sub(_month_number, _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)))
+
+
+def _month_number(match: re.Match[str]) -> str:
+    return f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}"
 
 
 def _stands_in(item: str, words: str) -> bool:
@@ -102,26 +116,46 @@ def _place(item: str, words: str) -> int:
 
 
 def _is_abstention(answer: str) -> bool:
-    """Whether the first sentence says that there is no answer."""
-    first = re.split(r"(?<=[.!?])\s|\n", answer.strip(), maxsplit=1)[0]
+    """Whether the first sentence says that there is no answer, and not only in brackets."""
+    first = re.split(rf"{_SENTENCE}|\n", re.sub(r"\([^)]*\)", "", answer).strip(), maxsplit=1)[0]
     return not first or _ABSTAINS.search(first) is not None
 
 
-def _entries(answer: str, trace: str) -> list[str]:
-    """The things that the answer lists, normalised: dates; else lines, or the pieces of a sentence with names."""
-    if trace == "times":
-        words = _normal(answer)
-        return list(dict.fromkeys(_DAY.findall(words))) or ([words] if words else [])
-    lines = [line for line in answer.splitlines() if line.strip()]
-    listed = [_MARKER.sub("", line) for line in lines if _MARKER.match(line)]
-    pieces = listed or re.split(r"[,;\n]|\band\b|(?<=[.!?])\s", answer)
-    named = [piece for piece in pieces if listed or _holds_name(piece)] or [answer]
-    return list(dict.fromkeys(filter(None, map(_normal, named))))
+def _guesses(case: Case) -> bool:
+    """Whether an answer that begins as an abstention goes on to name something that the question does not."""
+    if not _GUESSES.search(case.answer):
+        return False
+    if case.trace == "times":
+        return not set(_DATE.findall(_normal(case.answer))) <= set(_DATE.findall(_normal(case.question)))
+    return any(_holds_name(piece, case.question) for piece in _pieces(case.answer))
 
 
-def _holds_name(piece: str) -> bool:
-    names = [match for match in NAME.finditer(piece) if match.start() > 0 or " " in match[0]]
-    return bool(names)
+def _entries(case: Case, missing: Sequence[str]) -> list[str]:
+    """The things that the answer lists, normalised: dates; else lines, or the pieces of a sentence with names.
+
+    A piece that tells a part of a missing item counts too: a first name alone may begin a sentence.
+    """
+    if case.trace == "times":
+        words = _normal(case.answer)
+        return list(dict.fromkeys(_DATE.findall(words))) or ([words] if words else [])
+    listed = [_MARKER.sub("", line) for line in case.answer.splitlines() if _MARKER.match(line)]
+    named = listed or [
+        piece
+        for piece in _pieces(case.answer)
+        if _holds_name(piece, case.question) or any(_half(item, _normal(piece), case.trace) for item in missing)
+    ]
+    return list(dict.fromkeys(filter(None, map(_normal, named or [case.answer]))))
+
+
+def _pieces(answer: str) -> list[str]:
+    return re.split(rf"[,;\n]|\band\b|{_SENTENCE}", answer)
+
+
+def _holds_name(piece: str, question: str) -> bool:
+    """Whether the piece has a name that is not in the question; one word that begins it may be no name."""
+    asked = set(re.findall(r"[\w'’-]+", question.casefold()))
+    names = [match[0].split()[match.start() == 0 :] for match in NAME.finditer(piece.strip())]
+    return any(word.casefold() not in asked for name in names for word in name if not _MYSELF.fullmatch(word))
 
 
 def _half(item: str, entry: str, trace: str) -> bool:

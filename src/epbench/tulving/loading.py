@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from epbench.errors import BadInput
+from epbench.hub.stored import Row, stored_rows
 from epbench.tulving.memory import Book
 from epbench.tulving.questions import BINS, Question
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,33 +35,14 @@ def load_tulving(name: str) -> Loaded:
     Raises:
         BadInput: there is no such dataset, or it is no Tulving book.
     """
-    rows = _table(name, "qa")
+    rows = list(stored_rows(name, "qa", "test", "tulving"))
     _check(name, "qa", rows, set(Question._fields))
-    chapters = _table(name, "chapters")
+    chapters = list(stored_rows(name, "chapters", "test", "tulving"))
     _check(name, "chapters", chapters, {"chapter", "text"})
-    text = _table(name, "book")[0]["text"]
+    text = next(iter(stored_rows(name, "book", "test", "tulving")))["text"]
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters])
     content = json.dumps([rows, text], sort_keys=True, ensure_ascii=False)
     return Loaded(name, rows, book, hashlib.sha256(content.encode()).hexdigest()[:16])
-
-
-def _table(name: str, config: str) -> list[Row]:
-    from datasets import disable_progress_bars, load_dataset
-    from datasets.utils.logging import set_verbosity_error
-
-    folder = Path(name)
-    if folder.is_dir() and not (folder / config).is_dir():
-        raise BadInput(f"{name}: the folder {folder / config} is expected in a Tulving dataset and is not there")
-    disable_progress_bars()
-    set_verbosity_error()  # that a cached copy is used without a network is what offline users asked for
-    try:
-        rows: list[Row] = load_dataset(str(folder) if folder.is_dir() else name, config, split="test").to_list()
-    except Exception as error:  # datasets raises a dozen types for "not there" and "no such config"
-        raise BadInput(
-            f"dataset {name!r} (config {config!r}) is neither a folder nor on the Hub or in the local cache: {error}; "
-            f"make it with builders/tulving.py and install it with builders/publish.py --to cache"
-        ) from error
-    return rows
 
 
 def _check(name: str, config: str, rows: list[Row], columns: set[str]) -> None:

@@ -80,7 +80,7 @@ def requests_for(
         BadInput: unknown memory, or top_k or repeats below 1.
     """
     if memory not in MEMORIES:
-        raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}")
+        raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}, module:Class")
     for option, number in (("--top-k", top_k), ("--repeats", repeats)):
         if number is not None and number < 1:
             raise BadInput(f"{option} {number}: at least 1 expected")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from epbench.errors import BadInput
-from epbench.tulving.loading import Row
+from epbench.hub.stored import Row
 
 
 def part_of(rows: Sequence[Row], limit: int | None = None, shard: str | None = None) -> list[Row]:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import string
-import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from epbench.errors import BadInput
+from epbench.prompt_packs import load_pack
 
 OWN = Path(__file__).parent / "data" / "prompts.toml"
 
-# The placeholder that each prompt must hold, once.
-_HOLDS = {
-    "system": None,
-    "book": "book",
-    "passages": "passages",
-    "passage": "passage",
-    "nothing": None,
-    "question": "question",
-}
+# The placeholders that a prompt must hold, each once; the others hold none.
+_HOLDS = {"book": ["book"], "passages": ["passages"], "passage": ["passage"], "question": ["question"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +40,4 @@ def load_prompts(path: Path | None = None) -> Prompts:
     Raises:
         BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
     """
-    path = path or OWN
-    content = _read(path)
-    expected = [field.name for field in fields(Prompts)]
-    for key in (*expected, *content):
-        if key not in content:
-            raise BadInput(f"{path}, key {key!r}: missing; a pack has {', '.join(expected)}")
-        if key not in expected:
-            raise BadInput(f"{path}, key {key!r}: unknown; a pack has {', '.join(expected)}")
-        _check(path, key, content[key])
-    return Prompts(**{key: text.strip("\n") for key, text in content.items()})
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; a prompt pack in TOML or JSON is expected")
-    try:
-        text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{path}: no {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
-    if not isinstance(content, dict):
-        raise BadInput(f"{path}: {type(content).__name__} found, an object with the prompts expected")
-    return content
-
-
-def _check(path: Path, key: str, text: Any) -> None:
-    if not isinstance(text, str):
-        raise BadInput(f"{path}, key {key!r}: {type(text).__name__} found, a text expected")
-    try:
-        found = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
-    except ValueError as error:
-        raise BadInput(f"{path}, key {key!r}: {error}; a brace of the text itself is written twice") from None
-    wanted = [] if _HOLDS[key] is None else [_HOLDS[key]]
-    if found != wanted:
-        shown = ", ".join(f"{{{name}}}" for name in found) or "no placeholder"
-        raise BadInput(f"{path}, key {key!r}: {shown} found, {f'{{{wanted[0]}}} once' if wanted else 'none'} expected")
+    return load_pack(path or OWN, Prompts, _HOLDS)

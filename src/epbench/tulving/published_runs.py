@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,52 +26,119 @@ from epbench.tulving.scoring import Judged, has_order, is_latest
 Scores = dict[str, Any]
 
 
-def score_published_runs(archive: Archive, out: Path, progress: Progress) -> dict[str, Scores]:
-    """Score every run of the archive into `out/<book>/<run>/`, both named as in the archive.
+@dataclass(frozen=True)
+class PublishedRun:
+    """One run of an archive.
 
-    Where two experiments have books of one name, their folders stand under the experiment's name.
+    Attributes:
+        book: that was asked about.
+        path: of its folder in the archive.
+        label: its name in tables.
+        folder: where its results go, `<book>/<run>` as named in the archive, below the experiment's name where two
+            experiments have books of one name.
+    """
 
-    Returns:
-        Scores by `<book> <run>`.
+    book: ReleasedBook
+    path: str
+    label: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class PublishedAnswers:
+    """The content of a run, question by question in the published order.
+
+    Attributes:
+        rows: the questions as rows of the dataset.
+        answers: as the reader gave them.
+        verdicts: of the archive's own judge, in the shape of our journal; scores as published, not clipped.
+    """
+
+    rows: list[dict[str, Any]]
+    answers: list[str]
+    verdicts: list[dict[str, Any]]
+
+    def judged(self) -> list[Judged]:
+        """The rows with the published verdicts, scores as published."""
+        return [judged(row, verdict) for row, verdict in zip(self.rows, self.verdicts, strict=True)]
+
+
+def published_runs(archive: Archive) -> list[PublishedRun]:
+    """All runs of the archive.
 
     Raises:
-        BadInput: no run in the archive, or a missing, truncated or foreign file.
+        BadInput: there is none.
     """
     runs = [(book, path) for book in archive.books for path in archive.runs.get(f"{book.root}/{book.folder}", ())]
     if not runs:
         raise BadInput(f"{archive.files.source}: no published run in it (answers/<book>/answered_by_… are expected)")
     experiments = Counter(book.folder for book in archive.books)
-    scores = {}
-    for book, path in progress(runs, "published runs", len(runs)):
+    found: dict[str, PublishedRun] = {}
+    for book, path in runs:
         name = path.rsplit("/", 1)[1]
-        folder = out / book.root.rsplit("/", 1)[-1] if experiments[book.folder] > 1 else out
+        above = Path(book.root.rsplit("/", 1)[-1]) if experiments[book.folder] > 1 else Path()
         label = f"{book.name}, {_short(name)}"
-        if label in scores:
+        if label in found:
             label = f"{book.name} by {book.generator}, {_short(name)}"
-        scores[label] = _score_run(archive.files, book, path, folder / book.folder / name, label)
-    return scores
+        found[label] = PublishedRun(book, path, label, above / book.folder / name)
+    return list(found.values())
 
 
 def _short(run: str) -> str:
     return run.removeprefix("answered_by_kind_").replace("_model_", " ")
 
 
-def _score_run(files: Files, book: ReleasedBook, path: str, out: Path, label: str) -> Scores:
-    questions = published_questions(files, book, load_chapters(files, book))
-    rows = []
-    with open_run(out, {"benchmark": "tulving", "released": book.folder, "run": path}, {"book": book.name}) as folder:
+def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
+    """Questions, answers and verdicts of one run.
+
+    Raises:
+        BadInput: a missing, truncated or foreign file.
+    """
+    content = PublishedAnswers([], [], [])
+    for number, question in published_questions(files, run.book, load_chapters(files, run.book)):
+        content.rows.append(question._asdict())
+        content.answers.append(files.json(f"{run.path}/raw_answers/{number}.json", str))
+        content.verdicts.append(_verdict(files, run.path, number, question))
+    return content
+
+
+def score_published_runs(archive: Archive, out: Path, progress: Progress) -> dict[str, Scores]:
+    """Score every run of the archive into `out/<book>/<run>/`.
+
+    Returns:
+        Scores by the label of the run.
+
+    Raises:
+        BadInput: no run in the archive, or a missing, truncated or foreign file.
+    """
+    runs = published_runs(archive)
+    return {
+        run.label: _score_run(archive.files, run, out / run.folder)
+        for run in progress(runs, "published runs", len(runs))
+    }
+
+
+def _score_run(files: Files, run: PublishedRun, out: Path) -> Scores:
+    content, book = read_published_run(files, run), run.book
+    with open_run(
+        out, {"benchmark": "tulving", "released": book.folder, "run": run.path}, {"book": book.name}
+    ) as folder:
         answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
-        for number, question in questions:
-            reply = files.json(f"{path}/raw_answers/{number}.json", str)
-            verdict = _verdict(files, path, number, question)
+        for number, row in enumerate(content.rows):
             if not verdicts.done(str(number)):
-                answers.add(str(number), id=question.id, repeat=0, answer=reply)
-                verdicts.add(str(number), id=question.id, judge=book.generator, **verdict)
-            rows.append(judged(question._asdict(), verdicts.records[str(number)]))
+                answers.add(str(number), id=row["id"], repeat=0, answer=content.answers[number])
+                verdicts.add(str(number), id=row["id"], judge=book.generator, **content.verdicts[number])
         answers.close()
         verdicts.close()
-        clipped = [replace(row, scores=[min(1.0, max(0.0, score)) for score in row.scores]) for row in rows]
-        return finish(folder, clipped, 0, label, {"reference": reference_numbers(rows)})
+        rows = content.judged()
+        published = {"name": book.generator, "prompt_hash": None, "passport": None}
+        more = {"reference": reference_numbers(rows), "judge": published}
+        return finish(folder, [clipped(row) for row in rows], 0, run.label, more)
+
+
+def clipped(row: Judged) -> Judged:
+    """With scores in [0, 1], whatever the published judge gave."""
+    return replace(row, scores=[min(1.0, max(0.0, score)) for score in row.scores])
 
 
 def _verdict(files: Files, path: str, number: int, question: Question) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
 from epbench.tulving.questions import BINS
 from epbench.tulving.scoring import Judged, question_f1
+from epbench.tulving.tables import judge_lines
 from epbench.tulving.templates import CUES
 
 
@@ -28,6 +30,7 @@ def html_report(
         f"""{pairs(run["identity"])}
 {_picture({title: scores})}
 <h2>Scores</h2>
+{_judges({title: scores})}
 {_scores(scores)}
 <h2>By cue</h2>
 <p>Mean F1 of all questions, by the given elements (t time, s space, e entity, c content) and the number of matching
@@ -43,7 +46,12 @@ chapters; in brackets the number of questions.</p>
 def comparison_report(book: str, runs: Mapping[str, Mapping[str, Any]]) -> str:
     """The page of several runs on one book: scores by the run's name."""
     body = [[name, *(cell(scores[key]) for key in _NAMES)] for name, scores in runs.items()]
-    return page(f"{book}: {len(runs)} runs", f"{_picture(runs)}\n<h2>Scores</h2>\n{table(['run', *_NAMES], body)}")
+    shown = f"{_picture(runs)}\n<h2>Scores</h2>\n{table(['run', *_NAMES], body)}\n{_judges(runs)}"
+    return page(f"{book}: {len(runs)} runs", shown)
+
+
+def _judges(runs: Mapping[str, Mapping[str, Any]]) -> str:
+    return "".join(f"<p>{html.escape(line)}</p>" for line in judge_lines(runs))
 
 
 def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:

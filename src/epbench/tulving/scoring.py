@@ -61,16 +61,16 @@ def score_run(rows: Sequence[Judged], *, n_failed: int = 0) -> dict[str, Any]:
     if not rows:
         raise RunFailed(f"nothing to score: all {n_failed} questions failed; start the run again to retry them")
     f1 = question_f1(rows)
-    recall = _bin_means(rows, f1)
+    recall = f1_by_bin(rows, f1)
     latest = [value for row, value in zip(rows, f1, strict=True) if is_latest(row)]
     taus = [_tau(row) for row in rows if has_order(row)]
     found = [tau for tau in taus if tau is not None]
     scores: dict[str, Any] = {
-        "simple_recall_score": _mean(list(recall.values())),
+        "simple_recall_score": mean(list(recall.values())),
         "f1_by_bin": recall,
-        "latest": _mean(latest),
+        "latest": mean(latest),
         "all_matched": len(found) / len(taus) if taus else None,
-        "kendall_tau": _mean(found),
+        "kendall_tau": mean(found),
     }
     scores["chronological_awareness"] = chronological_awareness(
         scores["latest"], scores["all_matched"], scores["kendall_tau"]
@@ -115,7 +115,8 @@ def _tau(row: Judged) -> float | None:
     return tau
 
 
-def _bin_means(rows: Sequence[Judged], f1: Sequence[float]) -> dict[str, float]:
+def f1_by_bin(rows: Sequence[Judged], f1: Sequence[float]) -> dict[str, float]:
+    """Mean F1 of the questions with get = all, by bin; bins without a question are left out."""
     by_bin: dict[str, list[float]] = {bin_: [] for bin_ in BINS}
     for row, value in zip(rows, f1, strict=True):
         if row.get == "all":
@@ -123,7 +124,8 @@ def _bin_means(rows: Sequence[Judged], f1: Sequence[float]) -> dict[str, float]:
     return {bin_: math.fsum(values) / len(values) for bin_, values in by_bin.items() if values}
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def mean(values: Sequence[float]) -> float | None:
+    """None of nothing."""
     return math.fsum(values) / len(values) if values else None
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from epbench.draws import Draws
+from epbench.runs.asking import Progress
 from epbench.tulving.events import Event
 from epbench.tulving.plans import Plan
 from epbench.tulving.universe import DATA
+from epbench.tulving.writer import Candidate, Task
 
 # How many side characters the published long book has per chapter (Table 8); 7 is not reported, 8 once.
 SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -75,8 +78,23 @@ class TemplateWriter:
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
         self._seed = seed
 
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`."""
+        return [
+            Candidate(task, self.write(task.event, task.plan, number=task.number, attempt=task.attempt))
+            for task in progress(tasks, "chapters", len(tasks))
+        ]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """None: the banks hold no second date, place, person or event."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Nothing: no prompts, no tokens."""
+        return {}
+
     def write(self, event: Event, plan: Plan, *, number: int, attempt: int) -> str:
-        """One candidate; see `Writer.write`."""
+        """The text of one candidate; see `Task` for the arguments."""
         draws = Draws("template writer", self._seed, number, attempt)
         known = {
             "date": event.day,

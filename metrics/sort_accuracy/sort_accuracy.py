@@ -1,0 +1,170 @@
+"""Accuracy of telling which of two segments came first, as an `evaluate` metric."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+_DESCRIPTION = """
+How often an answer names the segment that came first in the text, with an interval that knows that the questions about
+one excerpt are not independent, a test against chance, and the share of answers that name A.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of str): the answers, "A" or "B"; anything else is counted as invalid, and wrong.
+    references (list of str): the segment that came first, "A" or "B".
+    groups (list of str, optional): what results are told apart by, such as the distance of the segments.
+    clusters (list of str, optional): the excerpt of each question. The bootstrap draws clusters; without them every
+        question is its own.
+
+Returns:
+    accuracy (float): share of right answers, in [0, 1].
+    ci_low, ci_high (float): its 95 % percentile interval over 2,000 bootstrap samples, the same at every call; None
+        with a single cluster.
+    share_a (float): share of A among the valid answers, None without one; far from 0.5 tells of a bias.
+    n, n_invalid (int): number of questions, and of answers that are neither A nor B.
+    p_value (float): one-sided binomial test: probability of as many right answers or more by guessing.
+    by_group (dict): the same of each group; only with groups.
+
+Examples:
+    >>> import evaluate
+    >>> metric = evaluate.load("sort_accuracy")
+    >>> result = metric.compute(predictions=["A", "B", "B", "?"], references=["A", "B", "A", "A"])
+    >>> result["accuracy"], result["n_invalid"], round(result["share_a"], 3), round(result["p_value"], 4)
+    (0.5, 1, 0.333, 0.6875)
+    >>> grouped = metric.compute(predictions=["A", "B"], references=["A", "A"], groups=["near", "far"])["by_group"]
+    >>> grouped["near"]["accuracy"], grouped["far"]["accuracy"]
+    (1.0, 0.0)
+"""
+
+_CITATION = """
+@article{pink2024sort,
+  title = {Assessing Episodic Memory in {LLMs} with Sequence Order Recall Tasks},
+  author = {Pink, Mathis and Vo, Vy A. and Wu, Qinyuan and Mu, Jianing and Turek, Javier S. and Hasson, Uri and
+            Norman, Kenneth A. and Michelmann, Sebastian and Huth, Alexander and Toneva, Mariya},
+  journal = {arXiv preprint arXiv:2410.08133},
+  year = {2024}
+}
+"""
+
+_LABELS = ("A", "B")
+_RESAMPLES = 2000
+_SEED = 20241010
+
+
+def accuracy_interval(correct: Sequence[bool], clusters: Sequence[str] | None = None) -> tuple[float, float] | None:
+    """95 % percentile interval of the share of right answers when whole clusters are drawn with replacement.
+
+    >>> low, high = accuracy_interval([True, False] * 50)
+    >>> 0.38 <= low < 0.5 < high <= 0.62
+    True
+    >>> accuracy_interval([True, True], ["one", "one"]) is None
+    True
+    """
+    names = {name: i for i, name in enumerate(dict.fromkeys(clusters or range(len(correct))))}
+    if len(names) < 2:
+        return None
+    of_question = np.array([names[name] for name in clusters or range(len(correct))])
+    right = np.bincount(of_question, weights=np.asarray(correct, dtype=float))
+    size = np.bincount(of_question)
+    means = []
+    for block in np.array_split(_raw_draws(len(names)), 20):  # in blocks: 2,000 draws of 10,000 clusters are large
+        means.append(right[block].sum(axis=1) / size[block].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _raw_draws(k: int) -> "np.ndarray[Any, np.dtype[np.int32]]":
+    """Cluster numbers of every resample, from the generator's raw output, which is the same in every numpy."""
+    raw = np.random.PCG64(_SEED).random_raw(_RESAMPLES * k)
+    units = (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (units * k).astype(np.int32).reshape(_RESAMPLES, k)
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class SortAccuracy(evaluate.Metric):
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
+            reference_urls=["https://arxiv.org/abs/2410.08133", "https://github.com/bridge-ai-neuro/SORT"],
+        )
+
+    def _compute(
+        self,
+        predictions: Sequence[Any],
+        references: Sequence[Any],
+        groups: Sequence[Any] | None = None,
+        clusters: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
+        return sort_accuracy(predictions, references, groups, clusters)
+
+
+def sort_accuracy(
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    groups: Sequence[Any] | None = None,
+    clusters: Sequence[Any] | None = None,
+) -> dict[str, Any]:
+    """All that the metric returns; see its description.
+
+    Raises:
+        ValueError: no rows, lengths that differ, or values of a wrong type.
+    """
+    _check(predictions, references, groups, clusters)
+    result = _summary(predictions, references, clusters)
+    if groups is not None:
+        rows: dict[str, list[int]] = {}
+        for i, group in enumerate(groups):
+            rows.setdefault(group, []).append(i)
+        result["by_group"] = {
+            group: _summary(
+                [predictions[i] for i in members],
+                [references[i] for i in members],
+                None if clusters is None else [clusters[i] for i in members],
+            )
+            for group, members in rows.items()
+        }
+    return result
+
+
+def _summary(predictions: Sequence[str], references: Sequence[str], clusters: Sequence[str] | None) -> dict[str, Any]:
+    from scipy.stats import binomtest
+
+    correct = [given == true for given, true in zip(predictions, references, strict=True)]
+    valid = [given for given in predictions if given in _LABELS]
+    low, high = accuracy_interval(correct, clusters) or (None, None)
+    return {
+        "accuracy": sum(correct) / len(correct),
+        "ci_low": low,
+        "ci_high": high,
+        "share_a": valid.count("A") / len(valid) if valid else None,
+        "n": len(correct),
+        "n_invalid": len(correct) - len(valid),
+        "p_value": float(binomtest(sum(correct), len(correct), 0.5, alternative="greater").pvalue),
+    }
+
+
+def _check(
+    predictions: Sequence[Any], references: Sequence[Any], groups: Sequence[Any] | None, clusters: Sequence[Any] | None
+) -> None:
+    n = len(predictions)
+    if n == 0:
+        raise ValueError("predictions: no rows; at least one question is expected")
+    columns = {"predictions": predictions, "references": references, "groups": groups, "clusters": clusters}
+    for name, values in columns.items():
+        if values is None:
+            continue
+        if isinstance(values, str) or len(values) != n:
+            raise ValueError(f"{name}: {len(values)} rows, {n} expected, as many as predictions")
+        for row, value in enumerate(values):
+            if not isinstance(value, str):
+                raise ValueError(f"{name}, row {row}: {value!r} is no text")
+            if name == "references" and value not in _LABELS:
+                raise ValueError(f"references, row {row}: {value!r} is neither 'A' nor 'B'")

@@ -1,0 +1,124 @@
+"""From the journal of a run to its rows, scores and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from epbench.booksort.loading import Pair
+from epbench.booksort.memories import DEPTH, RETRIEVED, recall_at
+from epbench.booksort.parsing import parse_answer
+from epbench.booksort.results import Sorted
+from epbench.models.protocol import Request
+from epbench.runs.account import token_account
+from epbench.runs.asking import ANSWERS
+from epbench.runs.folder import read_json, write_json, write_text
+from epbench.runs.journal import Journal
+
+Record = Mapping[str, Any]
+
+
+def predicted(record: Record) -> Literal["A", "B", "X"]:
+    """The answer in a record of answers.jsonl.
+
+    The label with the higher probability, over all its spellings, counts (Section 3.1). An answer of several words, as
+    endpoints give, is read as a text instead: its first token may be the article of "A closer look says B". So is one
+    without probabilities. X where it says neither.
+    """
+    said = parse_answer(record["answer"])
+    a, b = _probabilities(record)
+    if a is None or b is None or a == b or (said and len(record["answer"].split()) > 1):
+        return said or "X"
+    return "A" if a > b else "B"
+
+
+def sorted_rows(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) -> list[Sorted]:
+    """The rows of all pairs, in their order, from the journals of a run.
+
+    Args:
+        folder: of the run.
+        pairs: that were asked.
+        keys: of the request about each, by the pair's id.
+    """
+    answers = Journal(folder / ANSWERS)
+    found = _retrieved(folder)
+    rows = [
+        _row(pair, answers.records.get(keys[pair.id], {"failure": "not asked"}), found.get(pair.id)) for pair in pairs
+    ]
+    answers.close()
+    return rows
+
+
+def finish(folder: Path, pairs: Sequence[Pair], requests: Sequence[Request], model: str, label: str) -> dict[str, Any]:
+    """Write scores.json, account.json, table.md and report.html from the journals.
+
+    Args:
+        folder: of the run.
+        pairs: that were asked.
+        requests: about them.
+        model: name of who was asked.
+        label: of the run in tables.
+
+    Returns:
+        The scores; with memory `rag` also how many segments were found (Table 8).
+    """
+    from epbench.booksort.analysis import score_run
+    from epbench.booksort.report import html_report
+    from epbench.booksort.tables import markdown_table
+
+    rows = sorted_rows(folder, pairs, {request.id: request.key(model) for request in requests})
+    answered = [row for row in rows if not row.failed]
+    scores = score_run(answered, n_failed=len(rows) - len(answered))
+    asked = {pair.id for pair in pairs}
+    if found := [record for id_, record in _retrieved(folder).items() if id_ in asked]:
+        scores.setdefault("retrieval", {})[f"recall_at_{DEPTH}"] = recall_at(found)
+    journal = Journal(folder / ANSWERS)
+    account = token_account(journal)
+    journal.close()
+    write_json(folder / "scores.json", scores)
+    write_json(folder / "account.json", account)
+    write_text(folder / "table.md", markdown_table({label: scores}))
+    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, answered, account))
+    return scores
+
+
+def _row(pair: Pair, record: Record, found: Record | None) -> Sorted:
+    failed = record.get("failure") is not None
+    answer = "X" if failed else predicted(record)
+    p_a, p_b = _probabilities(record)
+    return Sorted(
+        id=pair.id,
+        book_idx=pair.book_idx,
+        excerpt_idx=pair.excerpt_idx,
+        distance=pair.distance,
+        distance_bin=pair.distance_bin,
+        excerpt_length=pair.excerpt_length,
+        segment_length=pair.segment_length,
+        seg1_pos=pair.positions[0],
+        seg2_pos=pair.positions[1],
+        answer=pair.answer,
+        predicted=answer,
+        p_a=p_a,
+        p_b=p_b,
+        greedy=record.get("answer", ""),
+        correct=answer == pair.answer,
+        failed=failed,
+        retrieved_both=found["both"] if found else None,
+        retrieved_order=found["in_order"] if found else None,
+    )
+
+
+def _probabilities(record: Record) -> tuple[float | None, float | None]:
+    told = record.get("probabilities") or {}
+    return told.get("A"), told.get("B")
+
+
+def _retrieved(folder: Path) -> dict[str, Record]:
+    """What was found for each pair; nothing with other memories than `rag`."""
+    if not (folder / RETRIEVED).exists():
+        return {}
+    journal = Journal(folder / RETRIEVED)
+    found: dict[str, Record] = {record["id"]: record for record in journal}
+    journal.close()
+    return found

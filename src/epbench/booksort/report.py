@@ -1,0 +1,166 @@
+"""Reports of Book-SORT: one HTML file that needs nothing else, accuracy by distance and by length as pictures."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.results import Sorted
+from epbench.booksort.tables import Runs, accuracy, by_book, groups, middle_table
+from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words, over 25,000 words apart": 0.76}
+"""Accuracy of 155 readers within 30 days after the book, from long-term memory (Section 5.2)."""
+
+
+def html_report(
+    title: str, run: Mapping[str, Any], scores: Mapping[str, Any], rows: Sequence[Sorted], account: Mapping[str, Any]
+) -> str:
+    """The page of one run.
+
+    Args:
+        title: name of the run.
+        run: content of run.json.
+        scores: content of scores.json.
+        rows: the answered questions; their number of books is told.
+        account: content of account.json.
+    """
+    books = len({row.book_idx for row in rows})
+    retrieval = scores.get("retrieval")
+    return page(
+        f"Book-SORT: {title}",
+        f"""{pairs(run["identity"])}
+<p>{len(rows):,} questions about {len({row.excerpt for row in rows}):,} excerpts of {books} books.</p>
+{_pictures({title: scores})}
+<h2>Scores</h2>
+{_scores(scores)}
+{_retrieval(retrieval) if retrieval else ""}
+<h2>By book</h2>
+{table(*by_book({title: scores}))}
+<h2>In the middle</h2>
+{_middle(scores["lost_in_the_middle"])}
+<h2>Tokens and failures</h2>
+{pairs({name: value for name, value in account.items() if name != "failed"})}
+{failures(account["failed"])}
+{how_it_was_run(run)}""",
+    )
+
+
+def comparison_report(dataset: str, runs: Runs) -> str:
+    """The page of several runs on one dataset: scores by the run's name."""
+    body = [
+        [label, cell(scores["accuracy"]), *map(cell, scores["intervals"].get("accuracy", ["", ""])), *_rest(scores)]
+        for label, scores in runs.items()
+    ]
+    head = ["run", "accuracy", "from", "to", "share of A", "p", "answers", "invalid", "failed"]
+    return page(
+        f"Book-SORT, {dataset}: {len(runs)} runs",
+        f"{_pictures(runs)}\n<h2>Scores</h2>\n{table(head, body)}\n<h2>By book</h2>\n{table(*by_book(runs))}",
+    )
+
+
+def _rest(scores: Mapping[str, Any]) -> list[str]:
+    return [cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")]
+
+
+def _scores(scores: Mapping[str, Any]) -> str:
+    low, high = scores["intervals"].get("accuracy", ("", ""))
+    whole = pairs(
+        {"accuracy": scores["accuracy"], "from": low, "to": high}
+        | {key: scores[key] for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")}
+    )
+    groups = [
+        [name, group, accuracy(found), cell(found["share_a"]), cell(found["p_value"]), str(found["n"])]
+        for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
+        for group, found in scores["by_group"][name].items()
+    ]
+    return whole + table(["by", "group", "accuracy", "share of A", "p", "answers"], groups)
+
+
+def _retrieval(found: Mapping[str, Any]) -> str:
+    shares = pairs({"both segments found": found["both_found"], "found, and in the book's order": found["in_order"]})
+    return f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {accuracy(found['where_in_order'])}.</p>"
+
+
+def _middle(effect: Mapping[str, Any]) -> str:
+    """What the middle of the excerpt does to accuracy, and why that is hard to tell from distance."""
+    shares = effect["confound"]["share_in_middle_by_distance"]
+    told = ", ".join(f"{name}: {cell(share)}" for name, share in shares.items())
+    text = f"""<p>Of {effect["n"]:,} questions {effect["in_middle"]["n"]:,} have both segments in the middle third of the
+excerpt: accuracy {cell(effect["in_middle"]["accuracy"])} there, {cell(effect["elsewhere"]["accuracy"])} elsewhere. Segments
+in the middle are always near one another, and near ones are harder to order anyway (share in the middle by distance as a
+part of the excerpt: {told}); the regression holds distance apart as far as the nearer bins allow, with standard errors
+clustered by excerpt.</p>"""
+    if "not_estimable" in effect:
+        return f"{text}<p>The regression cannot be estimated: {html.escape(effect['not_estimable'])}.</p>"
+    return text + table(*middle_table(effect))
+
+
+def _pictures(runs: Runs) -> str:
+    from matplotlib.figure import Figure
+
+    with drawing():
+        by_distance = Figure(figsize=(8, 4), layout="constrained")
+        axes = by_distance.add_subplot()
+        for (label, scores), colour in zip(runs.items(), _colours(len(runs)), strict=True):
+            parts = scores["distances"]
+            _line(axes, [part["mean"] for part in parts], parts, label, colour)
+        axes.set_xscale("log")
+        _frame(axes, "distance of the segments in words, from start to start")
+        if len(runs) > 1:
+            by_distance.legend(loc="outside upper center", ncols=3, frameon=False)
+
+        lengths = groups(runs, "segment_length")[::-1]
+        by_length = Figure(figsize=(8, 4), layout="constrained")
+        axes = by_length.add_subplot()
+        for (label, scores), colour in zip(runs.items(), _colours(len(runs)), strict=True):
+            for words, style in zip(lengths, ("-", "--", ":", "-.") * len(lengths), strict=False):
+                found = {
+                    int(group.split(" x ")[0]): part
+                    for group, part in scores["by_group"]["excerpt_length x segment_length"].items()
+                    if group.endswith(f" x {words}")
+                }
+                _line(axes, list(found), list(found.values()), f"{label}, {words} words", colour, style)
+        axes.set_xscale("log")
+        _frame(axes, "words of the excerpt")
+        by_length.legend(loc="outside upper center", ncols=2, frameon=False)
+        return picture(by_distance, _DISTANCE) + picture(by_length, _LENGTH)
+
+
+_DISTANCE = """Accuracy by the distance of the segments, in ten parts of equal size, with 95 % intervals that draw excerpts
+with replacement. Grey lines: chance, and people who had read the book within a month and answered from long-term memory,
+without the text (published, Section 5.2); they are a reference, no ceiling."""
+_LENGTH = "Accuracy by the length of the excerpt, for each length of segments (the longest as a solid line)."
+
+
+def _colours(n: int) -> list[str]:
+    return [COLOURS[i % len(COLOURS)] for i in range(n)]
+
+
+def _line(
+    axes: Axes, at: Sequence[float], found: Sequence[Mapping[str, Any]], label: str, colour: str, style: str = "-"
+) -> None:
+    if not at:
+        return
+    means = [part["accuracy"] for part in found]
+    low, high = (
+        [mean if part[key] is None else part[key] for mean, part in zip(means, found, strict=True)]
+        for key in ("ci_low", "ci_high")
+    )
+    axes.plot(at, means, style, marker="o", color=colour, label=label, linewidth=1.5, markersize=4)
+    axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+
+
+def _frame(axes: Axes, what: str) -> None:
+    axes.axhline(0.5, color="#888", linestyle=":", linewidth=1)
+    for name, share in HUMANS.items():
+        axes.axhline(share, color="#bbb", linestyle=(0, (6, 4)), linewidth=1)
+        axes.annotate(
+            name, (1, share), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#777"
+        )
+    axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=what)
+    axes.spines[["top", "right"]].set_visible(False)

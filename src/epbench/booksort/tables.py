@@ -1,0 +1,103 @@
+"""A run's scores as the paper's tables (Tables 1, 2, 11, 12), for a screen, a file and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.runs.page import cell, markdown
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+Runs = Mapping[str, Mapping[str, Any]]
+Table = tuple[list[str], list[list[str]]]
+
+
+def screen_tables(runs: Runs) -> Group:
+    """One line per run: accuracy in all and by lengths, then by the distance of the segments."""
+    from rich.console import Group
+    from rich.table import Table as Drawn
+
+    tables = []
+    for titles, rows in _by_run(runs):
+        drawn = Drawn()
+        for i, title in enumerate(titles):
+            drawn.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
+        for row in rows:
+            drawn.add_row(*row)
+        tables.append(drawn)
+    return Group(*tables)
+
+
+def markdown_table(runs: Runs) -> str:
+    """The same as Markdown, and each run's accuracy by book."""
+    return "\n".join(markdown(titles, rows) for titles, rows in [*_by_run(runs), by_book(runs)])
+
+
+def accuracy(found: Mapping[str, Any] | None) -> str:
+    """`0.930 ± 0.007`: the share of right answers and half the width of its interval; a dash without a question."""
+    if found is None:
+        return "–"
+    if found["ci_low"] is None:
+        return cell(found["accuracy"])
+    return f"{found['accuracy']:.3f} ± {(found['ci_high'] - found['ci_low']) / 2:.3f}"
+
+
+def by_book(runs: Runs) -> Table:
+    """A line per run and book: SORT and SORT-extend, by the length of segments (Tables 11 and 12)."""
+    name = "book x part x segment_length"
+    columns = list(dict.fromkeys(g.split(" x ", 1)[1] for scores in runs.values() for g in scores["by_group"][name]))
+    columns.sort(key=lambda column: (column.split(" x ")[0], int(column.split(" x ")[1])))
+    rows = [
+        [label, book, *(accuracy(scores["by_group"][name].get(f"{book} x {column}")) for column in columns)]
+        for label, scores in runs.items()
+        for book in scores["by_group"]["book"]
+    ]
+    return ["run", "book", *columns], rows
+
+
+def middle_table(effect: Mapping[str, Any]) -> Table:
+    """Terms of the regression on the middle of the excerpt, see `middle_effect`."""
+    rows = [
+        [name, *(cell(term[key]) for key in ("coefficient", "low", "high", "odds_ratio", "p"))]
+        for name, term in effect["terms"].items()
+    ]
+    return ["term", "log odds", "from", "to", "odds ratio", "p"], rows
+
+
+def _by_run(runs: Runs) -> Iterator[Table]:
+    segments = groups(runs, "segment_length")
+    whole = [
+        [
+            label,
+            accuracy(_whole(scores)),
+            *(accuracy(scores["by_group"]["part"].get(part)) for part in ("SORT", "SORT-extend")),
+            *(accuracy(scores["by_group"]["segment_length"].get(length)) for length in segments),
+            *(cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")),
+        ]
+        for label, scores in runs.items()
+    ]
+    titles = ["accuracy", "all", "SORT", "SORT-extend", *(f"{length} words" for length in segments)]
+    yield [*titles, "share of A", "p", "answers", "invalid", "failed"], whole
+    for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
+        names = groups(runs, name)
+        lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]
+        yield [title, *names], lines
+    found = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
+    if found:
+        rows = [
+            [label, *(cell(r[key]) for key in ("both_found", "in_order")), accuracy(r["where_in_order"])]
+            for label, r in found.items()
+        ]
+        yield ["retrieval", "both segments found", "in the book's order", "accuracy on these"], rows
+
+
+def _whole(scores: Mapping[str, Any]) -> dict[str, Any]:
+    low, high = scores["intervals"].get("accuracy", (None, None))
+    return {"accuracy": scores["accuracy"], "ci_low": low, "ci_high": high}
+
+
+def groups(runs: Runs, name: str) -> Sequence[str]:
+    """All groups of these runs, in rising order of their numbers."""
+    return sorted({group for scores in runs.values() for group in scores["by_group"][name]}, key=int)

@@ -1,0 +1,55 @@
+"""Read a config of a MemFail dataset, from the Hub, the local cache or a folder, for an evaluation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from epbench.errors import BadInput
+from epbench.hub.stored import stored_rows
+from epbench.memfail.cases import CONFIGS, Question, Unit
+from epbench.memfail.dataset import Row, features_of
+from epbench.memfail.units import questions_of, units_of
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What an evaluation needs of a config.
+
+    Attributes:
+        config: one of `CONFIGS`.
+        rows: of the dataset.
+        units: to be stored.
+        questions: to be asked.
+        fingerprint: hash of the rows, so that a run's folder is taken up on the same rows only.
+    """
+
+    config: str
+    rows: list[Row]
+    units: list[Unit]
+    questions: list[Question]
+    fingerprint: str
+
+
+def load_memfail(dataset: str, config: str) -> Loaded:
+    """Load a config of `epbench/memfail` or of a folder written by `builders/memfail.py`.
+
+    Args:
+        dataset: Hub name or folder.
+        config: one of `CONFIGS`.
+
+    Raises:
+        BadInput: there is no such dataset or config, or it is no MemFail table.
+    """
+    if config not in CONFIGS:
+        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
+    rows = list(stored_rows(dataset, config, "test", "memfail"))
+    if not rows:
+        raise BadInput(f"{dataset}, config {config!r}: no rows")
+    missing = [column for column in features_of(config) if column not in rows[0]]
+    if missing:
+        raise BadInput(f"{dataset}, config {config!r}: column {missing[0]!r} is missing; is it a MemFail dataset?")
+    content = json.dumps(rows, sort_keys=True, ensure_ascii=False)
+    fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
+    return Loaded(config, rows, units_of(config, rows), questions_of(config, rows), fingerprint)

@@ -1,0 +1,102 @@
+"""A language model as judge: one statement a request, a verdict under a JSON schema (paper: Appendix D.3).
+
+The memories stand first in the prompt and the fact last, so that a store is read once for all facts that are looked for
+in it, whether stored or faithful. A reply that is no verdict is asked for once more, with what was wrong; if that is none
+either, the judgement has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+from epbench.errors import BadInput
+from epbench.memfail.checks import Check, Judgement
+from epbench.memfail.judging_prompts import JudgingPrompts
+from epbench.models.plan import Plan, make_plan
+from epbench.models.protocol import Model, Reply, Request, Usage
+from epbench.models.replied_json import objects_in
+
+_PROBLEM = 'no JSON object with a "verdict" that is true or false was found'
+
+
+class ModelJudge:
+    """Judges by a model, all checks in one batch, those of one store after one another.
+
+    Args:
+        model: is asked greedily, under a JSON schema where its backend can hold it to one.
+        prompts: the pack.
+    """
+
+    def __init__(self, model: Model, prompts: JudgingPrompts) -> None:
+        self._model, self._prompts = model, prompts
+        self.prompt_hash = prompts.hash
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    def plan(self, checks: Sequence[Check]) -> Plan:
+        """Most requests and tokens of judging these checks, each reply usable at once.
+
+        Raises:
+            BadInput: a prompt with its reply exceeds the model's window; nothing is ever cut off.
+        """
+        plan, window = make_plan(self._requests(checks), self._model), self._model.window()
+        if window is not None and plan.longest > window:
+            raise BadInput(
+                f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
+                f"{window:,}; choose another judge, or --isolate, which gives every row a small store of its own"
+            )
+        return plan
+
+    def judge(self, checks: Sequence[Check]) -> Generator[Judgement]:
+        """See `Judge.judge`.
+
+        Raises:
+            BadInput: as `plan`.
+        """
+        self.plan(checks)
+        asked = {request.key(self.name): request for request in self._requests(checks)}
+        unusable: list[tuple[Request, Reply]] = []
+        replies = self._model.answer(list(asked.values()))
+        with closing(replies):  # or what is open at an endpoint would go on when this stops
+            for reply in replies:
+                if reply.failure is None and _verdict(reply) is None:
+                    unusable.append((self._prompts.repair_request(asked[reply.key], _PROBLEM), reply))
+                else:
+                    yield _judgement(reply)
+        if not unusable:
+            return
+        first = {request.key(self.name): reply for request, reply in unusable}
+        replies = self._model.answer([request for request, _ in unusable])
+        with closing(replies):
+            for reply in replies:
+                yield _judgement(first[reply.key], reply)
+
+    def _requests(self, checks: Sequence[Check]) -> list[Request]:
+        """One for each different check, those of one context after one another."""
+        requests = [self._prompts.request(c, key) for key, c in {c.key(self): c for c in checks}.items()]
+        place = {context: i for i, context in enumerate(dict.fromkeys(request.context for request in requests))}
+        return sorted(requests, key=lambda request: place[request.context])
+
+
+def _verdict(reply: Reply) -> tuple[bool, str] | None:
+    """Verdict and reason by the last object that has a verdict: what comes before it is thinking aloud."""
+    found = [content for content in objects_in(reply.text) if isinstance(content.get("verdict"), bool)]
+    return (found[-1]["verdict"], str(found[-1].get("reason", ""))) if found else None
+
+
+def _judgement(*replies: Reply) -> Judgement:
+    """From the reply that counts, the last one, and the one before it that was unusable."""
+    last = replies[-1]
+    usage = Usage(
+        prompt=sum(reply.usage.prompt for reply in replies),
+        cached=sum(reply.usage.cached for reply in replies),
+        completion=sum(reply.usage.completion for reply in replies),
+    )
+    raw = tuple(reply.text for reply in replies if reply.failure is None)
+    found = _verdict(last) if last.failure is None else None
+    if found is None:
+        return Judgement(last.id, None, failure=last.failure or f"{_PROBLEM}, twice", raw=raw, usage=usage)
+    return Judgement(last.id, *found, raw=raw, usage=usage)

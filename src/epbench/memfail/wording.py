@@ -1,0 +1,99 @@
+"""What rules can tell of a text: its words without their endings, whether it decides yes or no, whether it abstains."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+# Words that carry no detail. Not among them: not, without, before, after, which turn a condition round.
+_SMALL_WORDS = """
+a an the and or but of in on at to for from by with as is are was were be been being am do does did has have had will
+would can could shall should may might must i me my mine we us our you your he him his she her hers it its they them their
+theirs this that these those there here when whenever while if only just so than then very too also what which who whom
+whose how s t d ll m re ve"""
+_ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "ier", "ed", "es", "er", "ie", "ly", "s", "y", "e")
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;])[\"')\]’”]*\s+|\n+")
+
+_AFTER_DECISION = r"(?=\s*(?:[.,;:!*–—\-)\"'’”]|$|\n|\s(?:because|since|as|he|she|it|they|i|you|we|that)\b))"
+_DECISION = re.compile(rf"(?:^|[\s*_(\"'“‘:–—\-])(yes|no){_AFTER_DECISION}", re.IGNORECASE)
+_ANSWER_MARK = re.compile(r"\banswer\b\W*(?:is\b)?", re.IGNORECASE)
+
+_UNKNOWN = "know|aware|sure|mention(?:ed)?|sa(?:y|id)|tell|told|find|found|recall|remember|contain|include|provide|familiar|given"
+_ABSTAINS = re.compile(
+    r"\b(?:no (?:\w+ )?(?:information|info|mention|records?|knowledge|details?|data|memor(?:y|ies)|idea)|"
+    r"nothing (?:about|known|(?:is|was) (?:known|said|mentioned|stored))|know nothing|unable to|unknown|unsure|"
+    r"(?:cannot|can not|can['’]?t|could not|couldn['’]t) (?:say|tell|answer|determine|know|find|help|confirm|recall|be)|"
+    rf"not (?:{_UNKNOWN}|stated|specified|recorded|stored|available|enough|have)|"
+    rf"(?:do|does|did|is|are|was|were|have|has)n['’]t (?:{_UNKNOWN}|stated|have|any))\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def words_of(text: str) -> tuple[str, ...]:
+    """The words without case, punctuation and endings: `Riding my bikes` and `ride my bike` have the same.
+
+    >>> words_of("Beanies — when it's RAINING!")
+    ('bean', 'when', 'it', 'rain')
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = re.sub(r"['’]s\b", "", folded)
+    return tuple(_stem(word) for word in re.findall(r"[^\W_]+", folded))
+
+
+def _stem(word: str) -> str:
+    """Cut off an English ending; the same for the forms of most regular words, which is all that is asked of it."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+@lru_cache(maxsize=1 << 16)
+def content_of(text: str) -> frozenset[str]:
+    """The words that carry meaning, without endings; all words where a text has none of these."""
+    found = frozenset(words_of(text)) - _SMALL_STEMS
+    return found or frozenset(words_of(text))
+
+
+_SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
+
+
+@lru_cache(maxsize=1 << 14)
+def sentences_of(text: str) -> tuple[str, ...]:
+    """Sentences and lines of a text."""
+    return tuple(piece for piece in _SENTENCE_END.split(text) if piece.strip())
+
+
+def stands_in(text: str, longer: str) -> bool:
+    """Whether the words of a text follow one another in a longer one.
+
+    >>> stands_in("tote bag", "He carries tote bags."), stands_in("tote bag", "a bag and a tote")
+    (True, False)
+    """
+    return f" {' '.join(words_of(text))} " in f" {' '.join(words_of(longer))} "
+
+
+def decision_of(answer: str) -> Literal["yes", "no"] | None:
+    """The first yes or no that decides, after the last `Answer:` if there is one; None without any.
+
+    The `no` of `no memory says so` decides nothing.
+
+    >>> decision_of("No — she only sings at dawn."), decision_of("There is no hint. Answer: **Yes**"), decision_of("No idea")
+    ('no', 'yes', None)
+    """
+    marks = list(_ANSWER_MARK.finditer(answer))
+    for part in ([answer[marks[-1].end() :]] if marks else []) + [answer]:
+        found = _DECISION.search(part)
+        if found:
+            return "yes" if found[1].lower() == "yes" else "no"
+    return None
+
+
+def abstains(answer: str) -> bool:
+    """Whether an answer says somewhere that it does not know; an empty one does."""
+    return not answer.strip() or _ABSTAINS.search(answer) is not None

@@ -1,0 +1,210 @@
+"""Judge the answers of a run: every verdict is journaled as it arrives, and one answer to one question is judged once.
+
+One folder may hold the verdicts of several judges: they stand in one journal under keys of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.hub.stored import Row
+from epbench.models.choose import Options, choose_model
+from epbench.models.plan import Plan
+from epbench.models.protocol import Model
+from epbench.runs.asking import ANSWERS, Progress
+from epbench.runs.folder import read_json, write_json
+from epbench.runs.journal import Journal, Record
+from epbench.tulving.evaluation import JUDGEMENTS, judged
+from epbench.tulving.judge import Case, Judge, Judgement
+from epbench.tulving.judge_prompts import load_judge_prompts
+from epbench.tulving.lexical_judge import LexicalJudge
+from epbench.tulving.model_judge import MAX_TOKENS, ModelJudge
+from epbench.tulving.scoring import Judged
+
+CALLS = "judge_calls.jsonl"
+PUBLISHED = "published"
+"""Instead of the prompt hash of a published judge: its verdicts stand under the keys of the answers."""
+_WORD = "word "  # about a token
+
+
+def choose_judge(
+    name: str,
+    options: Options | None = None,
+    *,
+    prompts: Path | None = None,
+    calls: Path | None = None,
+    max_tokens: int = MAX_TOKENS,
+    reader: Model | None = None,
+) -> Judge:
+    """The judge of that name; a model's weights are not loaded yet.
+
+    Args:
+        name: `lexical`, or a model as `choose_model` takes it.
+        options: of the model.
+        prompts: another prompt pack; see data/judging.toml.
+        calls: see `ModelJudge`.
+        max_tokens: of one reply of a model, at least 1.
+        reader: serves as judge too if it has that name, so that its weights are loaded once.
+
+    Raises:
+        BadInput: there is no such model, what it needs is not installed, or the pack is no pack.
+    """
+    if name == "lexical":
+        if prompts is not None:
+            raise BadInput(f"--judge-prompts {prompts}: the judge lexical takes no prompts")
+        return LexicalJudge()
+    if max_tokens < 1:
+        raise BadInput(f"--judge-max-tokens {max_tokens}: at least 1 expected")
+    pack = load_judge_prompts(prompts)
+    if reader is None or reader.name != name:
+        try:
+            reader = choose_model(name, options)
+        except BadInput as error:
+            raise BadInput(f"judge: {error}") from None
+    return ModelJudge(reader, pack, calls=calls, max_tokens=max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class PastJudge:
+    """A judge of whom only the verdicts are left: it judges nothing more."""
+
+    name: str
+    prompt_hash: str
+
+    def plan(self, cases: Sequence[Case]) -> Plan | None:
+        """None: it costs nothing."""
+        return None
+
+    def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
+        """A failure for each case: there is no verdict on it."""
+        for case in cases:
+            yield Judgement(case.key(self), None, f"{self.name} has not judged this answer")
+
+
+def case_of(row: Row, answer: str) -> Case:
+    """The answer to a question of the dataset as a judge gets it."""
+    return Case(row["id"], row["question"], row["trace"], row["get"], tuple(row["answer"]), answer)
+
+
+def expected_cases(rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[Case]:
+    """Cases as long as they can become, for a plan before there are answers."""
+    return [case_of(row, _WORD * max_tokens) for row in rows for _ in range(repeats)]
+
+
+def open_cases(folder: Path, rows: Sequence[Row], judge: Judge) -> list[Case]:
+    """The journaled answers to these rows that the judge has yet to judge, each once."""
+    journal = read_journal(folder / JUDGEMENTS)
+    cases = {case.key(judge): case for _, case in given_answers(folder, rows)}
+    return [case for key, case in cases.items() if journal.get(key, {"failure": "open"}).get("failure") is not None]
+
+
+def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[Judged]:
+    """Verdicts on all journaled answers to these rows; those that the journal has are not asked for again."""
+    todo = {case.key(judge): case for case in open_cases(folder, rows, judge)}
+    journal = Journal(folder / JUDGEMENTS)
+    judgements = judge.judge(list(todo.values()))
+    with closing(judgements):
+        for judgement in progress(judgements, "verdicts", len(todo)):
+            _add(journal, todo[judgement.key].id, judge, judgement)
+    journal.close()
+    return read_verdicts(folder, rows, judge)
+
+
+def read_verdicts(folder: Path, rows: Sequence[Row], judge: Judge) -> list[Judged]:
+    """What the journals hold of a judge's verdicts on the answers to these rows, in the order of the rows."""
+    by_id = {row["id"]: row for row in rows}
+    return [judged(by_id[case.id], verdict) for case, verdict in verdict_records(folder, rows, judge)]
+
+
+def verdict_records(folder: Path, rows: Sequence[Row], judge: Judge) -> list[tuple[Case, Record]]:
+    """The same as the journal has it: items, scores, order and reason of each case that has a verdict."""
+    journal = read_journal(folder / JUDGEMENTS)
+    found = []
+    for answer, case in given_answers(folder, rows):
+        verdict = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else case.key(judge))
+        if verdict is not None and verdict.get("failure") is None:
+            scores = [min(1.0, max(0.0, score)) for score in verdict["scores"]]  # a published judge may go beyond
+            found.append((case, verdict | {"scores": scores}))
+    return found
+
+
+def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, Case]]:
+    """The journaled answers to these rows, in the order of the rows and of the repeats; failures are none."""
+    place = {row["id"]: i for i, row in enumerate(rows)}
+    records = read_journal(folder / ANSWERS).values()
+    given = [record for record in records if record.get("failure") is None and record["id"] in place]
+    given.sort(key=lambda record: (place[record["id"]], record["repeat"]))
+    return [(record, case_of(rows[place[record["id"]]], record["answer"])) for record in given]
+
+
+def read_journal(path: Path) -> dict[str, Record]:
+    """The records of a journal by key."""
+    journal = Journal(path)
+    journal.close()
+    return journal.records
+
+
+def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
+    """How often the judge has failed, and is to be asked again, by reason."""
+    records = read_journal(folder / JUDGEMENTS).values()
+    own = [r for r in records if (r["judge"], r.get("prompt_hash")) == (judge.name, judge.prompt_hash)]
+    return dict(Counter(r["failure"] for r in own if r.get("failure") is not None).most_common())
+
+
+def _add(journal: Journal, id_: str, judge: Judge, judgement: Judgement) -> None:
+    about: dict[str, Any] = {"id": id_, "judge": judge.name, "prompt_hash": judge.prompt_hash}
+    if judgement.raw:
+        about["raw"] = list(judgement.raw)
+    if any(astuple(judgement.usage)):
+        about["usage"] = asdict(judgement.usage)
+    if judgement.verdict is None:
+        about["failure"] = judgement.failure
+    else:
+        about |= {name: _plain(value) for name, value in asdict(judgement.verdict).items()}
+    journal.add(judgement.key, **about)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plan_lines(judge: Judge, cases: Sequence[Case]) -> list[str]:
+    """What judging these cases costs at most, one line per number.
+
+    Raises:
+        BadInput: a case does not fit the judge's window.
+    """
+    plan = judge.plan(cases)
+    who = f"judge {judge.name}: {len(cases):,} verdicts"
+    if plan is None:
+        return [f"{who}, no tokens"]
+    first, *others = (line.removeprefix("at most ") for line in plan.lines())
+    first += ", and one more for a reply that is unusable"
+    return [f"{who}, at most {first}", *(f"judge: at most {line}" for line in others)]
+
+
+def check_judge(folder: Path, judge: Judge) -> None:
+    """Refuse to mix: a run that one judge has begun to judge is scored by that judge.
+
+    Raises:
+        BadInput: another one judged it.
+    """
+    noted: Mapping[str, str] = read_json(folder / "run.json").get("judge", {})
+    given = {"name": judge.name, "prompt_hash": judge.prompt_hash}
+    if noted and {name: noted[name] for name in given} != given:
+        raise BadInput(
+            f"{folder / 'run.json'}: judged by {noted['name']} ({noted['prompt_hash']}), now {judge.name} "
+            f"({judge.prompt_hash}) is given; --rejudge has the answers judged by another judge"
+        )
+
+
+def note_judge(folder: Path, judge: Judge, **more: Any) -> None:
+    """Write into run.json who judges the run, and what else must be known to judge it again."""
+    about = {"name": judge.name, "prompt_hash": judge.prompt_hash}
+    write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": about} | more)

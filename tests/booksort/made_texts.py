@@ -1,0 +1,31 @@
+"""Prose that nobody wrote, for tests that need texts and no files beside the checkout."""
+
+import random
+from pathlib import Path
+
+from epbench.booksort.books import Book
+
+_WORDS = [a + b + c for a in "bdfgklmnprstv" for b in "aeiou" for c in ("", "n", "ra", "lo", "mi", "st")]
+
+
+def paragraphs(n_words, seed=0):
+    """Paragraphs of two to eight sentences of three to 25 words, at least `n_words` in all."""
+    draw = random.Random(seed)
+    made, n = [], 0
+    while n < n_words:
+        sentences = [[draw.choice(_WORDS) for _ in range(draw.randint(3, 25))] for _ in range(draw.randint(2, 8))]
+        n += sum(map(len, sentences))
+        made.append(" ".join(" ".join(words).capitalize() + draw.choice(".?!") for words in sentences))
+    return made
+
+
+def made_book(n_words, seed=0, index=0):
+    return Book(index, f"Made {index}", paragraphs(n_words, seed), [], "")
+
+
+def write_texts(folder: Path, *n_words):
+    """Files `a.txt`, `b.txt`, … of so many words."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, n in enumerate(n_words):
+        (folder / f"{chr(97 + i)}.txt").write_text("\n\n".join(["CHAPTER I", *paragraphs(n, seed=i)]), "utf-8")
+    return folder

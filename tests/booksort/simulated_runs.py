@@ -1,0 +1,80 @@
+"""Runs of a simulated reader whose accuracy is planted: by distance, length of the excerpt, and the middle."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from epbench.booksort.results import Sorted
+
+Logit = Callable[[int, int, int, int], float]
+"""Log odds of a right answer: (excerpt length, position of the earlier segment, distance, bin 1-4) -> number."""
+
+
+def bins_of(length: int) -> tuple[int, ...]:
+    """Edges of the four bins of distance, for segments of 20 words."""
+    if length < 5000:
+        return 20, length // 4, length // 3, length // 2, int(length / 1.25)
+    return 20, 1000, length // 4, length // 2, int(length / 1.25)
+
+
+def simulated(
+    logit: Logit,
+    *,
+    seed: int,
+    lengths: Sequence[int] = (250, 1000, 2500),
+    books: int = 9,
+    excerpts: int = 100,
+    excerpt_effect: float = 0.0,
+    invalid: float = 0.0,
+    habit: float = 0.0,
+) -> list[Sorted]:
+    """Four questions for each excerpt, one per bin of distance.
+
+    Args:
+        excerpt_effect: standard deviation of what the four log odds of an excerpt have in common.
+        invalid: share of answers that cannot be read.
+        habit: share of answers that are A whatever is asked.
+    """
+    random = np.random.default_rng(seed)
+    rows = []
+    for length in lengths:
+        edges = bins_of(length)
+        for book in range(books):
+            for excerpt in range(excerpts):
+                shared = random.normal(0, excerpt_effect)
+                for number, (low, high) in enumerate(itertools.pairwise(edges), 1):
+                    distance = int(random.integers(low + 1, high + 1))
+                    start = int(random.integers(0, length - 20 - distance + 1))
+                    odds = logit(length, start, distance, number) + shared
+                    right = random.random() < 1 / (1 + math.exp(-odds))
+                    answer = "AB"[int(random.integers(2))]
+                    given = answer if right else "BA"["AB".index(answer)]
+                    if random.random() < habit:
+                        given = "A"
+                    if random.random() < invalid:
+                        given = "X"
+                    rows.append(
+                        Sorted(
+                            f"{book}-e{length}_s20-{excerpt}-{number}",
+                            book,
+                            excerpt,
+                            distance,
+                            high,
+                            length,
+                            20,
+                            start,
+                            start + distance,
+                            answer,
+                            given,
+                            correct=given == answer,
+                        )
+                    )
+    return rows
+
+
+def log_odds(p: float) -> float:
+    return math.log(p / (1 - p))

@@ -1,0 +1,99 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.booksort.evaluation import finish, predicted, sorted_rows
+from epbench.booksort.loading import load_pairs
+from epbench.booksort.oracle import Oracle
+from epbench.booksort.prompts import load_prompts
+from epbench.booksort.requests import requests_for
+from epbench.runs.asking import ANSWERS, ask
+from epbench.runs.folder import open_run
+from epbench.runs.journal import Journal
+from tests.booksort.sort_set import write_set
+
+PACK = load_prompts()
+OTHER = {"A": "B", "B": "A"}
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    return load_pairs(str(write_set(tmp_path_factory.mktemp("set") / "booksort")), ["all"])
+
+
+@pytest.fixture(scope="module")
+def requests(pairs):
+    return requests_for("in-context", pairs, PACK, 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "probabilities", "expected"),
+    [
+        (" A", {"A": 0.6, "B": 0.3}, "A"),
+        ("B", {"A": 0.35, "B": 0.32}, "A"),  # the most probable token is one spelling of B, but A has two
+        ("The", {"A": 0.01, "B": 0.02}, "B"),
+        ("The", {"A": 0.0, "B": 0.0}, "X"),
+        ("A", {"A": 0.5, "B": 0.5}, "A"),
+        ("A closer look says B", {"A": 0.9, "B": 0.1}, "B"),
+        ("A segment of the book", {"A": 0.9, "B": 0.1}, "A"),
+        ("Answer: B", None, "B"),
+        ("I cannot tell", None, "X"),
+        ("", None, "X"),
+    ],
+)
+def test_what_counts_as_the_answer(answer, probabilities, expected):
+    record = {"answer": answer} | ({} if probabilities is None else {"probabilities": probabilities})
+    assert predicted(record) == expected
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_more_probable_label_is_the_answer(a, b):
+    said = predicted({"answer": "?", "probabilities": {"A": a, "B": b}})
+    assert said == ("X" if a == b else "A" if a > b else "B")
+
+
+def test_rows_come_from_the_journal(tmp_path, pairs, requests):
+    keys = {request.id: request.key("m") for request in requests}
+    journal = Journal(tmp_path / ANSWERS)
+    right, wrong, silent, failed, late, *rest = pairs
+    journal.add(keys[right.id], id=right.id, answer=right.answer, probabilities={"A": 0.5, "B": 0.5, right.answer: 0.7})
+    journal.add(keys[wrong.id], id=wrong.id, answer=f"Answer: {OTHER[wrong.answer]}")
+    journal.add(keys[silent.id], id=silent.id, answer="Neither.")
+    journal.add(keys[failed.id], id=failed.id, failure="timeout")
+    journal.add(keys[late.id], id=late.id, failure="timeout")
+    journal.add(keys[late.id], id=late.id, answer=late.answer)
+    journal.add("of another prompt", id=right.id, answer=OTHER[right.answer])
+    journal.close()
+    rows = {row.id: row for row in sorted_rows(tmp_path, pairs, keys)}
+    assert list(rows) == [pair.id for pair in pairs]
+    assert rows[right.id].correct and {rows[right.id].p_a, rows[right.id].p_b} == {0.5, 0.7}
+    assert rows[right.id].greedy == right.answer
+    assert (rows[wrong.id].predicted, rows[wrong.id].correct) == (OTHER[wrong.answer], False)
+    assert (rows[silent.id].predicted, rows[silent.id].correct, rows[silent.id].failed) == ("X", False, False)
+    assert (rows[failed.id].failed, rows[failed.id].correct, rows[failed.id].p_a) == (True, False, None)
+    assert rows[late.id].correct and not rows[late.id].failed
+    assert all(rows[pair.id].failed for pair in rest)  # what was never asked is no wrong answer either
+    for pair in pairs:
+        row = rows[pair.id]
+        assert (row.book_idx, row.excerpt_idx, row.distance, row.distance_bin) == (
+            pair.book_idx, pair.excerpt_idx, row.seg2_pos - row.seg1_pos, pair.distance_bin,
+        )  # fmt: skip
+        assert (row.excerpt_length, row.segment_length, row.answer) == (
+            pair.excerpt_length, pair.segment_length, pair.answer,
+        )  # fmt: skip
+        assert row.retrieved_both is None and row.retrieved_order is None
+
+
+def test_scores_account_and_report_of_a_run(tmp_path, pairs, requests):
+    model = Oracle(PACK)
+    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {"dataset": "x", "label": "control"}) as folder:
+        ask(folder / ANSWERS, requests, model)
+        scores = finish(folder, pairs, requests, model.name, "control")
+    assert scores["accuracy"] == 1.0 and (scores["n_questions"], scores["n_failed"]) == (len(pairs), 0)
+    written = json.loads((tmp_path / "r/scores.json").read_text())
+    assert written["accuracy"] == 1.0 and written["by_group"] and "retrieval" not in written
+    assert json.loads((tmp_path / "r/account.json").read_text())["requests"] == len(pairs)
+    assert "control" in (tmp_path / "r/table.md").read_text()
+    assert "<svg" in (tmp_path / "r/report.html").read_text()

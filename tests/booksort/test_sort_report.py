@@ -1,0 +1,81 @@
+"""Tables and pages hold the numbers of the run, and are drawn for odd runs too."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+from simulated_runs import log_odds, simulated
+
+from epbench.booksort.analysis import score_run
+from epbench.booksort.report import comparison_report, html_report
+from epbench.booksort.tables import accuracy, markdown_table, screen_tables
+
+RUN = {
+    "identity": {"benchmark": "booksort", "memory": "in-context", "model": "<tiny> & co"},
+    "command": "python eval_scripts/booksort.py",
+    "python": "3.11",
+    "platform": "here",
+    "versions": {"epbench": "0"},
+}
+ACCOUNT = {"requests": 4, "failed": {"HTTP 500 <broken>": 2}, "hit_rate": None}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return simulated(lambda *_: log_odds(0.8), seed=1, lengths=(250, 10000), books=2, excerpts=20)
+
+
+def svgs(page: str) -> list[ElementTree.Element]:
+    return [ElementTree.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+
+
+def test_markdown_has_the_papers_tables(rows):
+    text = markdown_table({"ours": score_run(rows, n_failed=2)})
+    whole = score_run(rows, n_failed=2)
+    assert accuracy(whole["by_group"]["part"]["SORT-extend"]) in text
+    assert "| accuracy | all | SORT | SORT-extend | 20 words |" in text
+    assert "| by words of the excerpt | 250 | 10000 |" in text
+    assert "| run | book | SORT x 20 | SORT-extend x 20 |" in text
+    assert re.search(r"\| ours \| 0\.8\d\d ± 0\.0\d\d .* \| 0\.[45]\d\d \| 0\.000 \| 320 \| 0 \| 2 \|", text)
+
+
+def test_screen_shows_every_run(rows):
+    console = Console(width=200, record=True)
+    console.print(screen_tables({"one": score_run(rows, n_failed=0), "two": score_run(rows[:160], n_failed=0)}))
+    shown = console.export_text()
+    assert shown.count("one") == 3 and shown.count("two") == 3 and "10000" in shown
+
+
+def test_page_of_a_run(rows):
+    page = html_report("tiny", RUN, score_run(rows, n_failed=2), rows, ACCOUNT)
+    assert "&lt;tiny&gt; &amp; co" in page and "<tiny>" not in page and "&lt;broken&gt;" in page
+    first, second = svgs(page)
+    texts = ["".join(text.itertext()) for text in first.iter("{http://www.w3.org/2000/svg}text")]
+    assert "people, 50 words" in texts and "people, 20 words" in texts
+    assert len(second) > 0 and "published, Section 5.2" in page
+    assert page == html_report("tiny", RUN, score_run(rows, n_failed=2), rows, ACCOUNT)
+
+
+def test_page_says_where_the_middle_cannot_be_told(rows):
+    right = [replace(row, correct=True, predicted=row.answer) for row in rows]
+    page = html_report("oracle", RUN, score_run(right, n_failed=0), right, ACCOUNT)
+    assert "cannot be estimated: only 0 wrong answers" in page
+
+
+def test_page_with_retrieval_and_a_single_excerpt(rows):
+    few = [replace(row, retrieved_both=True, retrieved_order=False) for row in rows[:4]]
+    page = html_report("rag", RUN, score_run(few, n_failed=0), few, ACCOUNT)
+    assert "Retrieval" in page and "in order: –" in page and len(svgs(page)) == 2
+    assert "retrieval" in markdown_table({"rag": score_run(few, n_failed=0)})
+
+
+def test_segments_of_any_length_are_drawn(rows):
+    page = comparison_report("own", {"a": score_run([replace(row, segment_length=7) for row in rows], n_failed=0)})
+    assert "a, 7 words" in page
+
+
+def test_runs_side_by_side(rows):
+    page = comparison_report("booksort", {"a": score_run(rows, n_failed=0), "b": score_run(rows[:160], n_failed=1)})
+    assert len(svgs(page)) == 2 and page.count("<td>a</td>") >= 2 and page.count("<td>b</td>") >= 2

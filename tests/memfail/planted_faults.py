@@ -1,0 +1,124 @@
+"""Memory systems and a reader with one planted fault each, run through the whole evaluation on template rows.
+
+Each fault knows of the rows only what it needs to do its damage, such as the conditions that it drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+
+from epbench.memfail.cases import Question, Unit
+from epbench.memfail.checks import Judge
+from epbench.memfail.dataset import Row, complete
+from epbench.memfail.diagnosis import Outcome, diagnose
+from epbench.memfail.harness import Setting, gold_of, run_config
+from epbench.memfail.lexical_reader import LexicalReader
+from epbench.memfail.prompts import load_prompts
+from epbench.memfail.template import make_rows
+from epbench.memfail.units import questions_of, units_of
+from epbench.memories.controls import FullContext, Oracle, choose_system
+from epbench.memories.loading import System
+from epbench.memories.protocol import Conversation
+from epbench.models.protocol import Model, Reply, Request
+from epbench.runs.asking import no_progress
+from epbench.runs.folder import open_run
+
+Plant = Callable[[Sequence[Unit], Sequence[Question]], System]
+
+
+class DropsConditions(FullContext):
+    """Shortens what it is told: habits stay, their conditions go."""
+
+    def __init__(self, conditions: Sequence[str]) -> None:
+        super().__init__()
+        self._conditions = conditions
+
+    def store_conversation(self, conversation: Conversation) -> None:
+        super().store_conversation(conversation)
+        for condition in self._conditions:
+            self.told = [text.replace(f" {condition}", "") for text in self.told]
+
+
+class Overwrites(FullContext):
+    """Takes what is new in a category for a correction of what it knew there."""
+
+    def __init__(self, category_of: Mapping[str, str]) -> None:
+        super().__init__()
+        self._category_of, self._latest = category_of, {}
+
+    def store_conversation(self, conversation: Conversation) -> None:
+        for turn in conversation:
+            if turn["role"] == "user":
+                self._latest[self._category_of[turn["content"]]] = turn["content"]
+        self.told = list(self._latest.values())
+
+
+class Astray(Oracle):
+    """Keeps everything and finds what is of no use: memories that the question does not need."""
+
+    def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
+        return [text for text in self.told if text not in self._gold[query]][:k]
+
+
+class Inattentive:
+    """A reader that has nothing to say about its notes."""
+
+    name = "inattentive"
+
+    def window(self) -> int | None:
+        return None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        return len(request.user.split()), 0
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        for request in requests:
+            yield Reply(request.key(self.name), request.id, "Let us talk about the weather instead.")
+
+
+def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Unit], list[Question]]:
+    """Units and questions of template rows."""
+    rows: list[Row] = complete(config, make_rows(config, n, seed))
+    return units_of(config, rows), questions_of(config, rows)
+
+
+def drops_conditions(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    conditions = [question.about["condition"] for question in questions]
+    return System("planted", lambda: DropsConditions(conditions), beyond_k=True)
+
+
+def overwrites(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    return System("planted", lambda: Overwrites({unit.text: unit.row for unit in units}), beyond_k=True)
+
+
+def forgets(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    """Every new essay takes the place of the one before: of all rows only the last is known."""
+    return System("planted", lambda: Overwrites({unit.text: "" for unit in units}), beyond_k=True)
+
+
+def astray(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    return System("planted", lambda: Astray(gold_of(questions, Setting())))
+
+
+def full_context(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    return choose_system("full-context", {})
+
+
+def oracle(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+    return choose_system("oracle", gold_of(questions, Setting()))
+
+
+def run(
+    folder: Path, config: str, plant: Plant, judge: Judge, *, n: int = 100, model: Model | None = None,
+    ks: tuple[int, ...] = (5,),
+) -> list[Outcome]:  # fmt: skip
+    """Outcomes of a system on n template rows; `plant` makes it from units and questions."""
+    units, questions = template(config, n)
+    system, setting = plant(units, questions), Setting(ks=ks)
+    identity = {"benchmark": "memfail", "config": config, "system": system.name}
+    with open_run(folder, identity, {"label": "planted"}):
+        harvest = run_config(
+            folder, units, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
+        )
+        return diagnose(folder, harvest.traces, harvest.stores, judge, no_progress)

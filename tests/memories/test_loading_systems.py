@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.memories.controls import choose_system
+from epbench.memories.loading import load_system
+
+FAULTY = Path(__file__).with_name("faulty.py")
+
+
+def test_a_class_is_found_by_module_and_by_file(tmp_path, monkeypatch):
+    (tmp_path / "mine_by_module.py").write_text(FAULTY.read_text())
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine_by_module:Good", "mine_by_module.py:Good", f"{FAULTY}:Good"):
+        system = load_system(name)
+        assert system.name == name and not system.durable and not system.beyond_k and not system.control
+        instance = system.open(tmp_path)
+        instance.store_conversation([{"role": "user", "content": "I like tea", "timestamp": "2025-01-06T09:00:00"}])
+        assert instance.get_all_memories() == ["I like tea"]
+
+
+def test_a_file_finds_the_modules_beside_it(tmp_path):
+    (tmp_path / "helper_beside_it.py").write_text("NAME = 'helped'")
+    (tmp_path / "system.py").write_text(f"import helper_beside_it\n{FAULTY.read_text()}")
+    assert load_system(f"{tmp_path / 'system.py'}:Good").open(tmp_path)
+
+
+def test_a_constructor_with_a_folder_gets_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    system = load_system(f"{FAULTY}:DurableCounting")
+    assert system.durable
+    assert system.open(tmp_path).get_all_memories() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:Memory", "no module 'no_such_module' here"),
+        ("epbench.no_such:Memory", "no module 'epbench.no_such' here"),
+        ("nowhere.py:Memory", "no file nowhere.py"),
+        ("json:", "module:Class or path/to/file.py:Class is expected"),
+        ("json:Memory", "no class 'Memory' there; there are: –"),
+        ("epbench.memories.example:Keyword", "no class 'Keyword' there; there are: KeywordMemory"),
+        ("epbench.memories.example:re", "no class 're' there"),
+        (f"{FAULTY}:LacksAMethod", "it has no method retrieve_memories()"),
+        (f"{FAULTY}:IsAsync", "retrieve_memories() is async; a plain method is expected"),
+        (f"{FAULTY}:DurableWithoutFolder", "durable = True needs a constructor with the parameter 'folder'"),
+    ],
+)
+def test_what_is_no_system_is_named(name, message):
+    with pytest.raises(BadInput) as raised:
+        load_system(name)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("content", ["import not_installed_anywhere", "raise SystemExit(1)", "1 / 0", "def ("])
+def test_a_module_that_cannot_be_imported_is_named(tmp_path, content):
+    (tmp_path / "broken.py").write_text(content)
+    with pytest.raises(BadInput, match="its module cannot be imported"):
+        load_system(f"{tmp_path / 'broken.py'}:Memory")
+
+
+def test_an_unknown_name_lists_the_controls():
+    with pytest.raises(BadInput, match="unknown memory system 'bm25'; there are: none, full-context, verbatim-bm25"):
+        choose_system("bm25", {})

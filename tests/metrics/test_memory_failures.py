@@ -1,0 +1,100 @@
+"""The metric of a diagnosis: shares of the judged questions, failed ones apart."""
+
+import math
+import os
+import subprocess
+import sys
+
+import evaluate
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.metric_folders import metric_module, metric_path
+from epbench.statistics.proportions import wilson
+
+LABELS = metric_module("memory_failures").LABELS
+metric = metric_module("memory_failures").MemoryFailures(keep_in_memory=True)
+
+
+def test_failed_questions_are_neither_right_nor_wrong():
+    result = metric.compute(predictions=["correct", "correct", "summary_error", "failed", "failed"])
+    assert result["success_rate"] == pytest.approx(2 / 3)
+    assert (result["n"], result["n_failed"], result["counts"]["failed"]) == (3, 2, 2)
+    assert result["shares"] == {
+        "correct": pytest.approx(2 / 3), "storage_error": 0, "summary_error": pytest.approx(1 / 3),
+        "retrieval_error": 0, "reasoning_error": 0,
+    }  # fmt: skip
+
+
+def test_without_a_judged_question_nothing_is_defined():
+    result = metric.compute(predictions=["failed"])
+    assert result["success_rate"] is result["ci_low"] is result["ci_high"] is None
+    assert set(result["shares"].values()) == {None} and (result["n"], result["n_failed"]) == (0, 1)
+
+
+def test_groups_have_the_same_values():
+    labels = ["correct", "storage_error", "correct", "failed"]
+    by_group = metric.compute(predictions=labels, groups=["2", "3", "2", "3"])["by_group"]
+    assert list(by_group) == ["2", "3"]
+    assert by_group["2"] == metric.compute(predictions=["correct", "correct"])
+    assert (by_group["3"]["success_rate"], by_group["3"]["n_failed"]) == (0, 1)
+
+
+@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=60))
+def test_counts_add_up_and_the_interval_is_that_of_wilson(labels):
+    result = metric._compute(labels)
+    assert sum(result["counts"].values()) == len(labels) == result["n"] + result["n_failed"]
+    interval = wilson(result["counts"]["correct"], result["n"])
+    if interval is None:
+        assert result["success_rate"] is None
+    else:
+        assert (result["ci_low"], result["ci_high"]) == pytest.approx(interval, abs=1e-12)
+        assert 0 <= result["ci_low"] <= result["success_rate"] <= result["ci_high"] <= 1
+        assert math.fsum(result["shares"].values()) == pytest.approx(1)
+
+
+@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab")), min_size=1, max_size=40))
+def test_groups_add_up_to_the_whole(rows):
+    labels, groups = map(list, zip(*rows, strict=True))
+    result = metric._compute(labels, groups)
+    for label in LABELS:
+        assert sum(of["counts"][label] for of in result["by_group"].values()) == result["counts"][label]
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"predictions": []}, "no rows"),
+        ({"predictions": ["right"]}, "row 0: 'right' found, one of correct"),
+        ({"predictions": ["correct", None]}, "row 1: None found"),
+        ({"predictions": [["correct"]]}, r"\['correct'\] found"),
+        ({"predictions": [1]}, "1 found"),
+        ({"predictions": ["correct"], "groups": []}, "groups: 0 rows, 1 expected"),
+        ({"predictions": ["correct"], "groups": [2]}, "groups, row 0: 2 is no text"),
+    ],
+)
+def test_bad_values_name_the_row(given_, message):
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**given_)
+
+
+def test_a_copy_of_the_folder_runs_without_this_package(tmp_path, hf_home):
+    folder = tmp_path / "memory_failures"
+    folder.mkdir()
+    source = metric_path("memory_failures") / "memory_failures.py"
+    (folder / source.name).write_text(source.read_text("utf-8"), "utf-8")
+    code = f"""
+import sys; sys.modules["epbench"] = None
+import evaluate
+print(evaluate.load({str(folder)!r}).compute(predictions=["correct"])["success_rate"])
+"""
+    environment = os.environ | {"HF_HOME": str(hf_home)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("1.0\n")
+
+
+def test_evaluate_loads_it_from_its_folder():
+    loaded = evaluate.load(str(metric_path("memory_failures")), keep_in_memory=True)
+    assert loaded.compute(predictions=["correct", "correct"])["counts"]["correct"] == 2

@@ -1,0 +1,163 @@
+"""builders/booksort.py as a user runs it."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.booksort.made_texts import write_texts
+from tests.conftest import ROOT, SHARED
+
+BUILD = "builders/booksort.py"
+SMALL = ("--excerpt-words", "250", "1000", "--segment-words", "20", "--excerpts", "6", "--validation", "2")
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    return write_texts(tmp_path_factory.mktemp("texts"), 4000, 3000)
+
+
+@pytest.fixture(scope="module")
+def built(script, texts, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    done = script(BUILD, "--texts", texts, *SMALL, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out / "booksort", done.stdout
+
+
+def refused(done, *messages):
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1 and lines[0].startswith("error: "), done.stderr
+    assert all(message in lines[0] for message in messages), lines[0]
+
+
+def test_a_folder_of_texts_becomes_a_set(built):
+    folder, shown = built
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md",
+        "books",
+        "e1000_s20",
+        "e250_s20",
+        "manifest.json",
+    ]
+    assert sorted(path.name.split("-")[0] for path in (folder / "e250_s20").iterdir()) == ["test", "validation"]
+    assert "0.500" in shown and "2 books, 128 pairs" in shown
+
+
+def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):
+    assert script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path).returncode == 0
+    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    assert len(files) == 7
+    assert all((tmp_path / file).read_bytes() == (built[0].parent / file).read_bytes() for file in files)
+
+
+def test_an_installed_set_loads_by_name_with_both_splits(script, built, tmp_path):
+    env = {"HF_HOME": str(tmp_path / "hf")}
+    assert script("builders/publish.py", built[0], "--to", "cache", **env).returncode == 0
+    code = (
+        "from datasets import load_dataset\n"
+        "print(len(load_dataset('epbench/booksort', split='test')),"
+        " len(load_dataset('epbench/booksort', 'e1000_s20', split='validation')),"
+        " len(load_dataset('epbench/booksort', 'books', split='test')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | env, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["48", "16", "2"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"word " * 900, (), "a.txt: no sentence ends in 900 words"),
+        (b"One short text. It ends.", (), "a: 5 words of narrative, 250 (the shortest excerpt) expected"),
+        ("Ça va. ".encode("latin-1") * 200, (), "a.txt: byte 0xc7 at offset 0 is no UTF-8"),
+        (b"It was. " * 300, (), "e250_s20: 2 validation excerpts"),
+        (b"It was. " * 300, ("--excerpt-words", "60"), "excerpts of 60 words and segments of 20"),
+        (b"It was. " * 300, ("--excerpts", "0"), "0 test and 2 validation excerpts"),
+        (b"It was. " * 300, ("--base-url", "http://127.0.0.1:1"), "give one of them"),
+        (None, (), "has no .txt files"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_nothing_is_written(script, tmp_path, content, options, message):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    if content is not None:
+        (texts / "a.txt").write_bytes(content)
+    done = script(BUILD, "--texts", texts, "--segment-words", "20", "--excerpt-words", "250", "--validation", "2", *options, "--out", tmp_path / "out")  # fmt: skip
+    refused(done, message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_not_overwritten(script, texts, tmp_path):
+    (tmp_path / "booksort").mkdir()
+    (tmp_path / "booksort/thesis.tex").write_text("x")
+    refused(script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path), "no dataset folder")
+    assert (tmp_path / "booksort/thesis.tex").exists()
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A mirror of Project Gutenberg on loopback with the nine texts."""
+    if not (SHARED / "gutenberg").is_dir():
+        pytest.skip("the nine texts do not lie beside this checkout")
+    root = tmp_path / "mirror"
+    for path in (SHARED / "gutenberg").iterdir():
+        number = path.name.split("-")[0]
+        (root / "cache/epub" / number).mkdir(parents=True)
+        (root / "cache/epub" / number / f"pg{number}.txt").write_bytes(path.read_bytes())
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", root
+        server.shutdown()
+
+
+@pytest.mark.slow
+def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(script, mirror, tmp_path):
+    url, root = mirror
+    options = (
+        "--excerpt-words",
+        "250",
+        "--segment-words",
+        "20",
+        "--excerpts",
+        "10",
+        "--validation",
+        "2",
+        "--base-url",
+        url,
+    )
+    broken = root / "cache/epub/73042/pg73042.txt"
+    whole = broken.read_bytes()
+    broken.write_bytes(whole[:100_000])
+    env = {"EPBENCH_CACHE": str(tmp_path / "cache")}
+    refused(script(BUILD, *options, "--out", tmp_path, **env), "pg73042.txt", "'The Well of Loneliness' is cut off")
+    assert not (tmp_path / "booksort").exists()
+    broken.write_bytes(whole)
+    done = script(BUILD, *options, "--out", tmp_path, **env)
+    assert done.returncode == 0 and "9 books, 432 pairs" in done.stdout, done.stderr
+    for path in root.rglob("*.txt"):
+        path.unlink()
+    assert script(BUILD, *options, "--out", tmp_path / "again", **env).returncode == 0
+    done = script(BUILD, *options, "--out", tmp_path / "none", EPBENCH_CACHE=str(tmp_path / "empty"))
+    assert done.returncode == 1 and "pg69087.txt could not be downloaded" in done.stderr and "--texts" in done.stderr
+
+
+def test_the_published_card_is_the_one_that_the_builder_writes(script, tmp_path):
+    if not (SHARED / "gutenberg").is_dir():
+        pytest.skip("the nine texts do not lie beside this checkout")
+    assert script(BUILD, "--texts", SHARED / "gutenberg", "--out", tmp_path).returncode == 0
+    cards = (ROOT / "dataset_cards/booksort/README.md", tmp_path / "booksort/README.md")
+    kept, written = (re.sub(r"num_bytes: \d+", "", card.read_text("utf-8")) for card in cards)
+    assert kept == written, "run `make cards TEXTS=DIR`"  # bytes in memory depend on the version of pyarrow

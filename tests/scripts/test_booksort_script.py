@@ -1,0 +1,322 @@
+"""The evaluation of Book-SORT as a user runs it: the control, a tiny model, an endpoint on loopback, a kill."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from epbench import command
+from eval_scripts import booksort
+from tests.booksort.sort_set import book_text, write_set
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.tiny_model import make_tiny_model
+
+ROOT = Path(__file__).parents[2]
+EVALUATE = "eval_scripts/booksort.py"
+LABELS = "Segment A: word. Segment B: word. Answer: Segment A. Answer: Segment B. " * 50  # so that " A" is one token
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return write_set(tmp_path_factory.mktemp("set") / "booksort")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), LABELS + book_text(101))
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """The script in this process: a process of its own takes seconds to import what scores need."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(command, "show_log", lambda: None)  # its handler would outlive the test
+
+    def call(*arguments):
+        status = 0
+        try:
+            command.run(booksort.main, [str(argument) for argument in arguments])
+        except SystemExit as left:
+            status = left.code
+        return Done(status, *capsys.readouterr())
+
+    return call
+
+
+def read(folder, name):
+    return json.loads((folder / name).read_text())
+
+
+def lines(folder, name="answers.jsonl"):
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("memory", "low", "high"), [("in-context", 1, 1), ("full-book", 1, 1), ("rag", 0.6, 1), ("none", 0.3, 0.7)]
+)
+def test_the_control_by_every_memory(run, dataset, tmp_path, memory, low, high):
+    out = tmp_path / "r"
+    done = run("--dataset", dataset, "--config", "all", "--memory", memory, "--model", "oracle", "--out", out)
+    assert done.returncode == 0, done.stderr
+    scores = read(out, "scores.json")
+    assert low <= scores["accuracy"] <= high
+    assert (scores["n_questions"], scores["n_failed"]) == (96, 0)
+    assert {"accuracy", "share_a", "intervals", "by_group"} <= scores.keys()
+    about = read(out, "run.json")
+    assert about["identity"]["memory"] == memory and about["dataset"] == str(dataset)
+    assert {"account.json", "table.md", "report.html", "answers.jsonl"} <= {path.name for path in out.iterdir()}
+    if memory == "rag":
+        assert len(lines(out, "retrieved.jsonl")) == 96 and scores["retrieval"]["recall_at_10"] > 0.9
+    before = (out / "scores.json").read_bytes(), (out / "answers.jsonl").read_bytes()
+    again = run("--dataset", dataset, "--config", "all", "--memory", memory, "--model", "oracle", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert before == ((out / "scores.json").read_bytes(), (out / "answers.jsonl").read_bytes())
+
+
+def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, dataset, tiny, tmp_path):
+    done = run(
+        "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--limit", 16,
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "16 requests over 4 contexts" in done.stdout and "saved by sharing" in done.stdout
+    answers = lines(tmp_path / "r")
+    assert len(answers) == 16
+    assert sum(record["usage"]["cached"] == 0 for record in answers) == 4
+    for record in answers:
+        assert record["usage"]["completion"] == 1 and "answer" in record
+        assert set(record["probabilities"]) == {"A", "B"} and 0 < sum(record["probabilities"].values()) <= 1
+    scores, account = read(tmp_path / "r", "scores.json"), read(tmp_path / "r", "account.json")
+    assert (scores["n_questions"], scores["n_invalid"], scores["n_failed"]) == (16, 0, 0)
+    assert account["hit_rate"] > 0.5
+
+
+@pytest.mark.parametrize("memory", ["none", "rag", "full-book"])
+def test_a_model_in_process_answers_by_the_other_memories(run, dataset, tiny, tmp_path, memory):
+    done = run(
+        "--dataset",
+        dataset,
+        "--memory",
+        memory,
+        "--model",
+        f"hf:{tiny}",
+        "--limit",
+        8,
+        "--out",
+        tmp_path / "r",
+    )
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "r", "scores.json")["n_questions"] == 8
+
+
+def test_a_prompt_is_chosen_on_the_validation_split(run, dataset, tiny, tmp_path):
+    arguments = [
+        "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--limit", 8,
+        "--select-prompt", "--out", tmp_path / "r",
+    ]  # fmt: skip
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    choice = read(tmp_path / "r", "prompt_selection.json")
+    assert len(choice["prompts"]) == 12 and {one["n"] for one in choice["prompts"]} == {8}
+    assert f"→ {choice['prompt']} " in done.stdout and choice["reason"][:40] in done.stdout
+    assert {int(record["id"].split("-")[2]) for record in lines(tmp_path / "r", "prompt_answers.jsonl")} <= {6, 7}
+    assert {int(record["id"].split("-")[2]) for record in lines(tmp_path / "r")} <= set(range(6))
+    direct = run(*arguments[:-3], "--prompt", choice["prompt"], "--out", tmp_path / "direct")
+    assert direct.returncode == 0, direct.stderr
+    told = [{r["id"]: r["probabilities"] for r in lines(tmp_path / name)} for name in ("r", "direct")]
+    assert told[0] == told[1]
+
+
+def test_the_reading_of_passages_is_chosen_too(run, dataset, tiny, tmp_path):
+    done = run(
+        "--dataset", dataset, "--memory", "rag", "--model", f"hf:{tiny}", "--limit", 4, "--select-reading",
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    choice = read(tmp_path / "r", "prompt_selection.json")
+    assert [one["number"] for one in choice["readings"]] == list(range(10)) and f"→ {choice['reading']} " in done.stdout
+    assert len(lines(tmp_path / "r", "prompt_answers.jsonl")) == 40 and len(lines(tmp_path / "r")) == 4
+    assert read(tmp_path / "r", "scores.json")["n_questions"] == 4
+
+
+def endpoint_run(run, dataset, endpoint, out, *more):
+    return run(
+        "--dataset", dataset, "--model", "openai:tiny", "--base-url", endpoint.url, "--limit", 12,
+        *more, "--out", out,
+    )  # fmt: skip
+
+
+def test_an_endpoint_writes_its_answer(run, dataset, tmp_path):
+    """It says what it finds, as words; nothing begins the answer, and 25 tokens are asked for."""
+
+    def answer(prompt):
+        segments = [re.search(rf"Segment {label}: (.*)", prompt)[1] for label in "AB"]
+        first, second = (prompt.index(segment) for segment in segments)
+        if min(first, second) > prompt.index("Segment A: "):
+            return "I cannot tell."
+        return "After reading, Segment A came first." if first < second else "**Answer: Segment B**"
+
+    with LoopbackEndpoint(answer) as endpoint:
+        done = endpoint_run(run, dataset, endpoint, tmp_path / "r", "--memory", "in-context")
+        assert done.returncode == 0, done.stderr
+        none = endpoint_run(run, dataset, endpoint, tmp_path / "none", "--memory", "none")
+        assert none.returncode == 0, none.stderr
+    for call in endpoint.calls:
+        assert call.body["max_tokens"] == 25 and call.body["messages"][-1]["role"] == "user"
+        assert not call.user.rstrip().endswith("Answer: Segment")
+    scores = read(tmp_path / "r", "scores.json")
+    assert (scores["accuracy"], scores["n_invalid"]) == (1.0, 0)
+    silent = read(tmp_path / "none", "scores.json")
+    assert (silent["accuracy"], silent["n_invalid"], silent["n_questions"], silent["n_failed"]) == (0.0, 12, 12, 0)
+    assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and "secret-of-mine" in p.read_text()]
+
+
+def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_label(run, dataset, tmp_path):
+    def told(token, *others):
+        top = [{"token": t, "logprob": math.log(p)} for t, p in (token, *others)]
+        return {"choice": {"logprobs": {"content": [top[0] | {"top_logprobs": top}]}}}
+
+    cases = {
+        "B": told(("B", 0.4), ("A", 0.3), (" A", 0.2)),
+        "The answer is B": told(("The", 0.6), ("A", 0.3), ("B", 0.1)),
+    }
+    for text, logprobs in cases.items():
+        with LoopbackEndpoint(
+            lambda prompt, text=text: text, more=lambda body, found=logprobs: dict(found)
+        ) as endpoint:
+            out = tmp_path / text.replace(" ", "")
+            assert endpoint_run(run, dataset, endpoint, out, "--memory", "none").returncode == 0
+    summed, parsed = lines(tmp_path / "B"), lines(tmp_path / "TheanswerisB")
+    assert {record["answer"] for record in summed} == {"B"}
+    assert all(record["probabilities"] == pytest.approx({"A": 0.5, "B": 0.4}) for record in summed)
+    assert read(tmp_path / "B", "scores.json")["share_a"] == 1.0
+    assert not any("probabilities" in record for record in parsed)
+    assert read(tmp_path / "TheanswerisB", "scores.json")["share_a"] == 0.0
+
+
+def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(run, dataset, tmp_path):
+    def faults(number, body):
+        return Fault("status", 400, words="content policy") if "Salt and Thunder" in str(body["messages"]) else None
+
+    with LoopbackEndpoint(lambda prompt: "A", script=faults) as endpoint:
+        done = endpoint_run(run, dataset, endpoint, tmp_path / "r", "--memory", "none")
+        assert done.returncode == 0, done.stderr
+        first = read(tmp_path / "r", "scores.json")
+        assert 0 < first["n_failed"] < 12 and first["n_questions"] + first["n_failed"] == 12
+        assert "content policy" in done.stdout
+        endpoint.script = lambda number, body: None
+        assert endpoint_run(run, dataset, endpoint, tmp_path / "r", "--memory", "none").returncode == 0
+    assert (read(tmp_path / "r", "scores.json")["n_questions"], len(endpoint.calls)) == (12, 12 + first["n_failed"])
+
+
+def test_a_killed_run_goes_on_and_pays_nothing_twice(dataset, tmp_path, hf_home):
+    with LoopbackEndpoint(lambda prompt: "Segment A", latency_s=0.05) as endpoint:
+        command = [
+            sys.executable, ROOT / EVALUATE, "--dataset", dataset, "--config", "all", "--memory", "in-context", "--model",
+            "openai:tiny", "--base-url", endpoint.url, "--out", tmp_path / "r",
+        ]  # fmt: skip
+        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "k"}
+        journal = tmp_path / "r/answers.jsonl"
+        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 10):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept = len(journal.read_bytes().split(b"\n")) - 1
+        paid = Counter(call.user for call in endpoint.calls if call.answered)
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        again = Counter(call.user for call in endpoint.calls if call.answered)
+    assert 10 <= kept < 96 and len(again) == 96
+    assert sum(again.values()) - 96 == sum(paid.values()) - kept  # what was under way when it was killed
+    assert read(tmp_path / "r", "scores.json")["n_questions"] == 96
+
+
+def test_what_does_not_fit_is_refused_with_what_does(run, dataset, tmp_path):
+    small = make_tiny_model(tmp_path / "small", LABELS + book_text(101), window=650)
+    (small / "model.safetensors").unlink()  # would fail if it were looked for
+    for memory, fitting in (("in-context", "in-context with --config e120_s20, none"), ("full-book", "e120_s20, none")):
+        done = run("--dataset", dataset, "--memory", memory, "--model", f"hf:{small}", "--out", tmp_path / "r")
+        assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+        assert "has 650" in done.stderr and fitting in done.stderr
+        assert not (tmp_path / "r").exists()
+
+
+def test_a_plan_asks_nothing(run, dataset, tiny, tmp_path):
+    (done, chosen) = (
+        run(
+            "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--plan", *more,
+            "--out", tmp_path / "r",
+        )
+        for more in ([], ["--select-prompt"])
+    )  # fmt: skip
+    assert done.returncode == chosen.returncode == 0, done.stderr
+    assert "48 requests over 12 contexts" in done.stdout and "at most 48 answer tokens" in done.stdout
+    assert "240 requests over 24 contexts" in chosen.stdout  # 12 prompts, 3 readings of 4 held-out excerpts
+    assert not (tmp_path / "r").exists()
+
+
+def test_parts_and_books(run, dataset, tmp_path):
+    arguments = ("--dataset", dataset, "--memory", "in-context", "--model", "oracle", "--config", "all")
+    for i in (1, 2):
+        done = run(*arguments, "--books", 102, "--shard", f"{i}/2", "--out", tmp_path / str(i))
+        assert done.returncode == 0, done.stderr
+    ids = [{record["id"] for record in lines(tmp_path / str(i))} for i in (1, 2)]
+    assert not ids[0] & ids[1] and len(ids[0] | ids[1]) == 48 and all(id_.startswith("102") for id_ in ids[0] | ids[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (["--memory", "all"], "unknown memory 'all'; there are: none, in-context, rag, full-book"),
+        (["--memory", "none", "--model", "lexical"], "the offline control is oracle"),
+        (["--memory", "none", "--model", "gpt"], "unknown model 'gpt'"),
+        (["--memory", "none", "--prompt", "13"], "--prompt 13: the pack has 1, 2"),
+        (["--memory", "none", "--prompt", "1", "--select-prompt"], "neither with --prompt"),
+        (["--memory", "none", "--split", "validation", "--select-prompt"], "what is scored has to be another"),
+        (["--memory", "none", "--shard", "1/2", "--select-prompt"], "every shard would choose for itself"),
+        (["--memory", "none", "--select-reading"], "--memory rag expected"),
+        (["--memory", "none", "--split", "train"], "--split train"),
+        (["--memory", "none", "--config", "short"], "--config short"),
+        (["--memory", "none", "--books", "7"], "--books 7: no such book_idx; there are: 101, 102"),
+        (["--memory", "none", "--max-tokens", "0"], "--max-tokens 0"),
+        (["--memory", "rag", "--query", "10"], "--query 10: a number from 0 to 9"),
+        (["--memory", "rag", "--reading", "-1"], "--reading -1: a number from 0 to 9"),
+        (["--memory", "rag", "--top-k", "0"], "--top-k 0"),
+        (["--memory", "rag", "--retriever", "google"], "unknown search 'google'"),
+        (["--memory", "none", "--prompts", "no.toml"], "no.toml: no such file"),
+        (["--memory", "none", "--limit", "0"], "--limit 0"),
+    ],
+)
+def test_bad_arguments_are_one_line(run, dataset, tmp_path, arguments, match):
+    given = [*([] if "--model" in arguments else ["--model", "oracle"]), *arguments]
+    done = run("--dataset", dataset, *given, "--out", tmp_path / "r")
+    assert done.returncode == 2 and match in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_another_run_in_the_folder_is_refused(run, dataset, tmp_path):
+    start = ("--dataset", dataset, "--model", "oracle", "--out", tmp_path / "r", "--memory")
+    assert run(*start, "none").returncode == 0
+    done = run(*start, "none", "--prompt", 4)
+    assert done.returncode == 2 and "its prompt is 3, 4 expected" in done.stderr

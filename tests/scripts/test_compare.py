@@ -1,0 +1,108 @@
+"""eval_scripts/compare.py: the judges of one run, and runs of one judge, as a user sees them."""
+
+import json
+
+import pytest
+
+from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.scripts.in_process import refused, script
+from tests.tulving.scripted_judge import honest, zealous
+
+COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/tulving.py"
+
+
+@pytest.fixture(scope="module")
+def runs(short_book, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    for memory in ("in-context", "rag-paragraph", "none"):
+        done = script(EVALUATE, "--dataset", short_book, "--memory", memory, "--limit", 150, "--out", out / memory)
+        assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_two_judges_of_one_run(short_book, tmp_path):
+    run = tmp_path / "r"
+    assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 40, "--out", run).returncode == 0
+    refused(script(COMPARE, run), "judged by lexical, at least two judges expected")
+    with LoopbackEndpoint(zealous) as endpoint:
+        judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
+        assert script(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", run).returncode == 0
+    done = script(COMPARE, run, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (pair,) = json.loads((tmp_path / "out/agreement.json").read_text())["pairs"]
+    assert pair["judges"] == ["lexical", "openai:tiny"] and pair["n_questions"] == 40
+    # Nothing was remembered: the rules find nothing, the zealot all there is.
+    assert pair["item_agreement"] == 0 and pair["score_difference"] == 1
+    assert pair["simple_recall_score"][0] < pair["simple_recall_score"][1]
+    assert pair["disagreements"][0]["second"]["reason"] == "read off"
+    table = (tmp_path / "out/agreement.md").read_text()
+    assert "| questions on |" in table and "1.000 apart in a score" in table
+    assert "1.000 apart in a score" in done.stdout and "read off" in done.stdout
+
+
+def test_runs_are_compared_question_by_question(runs, tmp_path):
+    folders = [runs / name for name in ("in-context", "rag-paragraph", "none")]
+    done = script(COMPARE, *folders, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
+    assert content["judge"] == "lexical" and len(pairs) == 3
+    best = pairs["in-context", "none"]
+    assert best["n"] == 150 == best["wins"] + best["ties"] + best["losses"] and best["n_one_sided"] == 0
+    assert best["difference"] == pytest.approx(best["means"][0] - best["means"][1])
+    assert 0 < best["interval"][0] < best["difference"] < best["interval"][1]
+    assert all(pair["p"] <= pair["p_holm"] <= 3 * pair["p"] + 1e-12 for pair in pairs.values())
+    assert best["p_holm"] < 0.001
+    assert "p (Holm)" in (tmp_path / "comparison.md").read_text()
+    done = script(COMPARE, *folders[:2], "--out", tmp_path / "two")
+    (two,) = json.loads((tmp_path / "two/comparison.json").read_text())["pairs"]
+    assert two["p_holm"] == two["p"] and two["interval"] == pairs["in-context", "rag-paragraph"]["interval"]
+    assert "Holm" not in (tmp_path / "two/comparison.md").read_text()
+
+
+def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs, tmp_path):
+    assert script(
+        EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 100, "--out", tmp_path / "r"
+    ).returncode == 0  # fmt: skip
+    done = script(COMPARE, runs / "none", tmp_path / "r", "--out", tmp_path / "out")
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert (pair["n"], pair["n_one_sided"], pair["ties"], pair["p"]) == (100, 50, 100, 1)
+    assert "50 questions answered by only one are left out" in done.stdout
+
+
+def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
+    refused(script(COMPARE, tmp_path), "no run.json in it")
+    refused(script(COMPARE, runs / "none", runs / "none"), "a run stands there twice")
+    (tmp_path / "run.json").write_text('{"identity": {"benchmark": "booksort"}}')
+    refused(script(COMPARE, tmp_path), "no run on a Tulving book")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in (runs / "none").iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    with LoopbackEndpoint(honest) as endpoint:
+        judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
+        assert script(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", copy).returncode == 0
+    refused(script(COMPARE, runs / "in-context", copy), "the runs have different judges")
+    run = json.loads((copy / "run.json").read_text())
+    run["identity"]["fingerprint"] = "another"
+    (copy / "run.json").write_text(json.dumps(run))
+    refused(script(COMPARE, runs / "in-context", copy), "on another dataset")
+
+
+def test_a_published_run_and_its_judge(released, tmp_path):
+    archive = released("released_n20.zip")
+    assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
+    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
+    refused(script(COMPARE, one, two), "give its book by --dataset")
+    done = script(COMPARE, one, two, "--dataset", tmp_path / "short", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    scores = [json.loads((folder / "scores.json").read_text()) for folder in (one, two)]
+    assert pair["n"] == scores[0]["n_questions"] and pair["means"][0] != pair["means"][1]
+    assert script(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", one).returncode == 0
+    done = script(COMPARE, one, "--out", tmp_path / "judges")
+    assert done.returncode == 0, done.stderr
+    (pair,) = json.loads((tmp_path / "judges/agreement.json").read_text())["pairs"]
+    assert pair["judges"][1] == "lexical" and pair["n_questions"] == scores[0]["n_questions"]
+    assert 0.6 < pair["kappa"] < 1

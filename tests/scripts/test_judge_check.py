@@ -1,0 +1,192 @@
+"""The judge check as a user runs it: by the rules, by a model behind an endpoint, through a kill, on published answers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from epbench.tulving.lexical_judge import LexicalJudge
+from epbench.tulving.made_answers import make_answers
+from epbench.tulving.made_kinds import KINDS
+from epbench.tulving.passport import is_right
+from epbench.tulving.passport_store import find_passport
+from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.scripts.in_process import refused, script
+from tests.tulving.scripted_judge import honest, is_order, verdict
+
+ROOT = Path(__file__).parents[2]
+CHECK = "eval_scripts/judge_check.py"
+
+
+def read(folder, name):
+    return json.loads((folder / name).read_text())
+
+
+def lines(folder, name):
+    return (folder / name).read_bytes().splitlines() if (folder / name).exists() else []
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A store of one's own: a passport that stays would change the reports of other tests."""
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def yes(prompt):
+    """A judge for whom everything true is found, in the true order."""
+    n = honest(prompt).count('"number"')
+    return honest(prompt) if is_order(prompt) else json.dumps(verdict(prompt, [1] * n))
+
+
+def test_the_rules_get_their_passport(tmp_path, cache):
+    done = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    passport = read(tmp_path / "r", "passport.json")
+    judge, made = LexicalJudge(), make_answers(25, 4)
+    right = Counter(answer.kind for answer in made if is_right(answer, judge.verdict(answer.case)))
+    assert {kind["kind"]: kind["right"] for kind in passport["kinds"]} == {kind: right[kind] for kind in KINDS}
+    for kind in passport["kinds"]:
+        assert kind["n"] == 25 and kind["rate"] == kind["right"] / 25 and kind["low"] <= kind["rate"] <= kind["high"]
+    assert (passport["judge"], passport["prompt_hash"], passport["seed"]) == ("lexical", judge.prompt_hash, 4)
+    assert 0 < passport["sensitivity"] < 1 and 0 < passport["specificity"] < 1 and passport["failed"] == 0
+    for name in ("run.json", "answers.jsonl", "judgements.jsonl", "table.md", "report.html"):
+        assert (tmp_path / "r" / name).is_file()
+    assert f"| paraphrase | 25 | {right['paraphrase']} |" in (tmp_path / "r/table.md").read_text()
+    page = (tmp_path / "r/report.html").read_text()
+    assert "<svg" in page and "Wrong verdicts" in page and "share of right verdicts" in page
+    assert "paraphrase" in done.stdout and "25/25" in done.stdout
+    assert find_passport(judge) == passport and len(list((cache / "passports").iterdir())) == 1
+    before = {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()}
+    again = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
+    assert again.returncode == 0 and {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
+
+
+def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, short_book):
+    with LoopbackEndpoint(yes) as endpoint:
+        run = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "none", "--limit", 40]
+        run += ["--judge", "openai:tiny", "--judge-url", endpoint.url, "--out", tmp_path / "run"]
+        before = script(*run)
+        assert before.returncode == 0, before.stderr
+        hint = "python eval_scripts/judge_check.py --judge openai:tiny --out runs/judge"
+        assert hint in (tmp_path / "run/table.md").read_text()
+        done = script(
+            CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20", "--out", tmp_path / "check"
+        )
+        assert done.returncode == 0, done.stderr
+        assert f"judge openai:tiny: {20 * len(KINDS)} verdicts, at most" in done.stdout
+        rates = {kind["kind"]: kind["rate"] for kind in read(tmp_path / "check", "passport.json")["kinds"]}
+        assert rates["exact"] > 0.9 and max(rates["one missing"], rates["one wrong"], rates["wrong day"]) < 0.1
+        assert script(*run).returncode == 0
+        scores, page = read(tmp_path / "run", "scores.json"), (tmp_path / "run/report.html").read_text()
+        assert scores["judge"]["specificity"] < 0.5 and scores["judge"]["passport"]["n"] == 20
+        assert f"specificity {scores['judge']['specificity']:.3f}" in page and hint not in page
+        side = script("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "side")
+        assert side.returncode == 0 and "judge openai:tiny: sensitivity" in (tmp_path / "side/report.html").read_text()
+
+
+def test_a_killed_check_asks_nothing_twice(tmp_path):
+    with LoopbackEndpoint(honest, latency_s=0.002) as endpoint:
+        command = [sys.executable, ROOT / CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20"]
+        env = os.environ | {"OPENAI_API_KEY": "none"}
+        process = subprocess.Popen(
+            [*command, "--out", tmp_path / "r"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        while process.poll() is None and len(lines(tmp_path / "r", "judgements.jsonl")) < 100:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kept = len(lines(tmp_path / "r", "judge_calls.jsonl"))
+        assert kept >= 100 and not (tmp_path / "r/passport.json").exists()
+        before = Counter(call.user for call in endpoint.calls if call.answered)
+        done = script(CHECK, *command[2:], "--out", tmp_path / "r")
+        assert done.returncode == 0, done.stderr
+        paid = Counter(call.user for call in endpoint.calls if call.answered)
+        assert paid.total() - len(paid) == before.total() - kept  # those in flight when it was killed
+        whole = script(CHECK, *command[2:], "--out", tmp_path / "whole")
+        assert whole.returncode == 0, whole.stderr
+        assert paid.keys() == {call.user for call in endpoint.calls}
+    assert read(tmp_path / "r", "passport.json") == read(tmp_path / "whole", "passport.json")
+    for name in ("answers.jsonl", "judgements.jsonl", "judge_calls.jsonl"):
+        keys = Counter(json.loads(line)["key"] for line in lines(tmp_path / "r", name))
+        assert set(keys.values()) == {1}, name
+        assert keys.keys() == {json.loads(line)["key"] for line in lines(tmp_path / "whole", name)}
+
+
+def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_has_no_passport(tmp_path):
+    def garbled(prompt):
+        return "no verdict" if "Kayak" in prompt or "Bavaria" in prompt else honest(prompt)
+
+    with LoopbackEndpoint(garbled) as endpoint:
+        base = [CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20"]
+        done = script(*base, "--out", tmp_path / "r")
+        assert done.returncode == 0, done.stderr
+        passport = read(tmp_path / "r", "passport.json")
+        affected = [m for m in make_answers(20) if any(w in f"{m.case}" for w in ("Kayak", "Bavaria"))]
+        assert passport["failed"] == len(affected) > 3
+        assert f"{len(affected)} made answers have no verdict" in done.stdout
+        endpoint.answer = honest
+        assert script(*base, "--out", tmp_path / "r").returncode == 0
+        assert read(tmp_path / "r", "passport.json")["failed"] == 0
+        endpoint.answer = lambda prompt: "no verdict"
+        none = script(*base, "--out", tmp_path / "none")
+        assert none.returncode == 1 and "judged none of" in none.stderr
+        assert not (tmp_path / "none/passport.json").exists()
+
+
+def test_a_plan_asks_nothing(tmp_path):
+    with LoopbackEndpoint(honest) as endpoint:
+        base = [CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--out", tmp_path / "r", "--plan"]
+        done = script(*base)
+        assert done.returncode == 0 and f"{30 * len(KINDS)} verdicts, at most" in done.stdout, done.stderr
+        assert not endpoint.calls and not (tmp_path / "r").exists()
+    free = script(CHECK, "--judge", "lexical", "--plan", "--out", tmp_path / "r")
+    assert free.returncode == 0 and "no tokens" in free.stdout and not (tmp_path / "r").exists()
+
+
+def test_bad_checks_are_named(tmp_path):
+    out = ["--out", tmp_path / "r"]
+    refused(script(CHECK, "--judge", "gpt", *out), "unknown model 'gpt'")
+    refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "5 made answers per kind asked for, 20 or more")
+    refused(script(CHECK, *out), "--judge")
+    refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
+    assert not (tmp_path / "r").exists()
+    assert script(CHECK, "--judge", "lexical", "--n", "20", *out).returncode == 0
+    refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, 21 expected")
+
+
+def test_the_rules_are_held_against_the_published_judge(released, tmp_path):
+    archive = released("released_n20.zip")
+    done = script(CHECK, "--judge", "lexical", "--released", archive, "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    assert "short, rag" in done.stdout and "kappa" in done.stdout
+    found = {path.parent.name: json.loads(path.read_text()) for path in (tmp_path / "r").glob("*/*/agreement.json")}
+    expected = json.loads(released("expected_n20.json").read_text())
+    assert found.keys() == expected.keys()
+    for name, agreement in found.items():
+        assert agreement["judges"] == ["lexical", "claude-3-5-sonnet-20240620 (published)"]
+        assert (agreement["n_questions"], agreement["n_failed"]) == (456, 0)
+        assert agreement["item_agreement"] > 0.9 and agreement["kappa"] > 0.8
+        published = expected[name]["unrounded"]["simple_recall"]
+        assert agreement["simple_recall_score"][1] == pytest.approx(published, abs=1e-9)
+        assert 0 < len(agreement["disagreements"]) <= 20
+    table = next((tmp_path / "r").glob("*/*/table.md")).read_text()
+    assert "| get = latest |" in table and "| 3-5 chapters |" in table
+
+
+def test_published_runs_are_chosen(released, tmp_path):
+    base = [CHECK, "--judge", "lexical", "--released", released("released_n20.zip"), "--out", tmp_path / "r"]
+    done = script(*base, "--book", "short", "--generator", "claude-3-5-sonnet-20240620", "--run", "rag")
+    assert done.returncode == 0, done.stderr
+    assert [path.parent.name for path in (tmp_path / "r").glob("*/*/agreement.json")] == [
+        "answered_by_kind_rag_model_gpt-4o-2024-08-06_chunk_paragraph_top12"
+    ]
+    refused(script(*base, "--book", "long"), "no run fits; it has: short, prompting gpt-4o-2024-08-06")
+    planned = script(*base, "--plan")
+    assert planned.returncode == 0 and planned.stdout.count("456 verdicts, no tokens") == 3

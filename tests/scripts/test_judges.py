@@ -1,0 +1,282 @@
+"""Runs judged by a model behind an endpoint on loopback: once, again by another judge, after a kill, in shards."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.scripts.in_process import refused, script
+from tests.tiny_model import make_tiny_model
+from tests.tulving.scripted_judge import answer, honest, is_order, zealous
+
+ROOT = Path(__file__).parents[2]
+EVALUATE = "eval_scripts/tulving.py"
+LIMIT = 60
+
+
+def read(folder, name):
+    return json.loads((folder / name).read_text())
+
+
+def records(folder, name):
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def judged_by_rules(short_book, tmp_path_factory):
+    """A run of the embedded reader and judge."""
+    out = tmp_path_factory.mktemp("runs") / "r"
+    done = script(
+        EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", out
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture
+def run(judged_by_rules, tmp_path):
+    """A copy of it, to be judged again."""
+    copy = tmp_path / "r"
+    copy.mkdir()
+    for path in judged_by_rules.iterdir():
+        if not path.name.startswith("."):
+            (copy / path.name).write_bytes(path.read_bytes())
+    return copy
+
+
+def by(endpoint, name="tiny"):
+    return ["--judge", f"openai:{name}", "--judge-url", endpoint.url]
+
+
+def test_a_model_judges_a_run_from_the_start(short_book, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
+    with LoopbackEndpoint(honest) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--memory", "in-context", "--limit", LIMIT, *by(endpoint)]
+        done = script(*base, "--out", tmp_path / "r")
+        assert done.returncode == 0, done.stderr
+        assert "judge openai:tiny: 60 verdicts, at most " in done.stdout and "judging: " in done.stdout
+        scores, journal = read(tmp_path / "r", "scores.json"), records(tmp_path / "r", "judgements.jsonl")
+        run = read(tmp_path / "r", "run.json")
+        assert run["judge"] == {name: scores["judge"][name] for name in ("name", "prompt_hash")}
+        assert run["judge"]["name"] == "openai:tiny" and "judge" not in run["identity"]
+        assert scores["n_failed"] == 0 and scores["simple_recall_score"] > 0.8
+        assert len(journal) <= LIMIT and all(json.loads(raw) for record in journal for raw in record["raw"])
+        firsts = [call for call in endpoint.calls if not is_order(call.user)]
+        assert len(firsts) == len(journal)
+        ordered = [record for record in journal if len(record["raw"]) == 2]
+        assert len(endpoint.calls) == len(firsts) + len(ordered) and ordered
+        assert sum(record["usage"]["prompt"] for record in journal) == 10 * len(endpoint.calls)
+        n, before = len(endpoint.calls), {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()}
+        assert script(*base, "--out", tmp_path / "r").returncode == 0
+        assert len(endpoint.calls) == n
+        assert {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
+    assert not [name for name, content in before.items() if b"secret-of-mine" in content]
+
+
+def test_a_plan_counts_the_judge_at_most_and_asks_nothing(short_book, tmp_path):
+    with LoopbackEndpoint(honest) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--memory", "none", *by(endpoint), "--out", tmp_path / "r"]
+        done = script(*base, "--plan")
+        assert done.returncode == 0 and "judge openai:tiny: 450 verdicts, at most 4" in done.stdout, done.stderr
+        assert done.stdout.count("at most") >= 3 and not (tmp_path / "r").exists()
+        refused(script(*base, "--judge-window", 3000), "judge openai:tiny: a prompt and its reply take up to")
+        assert (
+            script(*base, "--judge-window", 3000, "--max-tokens", 50, "--judge-max-tokens", 100, "--plan").returncode
+            == 0
+        )
+        mine = tmp_path / "mine.jsonl"
+        mine.write_text("")
+        refused(
+            script(EVALUATE, "--dataset", short_book, "--answers", mine, *by(endpoint), "--out", tmp_path / "r"),
+            "no answers",
+        )
+        assert not endpoint.calls and not (tmp_path / "r").exists()
+
+
+def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
+    lexical, answers = read(run, "scores.json"), (run / "answers.jsonl").read_bytes()
+    with LoopbackEndpoint(zealous) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
+        planned = script(*base, "--plan")
+        assert planned.returncode == 0 and not endpoint.calls, planned.stderr
+        n = len(records(run, "judgements.jsonl"))
+        assert f"judge openai:tiny: {n} verdicts, at most" in planned.stdout
+        done = script(*base)
+        assert done.returncode == 0, done.stderr
+        scores, judges = read(run, "scores.json"), Counter(r["judge"] for r in records(run, "judgements.jsonl"))
+        assert (run / "answers.jsonl").read_bytes() == answers
+        assert judges == {"lexical": n, "openai:tiny": n}
+        assert scores["judge"]["name"] == "openai:tiny" and scores["f1_by_bin"]["1"] > lexical["f1_by_bin"]["1"]
+        assert scores["n_questions"] == LIMIT  # the part that was asked, though nobody said so again
+        assert "openai:tiny" in (run / "report.html").read_text()
+        calls = len(endpoint.calls)
+
+        # Another judge, or the first one, needs the word again; with it nothing is judged twice.
+        reader = ["--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
+        refused(script(EVALUATE, "--dataset", short_book, *reader), "--rejudge has the answers judged by another")
+        back = script(EVALUATE, "--dataset", short_book, *reader, "--rejudge")
+        assert back.returncode == 0 and read(run, "scores.json") == lexical, back.stderr
+        assert script(*base).returncode == 0 and read(run, "scores.json") == scores
+        assert len(endpoint.calls) == calls and len(records(run, "judgements.jsonl")) == 2 * n
+
+
+def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
+    base = [EVALUATE, "--dataset", short_book, "--rejudge", "--out"]
+    refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', 'none' expected")
+    refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, 0.5 expected")
+    refused(script(*base, run, "--repeats", "2"), "its repeats is 1, 2 expected")
+    refused(script(*base, tmp_path / "nothing"), "no answers in it; --rejudge judges those of an earlier run")
+    (run / "answers.jsonl").write_text("")
+    refused(script(*base, run), "no answers in it")
+    refused(script(EVALUATE, "--released", tmp_path, "--rejudge", "--out", run), "--rejudge takes --dataset")
+    assert not (tmp_path / "nothing").exists()
+    assert script("builders/tulving.py", "--book", "short", "--seed", "9", "--out", tmp_path).returncode == 0
+    (run / "answers.jsonl").write_text("x")
+    refused(script(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", run), "its fingerprint is")
+
+
+def test_bad_judges_are_named(short_book, tmp_path):
+    base = [EVALUATE, "--dataset", short_book, "--memory", "none", "--out", tmp_path / "r", "--judge"]
+    refused(script(*base, "gpt"), "judge: unknown model 'gpt'")
+    refused(script(*base, "hf:no/such-model"), "no/such-model")
+    refused(script(*base, "lexical", "--judge-prompts", "x.toml"), "the judge lexical takes no prompts")
+    url = ["openai:tiny", "--judge-url", "http://127.0.0.1:9"]
+    refused(script(*base, *url, "--judge-prompts", "x.toml"), "x.toml: no such file")
+    refused(script(*base, *url, "--judge-max-tokens", "0"), "--judge-max-tokens 0: at least 1")
+    assert not (tmp_path / "r").exists()
+
+
+def test_own_answers_are_judged_by_a_model_and_again(short_book, judged_by_rules, tmp_path):
+    mine = tmp_path / "mine.jsonl"
+    mine.write_bytes((judged_by_rules / "answers.jsonl").read_bytes())
+    base = [EVALUATE, "--dataset", short_book, "--answers", mine, "--limit", LIMIT, "--out", tmp_path / "r"]
+    with LoopbackEndpoint(honest) as endpoint:
+        assert script(*base, *by(endpoint)).returncode == 0
+        n = len(endpoint.calls)
+        first = read(tmp_path / "r", "scores.json")
+        assert script(*base, *by(endpoint, "other"), "--rejudge").returncode == 0
+        assert len(endpoint.calls) == 2 * n
+    second = read(tmp_path / "r", "scores.json")
+    assert second["judge"]["name"] == "openai:other" and second["f1_by_bin"] == first["f1_by_bin"]
+    mine.write_text(json.dumps({"id": records(judged_by_rules, "answers.jsonl")[0]["id"], "answer": "x"}))
+    refused(script(*base, "--rejudge"), "its answers is")
+
+
+def test_what_the_judge_cannot_judge_is_counted_apart_and_judged_by_the_next_start(short_book, run):
+    odd = {r["answer"] for r in records(run, "answers.jsonl") if "-" in r["answer"]}
+    assert 3 < len(odd) < 60
+    with LoopbackEndpoint(lambda p: "{no}" if answer(p) in odd else honest(p)) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
+        done = script(*base)
+        assert done.returncode == 0, done.stderr
+        scores = read(run, "scores.json")
+        failed = [r for r in records(run, "judgements.jsonl") if r.get("failure")]
+        assert 0 < len(failed) <= scores["n_failed"] < LIMIT and scores["n_questions"] == LIMIT
+        assert f"{scores['n_failed']} questions have no answer or no verdict" in done.stdout
+        assert f"judge openai:tiny failed {len(failed)} times: the judge's reply is unusable" in done.stdout
+        assert all(r["raw"] == ["{no}", "{no}"] for r in failed)
+        endpoint.answer, n = honest, len(endpoint.calls)
+        assert script(*base).returncode == 0 and read(run, "scores.json")["n_failed"] == 0
+        firsts = [call for call in endpoint.calls[n:] if not is_order(call.user)]
+        assert len(firsts) == len(failed)  # those alone
+
+
+@pytest.mark.parametrize("after", [3, 55])
+def test_a_judge_that_is_killed_asks_no_journaled_call_twice(short_book, run, hf_home, after):
+    with LoopbackEndpoint(honest, latency_s=0.02) as endpoint:
+        command = [sys.executable, EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
+        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "k"}
+        calls = run / "judge_calls.jsonl"
+        process = subprocess.Popen(
+            list(map(str, command)), cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while process.poll() is None and (not calls.exists() or calls.read_bytes().count(b"\n") < after):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept = calls.read_bytes().count(b"\n")
+        before = Counter(call.user for call in endpoint.calls if call.answered)
+        done = script(*command[1:])
+        assert done.returncode == 0, done.stderr
+        paid = Counter(call.user for call in endpoint.calls if call.answered)
+    assert kept >= after and read(run, "scores.json")["n_failed"] == 0
+    keys = [record["key"] for record in records(run, "judge_calls.jsonl")]
+    assert len(set(keys)) == len(keys) == len(paid)
+    assert sum(paid.values()) - len(paid) == sum(before.values()) - kept  # those in flight when it was killed
+
+
+def test_a_tiny_model_in_process_fails_cleanly_as_a_judge(short_book, run, tmp_path):
+    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192)
+    done = script(
+        EVALUATE, "--dataset", short_book, "--rejudge", "--judge", f"hf:{tiny}", "--judge-max-tokens", 8, "--limit", 5, "--out", run
+    )  # fmt: skip
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert "nothing to score: all 5 questions failed" in done.stderr
+    assert f"judge hf:{tiny} failed" in done.stdout.replace("\n", "")
+    failed = [r for r in records(run, "judgements.jsonl") if r["judge"] == f"hf:{tiny}"]
+    assert failed and all("no JSON object" in r["failure"] and len(r["raw"]) == 2 for r in failed)
+
+
+def test_reader_and_judge_of_one_name_are_loaded_once(short_book, tmp_path):
+    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192)
+    done = script(
+        EVALUATE, "--dataset", short_book, "--memory", "none", "--model", f"hf:{tiny}", "--max-tokens", 4, "--judge",
+        f"hf:{tiny}", "--judge-max-tokens", 4, "--limit", 3, "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stderr.count("device cpu") == 1, done.stderr
+
+
+def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
+    with LoopbackEndpoint(honest) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--memory", "rag-chapter", "--limit", LIMIT]
+        assert script(*base, *by(endpoint), "--out", tmp_path / "whole").returncode == 0
+        for i in (1, 2):
+            done = script(*base, "--shard", f"{i}/2", *by(endpoint), "--out", tmp_path / f"part{i}")
+            assert done.returncode == 0, done.stderr
+        n = len(endpoint.calls)
+        parts = [tmp_path / "part1", tmp_path / "part2"]
+        merge = ["eval_scripts/merge.py", *parts, "--limit", LIMIT]
+        assert script(*merge, "--out", tmp_path / "merged").returncode == 0
+        assert len(endpoint.calls) == n
+        assert read(tmp_path / "merged", "scores.json") == read(tmp_path / "whole", "scores.json")
+        assert {r["judge"] for r in records(tmp_path / "merged", "judgements.jsonl")} == {"openai:tiny"}
+
+        # A verdict that is missing is missing; the judge itself can add it.
+        lost = records(parts[0], "judgements.jsonl")[3:]
+        (parts[0] / "judgements.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lost))
+        done = script(*merge, "--out", tmp_path / "again")
+        assert done.returncode == 0 and "has not judged this answer" in done.stdout
+        assert 3 <= read(tmp_path / "again", "scores.json")["n_failed"] < LIMIT / 2
+        done = script(EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", tmp_path / "again")
+        assert done.returncode == 0, done.stderr
+        assert len(endpoint.calls) == n  # its calls were in the shards
+        assert read(tmp_path / "again", "scores.json") == read(tmp_path / "whole", "scores.json")
+
+        assert script(EVALUATE, "--dataset", short_book, "--rejudge", "--out", parts[1]).returncode == 0
+        refused(script(*merge, "--out", tmp_path / "x"), "the shards have different judges: lexical (")
+        assert not (tmp_path / "x").exists()
+
+
+def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
+    archive = released("released_n20.zip")
+    assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
+    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    run = next(path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
+    published = read(run, "scores.json")
+    with LoopbackEndpoint(honest) as endpoint:
+        done = script(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", *by(endpoint), "--out", run)
+    assert done.returncode == 0, done.stderr
+    scores = read(run, "scores.json")
+    assert scores["n_questions"] == published["n_questions"] and scores["n_failed"] == 0
+    assert scores["judge"]["name"] == "openai:tiny" and "reference" not in scores
+    assert len(records(run, "judgements.jsonl")) > len(endpoint.calls) > 100
+    other = tmp_path / "long"
+    (tmp_path / "short").rename(other)
+    refused(script(EVALUATE, "--dataset", other, "--rejudge", "--out", run), "a run on 'short'")

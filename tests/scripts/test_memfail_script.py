@@ -1,0 +1,281 @@
+"""The script as a user runs it: controls, systems that work and that do not, and kills at every stage."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+
+ROOT = Path(__file__).parents[2]
+FAULTY = "tests/memories/faulty.py"
+SCRIPT = "eval_scripts/memfail.py"
+STAGES = ("stored.jsonl", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl")
+
+
+def refused(done, message):
+    """Exit status 2, one line that begins with `error:`, no traceback."""
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1 and lines[0].startswith("error: ") and message in lines[0], done.stderr
+
+
+@pytest.fixture(scope="module")
+def memfail(script, tmp_path_factory):
+    """A small made dataset of two configs."""
+    out = tmp_path_factory.mktemp("made")
+    done = script("builders/memfail.py", "--config", "conditional_facts_easy", "long_hop", "--rows", 20, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out / "memfail"
+
+
+def scores_of(folder):
+    return json.loads((folder / "scores.json").read_text())
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def evaluate(*args):
+    """The script's main in this process, which spares its start."""
+    from eval_scripts.memfail import main
+
+    main(list(map(str, args)))
+
+
+def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_none(memfail, tmp_path, capsys):
+    command = [
+        "--dataset", memfail, "--config", "long_hop", "--system", "oracle", "--k", 2, 4, "--out", tmp_path / "r",
+    ]  # fmt: skip
+    evaluate(*command)
+    assert capsys.readouterr().err == ""
+    before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.is_file()}
+    assert before.keys() >= {
+        "run.json", "stored.jsonl", "memories.json", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl", "scores.json",
+        "account.json", "table.md", "report.html",
+    }  # fmt: skip
+    scores, account = scores_of(tmp_path / "r"), json.loads(before["account.json"])
+    assert set(scores["by_k"]) == {"2", "4"} and scores["by_k"]["4"]["success_rate"] == 1.0
+    assert {"storing", "retrieving", "answering", "judging", "memory_tokens"} <= account.keys()
+    run = json.loads(before["run.json"])
+    assert run["identity"]["control"] is True and "(control)" in run["label"]
+    evaluate(*command)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.is_file()} == before
+
+
+def test_several_configs_have_folders_and_one_table(memfail, tmp_path):
+    system = "epbench.memories.example:KeywordMemory"
+    evaluate(
+        "--dataset", memfail, "--config", "conditional_facts_easy", "long_hop", "--system", system, "--isolate",
+        "--limit", 4, "--out", tmp_path / "r",
+    )  # fmt: skip
+    for config in ("conditional_facts_easy", "long_hop"):
+        scores = scores_of(tmp_path / "r" / config)
+        assert scores["n_questions"] == 4 and scores["stored"]["stores"] == 4 and scores["n_failed"] == 0
+        assert config in (tmp_path / "r/table.md").read_text()
+
+
+def test_the_published_query_finds_facts_that_only_the_options_name(memfail, tmp_path):
+    named = []
+    for i, option in enumerate(([], ["--published-query"])):
+        base = ["--dataset", memfail, "--config", "long_hop", "--system", "verbatim-bm25", "--out", tmp_path / f"r{i}"]
+        evaluate(*base, *option)
+        options = {record["id"]: [record[f"choice_{x}"] for x in "abcde"] for record in _rows(memfail, "long_hop")}
+        named.append(
+            sum(
+                any(option in memory for option in options[record["question"]])
+                for record in lines_of(tmp_path / f"r{i}/retrieved.jsonl")
+                for memory in record["memories"]
+            )
+        )
+    assert named[1] > 2 * named[0]
+
+
+def _rows(dataset, config):
+    import pyarrow.parquet as parquet
+
+    (path,) = (dataset / config).glob("*.parquet")
+    return parquet.read_table(path).to_pylist()
+
+
+def test_a_system_that_kept_nothing_is_warned_of_loudly(script, memfail, tmp_path):
+    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
+    done = script(SCRIPT, *base, "--system", f"{FAULTY}:KeepsNothing")
+    assert done.returncode == 0 and "warning: long_hop: the store holds nothing after storing" in done.stderr
+    assert "holds nothing" in scores_of(tmp_path / "r")["warnings"][0]
+    assert "holds nothing" in (tmp_path / "r/report.html").read_text()
+    refused(script(SCRIPT, *base, "--system", "none"), "its system is")
+
+
+def test_a_system_that_hangs_costs_three_limits_and_no_scores(script, memfail, tmp_path):
+    """The process ends too, whatever its threads do."""
+    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 0.3]
+    done = script(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval")
+    assert done.returncode == 0, done.stderr
+    scores = scores_of(tmp_path / "r")
+    assert scores["n_failed"] == 20 and scores["by_k"]["5"]["success_rate"] is None
+    reasons = Counter(record["failure"] for record in lines_of(tmp_path / "r/retrieved.jsonl"))
+    assert list(reasons.values()) == [3, 17]
+    assert "warning: long_hop: 20 retrievals failed; the first reason: not called" in done.stderr
+
+
+def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail, tmp_path, capsys):
+    """One message of the user is refused for good: its reply fails, so what it told, so the question about it."""
+
+    def answer(prompt):
+        return '{"verdict": true, "reason": "so it is"}' if "verdict" in prompt else "Yes, indeed."
+
+    def refuses(number, body):
+        content = body["messages"][-1]["content"]
+        told = content.endswith(first) and "verdict" not in content
+        return Fault("status", 400, words="refused by a filter") if told else None
+
+    first = _rows(memfail, "conditional_facts_easy")[0]["entity_facts"][0]
+    with LoopbackEndpoint(answer, script=refuses) as endpoint:
+        evaluate(
+            "--dataset", memfail, "--config", "conditional_facts_easy", "--system", f"{ROOT / FAULTY}:Good",
+            "--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny",
+            "--with-replies", "--k", 2, "--out", tmp_path / "r",
+        )  # fmt: skip
+    scores, account = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/account.json").read_text())
+    assert scores["n_failed"] == 1 and scores["by_k"]["2"]["success_rate"] == 1.0
+    assert account["replying"]["requests"] == 20 and sum(account["replying"]["failed"].values()) == 1
+    assert account["answering"]["requests"] == 19 and account["judging"]["requests"] > 19
+    assert "could not be stored: 1 units" in scores["warnings"][0] and "refused by a filter" in scores["warnings"][0]
+    assert "warning: conditional_facts_easy: what could not be stored: 1 units" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--system", "bm25"], "unknown memory system 'bm25'; there are: none,"),
+        (["--system", f"{FAULTY}:LacksAMethod"], "it has no method retrieve_memories()"),
+        (["--system", f"{FAULTY}:RaisesInConstructor"], "cannot be made: OSError: no API key"),
+        (["--system", "none", "--k", 0], "--k 0: numbers of at least 1 expected"),
+        (["--system", "none", "--judge", "gpt"], "unknown model 'gpt'"),
+        (["--system", "none", "--config", "hops"], "unknown config 'hops'"),
+        (["--system", "none", "--limit", 0], "--limit 0: at least 1 expected"),
+        (["--system", "none", "--units-per-conversation", 0], "--units-per-conversation 0: at least 1 expected"),
+        (["--system", "none", "--prompts", "nowhere.toml"], "nowhere.toml: no such file"),
+    ],
+)
+def test_what_cannot_be_run_is_named(memfail, tmp_path, monkeypatch, args, message):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(BadInput) as raised:
+        evaluate("--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", *args)
+    assert message in str(raised.value)
+
+
+def test_a_plan_stops_before_anything_is_done(memfail, tmp_path, capsys):
+    evaluate(
+        "--dataset", memfail, "--config", "conditional_facts_easy", "long_hop", "--system", "verbatim-bm25",
+        "--k", 5, 10, "--plan", "--out", tmp_path / "r",
+    )  # fmt: skip
+    shown = capsys.readouterr().out
+    assert "conditional_facts_easy:\n  20 units to tell verbatim-bm25, 40 retrievals" in shown
+    assert "reader lexical: 40 requests over 40 contexts" in shown and "judge lexical: no tokens" in shown
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.fixture(scope="module")
+def whole(script, memfail, tmp_path_factory):
+    """Runs that nobody killed, by system."""
+    folder = tmp_path_factory.mktemp("whole")
+    for name in ("Counting", "DurableCounting"):
+        done = script(*_command(memfail, name, folder / name), CALLS=str(folder / f"{name}.calls"))
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _command(memfail, name, out):
+    return [
+        SCRIPT, "--dataset", memfail, "--config", "conditional_facts_easy", "--system", f"{FAULTY}:{name}",
+        "--k", 2, 4, "--out", out,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [
+        ("Counting", 0),
+        ("Counting", 1),
+        ("Counting", 2),
+        ("DurableCounting", 0),
+        ("DurableCounting", 1),
+        ("DurableCounting", 3),
+    ],
+)
+def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, hf_home, name, stage):
+    """Kill -9 in storing, retrieving, answering or judging; then the same command."""
+    out, calls = tmp_path / "r", tmp_path / "calls"
+    env = os.environ | {"HF_HOME": str(hf_home), "CALLS": str(calls)}
+    command = [sys.executable, *map(str, _command(memfail, name, out))]
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(_keys(out / STAGES[stage])) < 7:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed = {file: _keys(out / file) for file in STAGES}
+    before = lines_of(calls)
+    done = script(*_command(memfail, name, out), CALLS=str(calls))
+    assert done.returncode == 0, done.stderr
+    after = lines_of(calls)[len(before) :]
+
+    assert without_warnings(scores_of(out)) == without_warnings(scores_of(whole / name))
+    assert [w for w in scores_of(out)["warnings"] if "told twice" not in w] == []
+    assert json.loads((out / "memories.json").read_text()) == json.loads((whole / name / "memories.json").read_text())
+    for file in STAGES:
+        keys, expected = Counter(_keys(out / file)), set(_keys(whole / name / file))
+        assert keys.keys() == expected
+        if file != "stored.jsonl":
+            assert set(keys.values()) == {1}  # nothing that was journaled was done again
+    told, asked = ([call for call in after if call.startswith(kind)] for kind in ("told", "asked"))
+    assert len(asked) == 40 - len(killed["retrieved.jsonl"])
+    if len(killed["retrieved.jsonl"]) == 40:
+        assert after == []  # retrieval that is complete needs no system
+    elif name == "DurableCounting":
+        ended = {
+            r["key"] for r in lines_of(out / "stored.jsonl")[: len(killed["stored.jsonl"])] if not r.get("failure")
+        }
+        assert len(told) == 20 - sum("|told|" in key for key in ended)
+    else:
+        assert len(told) == 20 and "is told again" not in done.stderr
+        assert ("does not outlive its process" in done.stderr) == bool(killed["stored.jsonl"])
+
+
+def without_warnings(scores):
+    return {name: value for name, value in scores.items() if name != "warnings"}
+
+
+def _keys(path):
+    """Of the whole lines of a journal that may be written to just now."""
+    content = path.read_bytes() if path.exists() else b""
+    return [json.loads(line)["key"] for line in content[: content.rfind(b"\n") + 1].splitlines()]
+
+
+def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
+    """The same class serves the other benchmark; a verbatim one is as good as retrieval by chapter, or nearly."""
+    base = ["eval_scripts/tulving.py", "--dataset", short_book, "--limit", 60]
+    done = script(*base, "--memory", f"{FAULTY}:Good", "--top-k", 20, "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    scores = scores_of(tmp_path / "r")
+    assert scores["simple_recall_score"] > 0.9 and scores["n_failed"] == 0  # the whole book came back
+    assert len(json.loads((tmp_path / "r/memories.json").read_text())[""]) == 20
+    example = "epbench.memories.example:KeywordMemory"
+    done = script(*base, "--memory", example, "--out", tmp_path / "keyword")
+    assert done.returncode == 0 and scores_of(tmp_path / "keyword")["n_failed"] == 0, done.stderr
+    done = script(*base, "--memory", f"{FAULTY}:RaisesInRetrieval", "--out", tmp_path / "raises")
+    assert done.returncode == 1 and "all 60 questions failed" in done.stderr
+    assert "warning: 60 retrievals failed; the first reason: KeyError" in done.stderr
+    refused(script(*base, "--memory", example, "--keep-order", "--out", tmp_path / "x"), "go with rag-paragraph")
+    refused(script(*base, "--memory", "no_such:Class", "--out", tmp_path / "x"), "no module 'no_such' here")
+    planned = script(*base, "--memory", example, "--plan", "--out", tmp_path / "x")
+    assert planned.returncode == 0 and "60 requests" in planned.stdout and not (tmp_path / "x").exists()

@@ -1,0 +1,281 @@
+"""A book by a model, as a user makes it: written, checked, killed, taken up, published."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from epbench.tulving.build import Recipe, draw_outline
+from tests.models.loopback_endpoint import BROKEN, CUT, DROP, GARBAGE, SLOW_DOWN, Fault, some_calls
+from tests.tiny_model import make_tiny_model
+from tests.tulving.scripted_writer import (
+    ScriptedWriter,
+    expected_iterations,
+    expected_requests,
+    no_faults,
+    paid,
+)
+
+ROOT = Path(__file__).parents[2]
+BUILD = "builders/tulving.py"
+KEPT = "written-by-openai-tiny"
+OUTLINE = draw_outline(Recipe("short"))
+SEVERAL = [number for number, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+NEVER = SEVERAL[3]
+MISTAKES = {
+    SEVERAL[0]: ["date in another paragraph", "place in two paragraphs"],
+    SEVERAL[1]: ["name forgotten", "a second date", "numbers from 2"],
+    SEVERAL[2]: ["a title", "identity"],
+    NEVER: ["deed forgotten"] * 9 + ["a second date"],
+    SEVERAL[4]: ["verdict in prose at first"],
+    SEVERAL[5]: ["verdict as text", "verdict after prose"],
+    SEVERAL[6]: ["a second place"],
+    SEVERAL[7]: ["a second person", "a second event"],
+}
+
+
+def scripted():
+    return ScriptedWriter(OUTLINE.universe, OUTLINE.events, MISTAKES)
+
+
+def options(endpoint, *more, book="short"):
+    return ["--book", book, "--writer", "openai:tiny", "--base-url", endpoint.url, "--window", 32768, *more]
+
+
+def rows(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def journaled(out):
+    return sum(path.read_bytes().count(b"\n") for path in (out / KEPT).glob("*.jsonl"))
+
+
+def keys_of(out):
+    """How often each key is journaled; a record that was torn by a kill has none."""
+    lines = [line for path in (out / KEPT).glob("*.jsonl") for line in path.read_bytes().split(b"\n")[:-1]]
+    return Counter(json.loads(line)["key"] for line in lines)
+
+
+@pytest.fixture(scope="module")
+def book(script, tmp_path_factory):
+    """The whole book, written without a stop; its folder, what was printed, and how often each request was paid."""
+    out = tmp_path_factory.mktemp("written")
+    with scripted().endpoint() as endpoint:
+        done = script(BUILD, *options(endpoint), "--out", out, OPENAI_API_KEY="secret-of-mine")
+        assert done.returncode == 0, done.stderr
+        return out / "short", done.stdout, paid(endpoint)
+
+
+def test_the_book_has_the_rounds_that_the_script_implies(book):
+    folder, printed, answered = book
+    told = json.loads((folder / "writing.json").read_text())
+    rounds, dropped = expected_iterations(MISTAKES, 20)
+    assert told["iterations"] == rounds and len(rounds) == 10
+    assert rounds[0]["failed_checks"] == {  # by hand
+        "correct_date": 1, "has_entity": 1, "paragraphs_nb": 1, "has_content": 1,
+        "llm_no_verdict": 1, "llm_location": 1, "llm_entity": 1,
+    }  # fmt: skip
+    assert dropped == {NEVER: "llm_date"}
+    event = OUTLINE.events[NEVER]
+    assert told["dropped"] == [
+        {
+            "event_number": NEVER,
+            "event": {
+                "date": event.time.isoformat(), "location": event.space, "entity": event.entity,
+                "content": event.content, "detail": event.detail,
+            },
+            "failed_checks": ["llm_date"],
+        }
+    ]  # fmt: skip
+    assert (told["writer"], told["seed"], told["max_tokens"], told["temperature"]) == ("openai:tiny", 0, 4096, 1.0)
+    assert set(answered.values()) == {1}
+    assert len(answered) == told["tokens"]["requests"] == expected_requests(MISTAKES, 20)
+    assert all(sum(counts.values()) == 19 for counts in told["chapters"].values())
+    assert told["chapters"]["side_characters"] == {"2": 19}
+    assert all(len(places) == 19 for by_fact in told["positions"].values() for places in by_fact.values())
+    assert (folder / "positions.svg").read_text().rstrip().endswith("</svg>")
+    for words in (
+        "20 requests over",
+        "first round, a chapter for each of 20 events",
+        f"dropped: event {NEVER}",
+        "failed llm_date",
+    ):
+        assert words in printed, printed
+
+
+def test_the_book_is_a_dataset_like_any_other(book, short_book):
+    from datasets import load_dataset
+
+    folder, _, _ = book
+    written = load_dataset(str(folder), "chapters", split="test")
+    by_templates = load_dataset(str(short_book), "chapters", split="test")
+    assert written["chapter"] == list(range(1, 20))
+    event = ("date", "location", "entity", "content", "detail", "style", "n_paragraphs")
+    same = by_templates.select([number for number in range(20) if number != NEVER])
+    assert [[row[name] for name in event] for row in written] == [[row[name] for name in event] for row in same]
+    title = load_dataset(str(folder), "book", split="test")[0]["title"]
+    assert title == "The days of short, seed 0, written by openai:tiny"
+    questions = load_dataset(str(folder), split="test")
+    assert max(number for row in questions for number in row["chapters"]) == 19
+    lost = OUTLINE.events[NEVER]
+    assert not any(row["time"] == lost.day and row["space"] == lost.space and row["answer"] for row in questions)
+
+
+def test_the_card_tells_of_the_writing(book, short_book):
+    folder, _, _ = book
+    card = (folder / "README.md").read_text()
+    rounds, _ = expected_iterations(MISTAKES, 20)
+    total = {name: sum(one[name] for one in rounds) for name in ("candidates", "failed_exact", "failed_llm")}
+    assert "--book short --writer openai:tiny`" in card and "127.0.0.1" not in card
+    assert (
+        f"In 10 rounds {total['candidates']} candidates gave 19 chapters; {total['failed_exact']} failed an exact check, "
+        f"{total['failed_llm']} the model's" in card
+    )
+    event = OUTLINE.events[NEVER]
+    assert f"number {NEVER} ({event.content}, {event.day}, {event.space}, {event.entity}: llm_date)" in card
+    assert "template writer" not in card and "the terms of that model apply" in card
+    assert "template writer" in (short_book / "README.md").read_text()
+
+
+def test_no_key_is_in_any_file(book):
+    folder, _, _ = book
+    for path in folder.parent.rglob("*"):
+        assert not path.is_file() or b"secret-of-mine" not in path.read_bytes(), path
+
+
+def test_a_written_book_is_published(book, script, hf_home, tmp_path):
+    folder, _, _ = book
+    done = script("builders/publish.py", folder, "--to", "cache", "--namespace", "scripted")
+    assert done.returncode == 0, done.stderr
+    code = "from datasets import load_dataset as l; print(len(l('scripted/short', 'chapters', split='test')), len(l('scripted/short', split='test')))"
+    env = os.environ | {"HF_HOME": str(hf_home)}
+    shown = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    chapters, questions = map(int, shown.stdout.split())
+    assert chapters == 19 and questions > 400
+
+
+@pytest.mark.parametrize("after", [1, 12, 40])
+def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
+    """Kill -9 after so many records, in the first chapters, in the checks, in later rounds."""
+    with scripted().endpoint(latency_s=0.02) as endpoint:
+        command = [sys.executable, ROOT / BUILD, *options(endpoint), "--out", tmp_path]
+        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "k"}
+        start = list(map(str, command))
+        process = subprocess.Popen(start, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and journaled(tmp_path) < after:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        while not all(call.ended for call in endpoint.calls):  # the endpoint sees later that nobody listens
+            time.sleep(0.005)
+        n_kept, n_paid = len(keys_of(tmp_path)), len(paid(endpoint))
+        assert not (tmp_path / "short").exists()
+        done = subprocess.run(start, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        answered = paid(endpoint)
+    whole, _, answered_of_whole = book
+    assert answered.keys() == answered_of_whole.keys()
+    assert after <= n_kept < len(answered)
+    assert sum(answered.values()) - len(answered) == n_paid - n_kept  # what was on its way when it was killed
+    assert set(keys_of(tmp_path).values()) == {1}
+    assert rows(tmp_path / "short") == rows(whole)
+
+
+def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
+    """What fails is tried again; what fails for good ends the run, and the same command goes on."""
+
+    def faults(number, body):
+        if OUTLINE.events[5].detail.lower() in str(body["messages"]) and "=== Chapter" in str(body["messages"]):
+            return Fault("status", 400, words="content policy")
+        return some_calls(0.15, 7, (SLOW_DOWN, BROKEN, CUT, DROP, GARBAGE))(number, body)
+
+    with scripted().endpoint(faults) as endpoint:
+        done = script(BUILD, *options(endpoint), "--out", tmp_path)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        last = done.stderr.strip().splitlines()[-1]
+        assert last.startswith("error: openai:tiny: 1 of ") and "content policy" in last and "goes on" in last
+        assert not (tmp_path / "short").exists()
+        endpoint.script = no_faults
+        done = script(BUILD, *options(endpoint), "--out", tmp_path)
+        assert done.returncode == 0, done.stderr
+        answered = paid(endpoint)
+    whole, _, answered_of_whole = book
+    assert answered == answered_of_whole
+    assert rows(tmp_path / "short") == rows(whole)
+
+
+def test_the_ordered_book_has_the_same_chapters_and_costs_nothing(script, tmp_path):
+    from datasets import load_dataset
+
+    with scripted().endpoint() as endpoint:
+        small = options(endpoint, "--events", 6, "--out", tmp_path)
+        assert script(BUILD, *small).returncode == 0
+        n = len(endpoint.calls)
+        done = script(BUILD, *small, "--order", "chronological")
+        assert done.returncode == 0, done.stderr
+        assert len(endpoint.calls) == n
+        with scripted().endpoint() as other:
+            done = script(BUILD, *options(other, "--events", 6, "--out", tmp_path))
+        assert done.returncode == 2 and "this folder holds another run: its base_url is" in done.stderr
+    texts = [
+        {row["text"] for row in load_dataset(str(tmp_path / name), "chapters", split="test")}
+        for name in ("short", "short-ordered")
+    ]
+    assert texts[0] == texts[1] and len(texts[0]) == 6 - (NEVER < 6)
+
+
+def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
+    def refused(*args, message):
+        done = script(BUILD, *args, "--out", tmp_path)
+        assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert message in done.stderr
+
+    with scripted().endpoint() as endpoint:
+        command = ["--book", "short", "--writer", "openai:tiny", "--base-url", endpoint.url]
+        message = "the window of openai:tiny has 8,192; lower --max-tokens"
+        refused(*command, "--window", 8192, message=message)
+        refused(*command, "--max-tokens", 0, message="--max-tokens 0: at least 1 is expected")
+        refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical'; there are: template, hf:")
+        assert not list(tmp_path.iterdir())
+        (tmp_path / "short").mkdir()
+        refused(*command, message="exists and is no dataset folder")
+        (tmp_path / "short").rmdir()
+        done = script(BUILD, *command, "--events", 2, "--out", tmp_path)
+        assert done.returncode == 0 and "the window of openai:tiny is unknown" in done.stdout
+    assert len(endpoint.calls) == expected_requests({n: m for n, m in MISTAKES.items() if n < 2}, 2)
+
+
+@pytest.mark.slow
+def test_a_model_in_process_writes_what_it_can(script, short_book, tmp_path):
+    """Random weights never write a chapter: ten rounds, and one line that says so; the chapters are kept."""
+    from datasets import load_dataset
+
+    text = load_dataset(str(short_book), "book", split="test")[0]["text"]
+    tiny = make_tiny_model(tmp_path / "tiny", text)
+    command = [
+        "--book",
+        "short",
+        "--events",
+        2,
+        "--writer",
+        f"hf:{tiny}",
+        "--max-tokens",
+        12,
+        "--out",
+        tmp_path / "out",
+    ]
+    done = script(BUILD, *command)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert "no chapter for any of 2 events in 10 rounds; the last candidates failed paragraphs_nb 2 times" in last
+    assert "2 requests over 1 contexts" in done.stdout
+    journal = tmp_path / "out/written-by-hf-tiny/chapters.jsonl"
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert len(records) == 20 and len({record["answer"] for record in records}) > 10
+    assert {record["repeat"] for record in records} == set(range(10))

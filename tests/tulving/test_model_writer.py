@@ -1,0 +1,237 @@
+"""Writing by a model, against an endpoint on loopback that plays an author and a checker."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from epbench.errors import BadInput, RunFailed
+from epbench.models.endpoint_model import EndpointModel
+from epbench.runs.asking import no_progress
+from epbench.tulving.build import Recipe, draw_outline, make_book
+from epbench.tulving.model_writer import CHAPTERS, CHECKS, ModelWriter, writing_folder
+from epbench.tulving.positions import fact_positions, position_quantiles
+from epbench.tulving.universe import secondary_names
+from epbench.tulving.writer import MOST_ATTEMPTS, Candidate, Task, first_tasks, write_chapters
+from epbench.tulving.writing import writing_files
+from tests.models.loopback_endpoint import BROKEN, Fault, first_calls
+from tests.tulving.scripted_writer import (
+    FORGIVEN,
+    FOUND_BY_EXACT,
+    FOUND_BY_LLM,
+    ScriptedWriter,
+    expected_iterations,
+    expected_requests,
+    no_faults,
+    paid,
+)
+
+OUTLINE = draw_outline(Recipe("short"))
+LONG = next(i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3)
+
+
+def write(endpoint, folder, numbers, *, name="tiny", seed=0, **options):
+    """Chapters of some of the events of the short book."""
+    model = EndpointModel(name, base_url=endpoint.url, window=32768, attempts=1, **options)
+    events, plans = [OUTLINE.events[i] for i in numbers], [OUTLINE.plans[i] for i in numbers]
+    writer = ModelWriter(model, OUTLINE.universe, folder, seed=seed)
+    return write_chapters(events, plans, writer, secondary_names())
+
+
+def scripted(numbers, mistakes):
+    return ScriptedWriter(OUTLINE.universe, [OUTLINE.events[i] for i in numbers], mistakes)
+
+
+def requests_in(endpoint, words):
+    return [call for call in endpoint.calls if words in call.user]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "check"), [*FOUND_BY_EXACT.items(), *FOUND_BY_LLM.items(), *((kind, None) for kind in sorted(FORGIVEN))]
+)
+def test_every_mistake_is_found_by_its_own_check(tmp_path, mistake, check):
+    with scripted([LONG], {0: [mistake]}).endpoint() as endpoint:
+        chapters, writing = write(endpoint, tmp_path, [LONG])
+    first = writing.iterations[0]
+    assert first.failed_checks == ({check: 1} if check else {})
+    assert (first.failed_exact, first.failed_llm) == (mistake in FOUND_BY_EXACT, mistake in FOUND_BY_LLM)
+    assert len(writing.iterations) == (2 if check else 1) and not writing.dropped
+    assert len(requests_in(endpoint, "=== Chapter ===")) == expected_requests({0: [mistake]}, 1) - len(
+        writing.iterations
+    )
+    assert len(chapters) == 1 and "$entity" not in chapters[0].text and "(1)" not in chapters[0].text
+    assert [fact in chapters[0].text for fact in (chapters[0].event.day, chapters[0].event.detail.lower())] == [
+        True
+    ] * 2
+
+
+def test_a_book_of_twenty_has_the_rounds_that_the_script_implies(tmp_path):
+    several = [i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+    kinds = [*FOUND_BY_EXACT, *FOUND_BY_LLM, *sorted(FORGIVEN)]
+    mistakes = {
+        number: [kinds[(place + k) % len(kinds)] for k in range(place % 4)] for place, number in enumerate(several)
+    }
+    mistakes[several[-1]] = ["name forgotten"] * 9 + ["a second date"]
+    mistakes[several[-2]] = ["a title"] * 9
+    with scripted(range(20), mistakes).endpoint() as endpoint:
+        chapters, writing = write(endpoint, tmp_path, range(20))
+    rounds, dropped = expected_iterations(mistakes, 20)
+    assert [asdict(one) for one in writing.iterations] == rounds and len(rounds) == MOST_ATTEMPTS
+    assert {number: checks for number, (_, checks) in writing.dropped.items()} == {several[-1]: ["llm_date"]}
+    assert dropped == {several[-1]: "llm_date"}
+    kept = [i for i in range(20) if i != several[-1]]
+    assert [chapter.event for chapter in chapters] == [OUTLINE.events[i] for i in kept]
+    assert [chapter.number for chapter in chapters] == list(range(1, 20))
+    assert [chapter.n_paragraphs for chapter in chapters] == [OUTLINE.plans[i].n_paragraphs for i in kept]
+    answered = paid(endpoint)
+    assert set(answered.values()) == {1} and len(answered) == expected_requests(mistakes, 20)
+    tokens = writing.about["tokens"]
+    assert tokens["requests"] == len(answered) and tokens["generated"] > 19 * 20
+
+
+def test_nothing_is_asked_twice_and_a_longer_book_begins_with_the_same_chapters(tmp_path):
+    with scripted(range(20), {2: ["a title", "right"], 3: ["verdict in prose at first"]}).endpoint() as endpoint:
+        short, _ = write(endpoint, tmp_path, range(5))
+        n = len(endpoint.calls)
+        again, writing = write(endpoint, tmp_path, range(5))
+        assert len(endpoint.calls) == n and again == short
+        longer, _ = write(endpoint, tmp_path, range(8))
+        assert len(endpoint.calls) == n + 2 * 3
+    assert longer[:5] == short
+    assert writing.about["tokens"]["requests"] == n  # whoever paid for them
+
+
+def test_foreign_candidates_are_not_taken_up(tmp_path, monkeypatch):
+    def other_prompts():
+        return prompts.__class__(**(asdict(prompts) | {"check_system": "You check twice."}))
+
+    with scripted(range(3), {}).endpoint() as endpoint:
+        write(endpoint, tmp_path, range(3))
+        assert len(endpoint.calls) == 6
+        write(endpoint, tmp_path, range(3), seed=0, name="other")
+        assert len(endpoint.calls) == 12
+        write(endpoint, tmp_path, range(3), seed=1)
+        assert len(endpoint.calls) == 18
+        prompts = ModelWriter(None, OUTLINE.universe, tmp_path)._prompts
+        monkeypatch.setattr("epbench.tulving.model_writer.load_writing_prompts", other_prompts)
+        write(endpoint, tmp_path, range(3))
+        assert len(endpoint.calls) == 21  # the chapters are the same, the checks are not
+
+
+def test_requests_without_an_answer_end_the_round_and_are_tried_again(tmp_path):
+    with scripted(range(6), {}).endpoint(first_calls(None, BROKEN, None, Fault("status", 400, words="no"))) as endpoint:
+        with pytest.raises(RunFailed, match=r"2 of 6 requests \(chapters, round 1\) got no answer, such as: .*goes on"):
+            write(endpoint, tmp_path, range(6))
+        assert len(endpoint.calls) == 6
+        endpoint.script = lambda number, body: BROKEN if number == 9 else None
+        with pytest.raises(RunFailed, match=r"1 of 6 requests \(checks, round 1\) got no answer"):
+            write(endpoint, tmp_path, range(6))
+        endpoint.script = no_faults
+        chapters, writing = write(endpoint, tmp_path, range(6))
+    assert len(chapters) == 6 and len(writing.iterations) == 1
+    answered = paid(endpoint)
+    assert set(answered.values()) == {1} and len(answered) == 12
+
+
+def test_a_candidate_that_comes_again_is_checked_once(tmp_path):
+    with scripted([LONG], {0: ["a second date"] * 2}).endpoint() as endpoint:
+        write(endpoint, tmp_path, [LONG])
+        writer = ModelWriter(EndpointModel("tiny", base_url=endpoint.url), OUTLINE.universe, tmp_path)
+        (first,) = writer.candidates([Task(0, OUTLINE.events[LONG], OUTLINE.plans[LONG], 0)], no_progress)
+        n = len(endpoint.calls)
+        again = Candidate(replace(first.task, attempt=7), first.text)
+        assert writer.doubts([again], no_progress) == [["llm_date"]]
+        assert len(endpoint.calls) == n
+
+
+def test_a_torn_record_is_asked_for_again(tmp_path):
+    with scripted(range(3), {}).endpoint() as endpoint:
+        whole, _ = write(endpoint, tmp_path, range(3))
+        for file, n in ((CHAPTERS, 1), (CHECKS, 1)):
+            content = (tmp_path / file).read_bytes()
+            (tmp_path / file).write_bytes(content[:-20])
+            before = len(endpoint.calls)
+            assert write(endpoint, tmp_path, range(3))[0] == whole
+            assert len(endpoint.calls) == before + n
+            keys = [json.loads(line)["key"] for line in (tmp_path / file).read_bytes().splitlines()]
+            assert len(keys) == len(set(keys)) == 3
+
+
+def test_a_model_that_never_passes_is_one_line(tmp_path):
+    message = r"openai:tiny: no chapter for any of 1 events in 10 rounds; .* failed paragraphs_initials_shape 1 times"
+    with scripted([LONG], {0: ["no numbers"] * 10}).endpoint() as endpoint, pytest.raises(BadInput, match=message):
+        write(endpoint, tmp_path, [LONG])
+    assert len(endpoint.calls) == 10
+
+
+@pytest.mark.parametrize("name", ["default", "news", "scifi"])
+def test_prompts_say_all_that_the_checks_want(name, tmp_path):
+    outline = draw_outline(Recipe("short", name))
+    writer = ModelWriter(None, outline.universe, tmp_path)
+    for task in first_tasks(outline.events, outline.plans):
+        request = writer.chapter_request(task)
+        event, plan = task.event, task.plan
+        assert (request.sampling.temperature, request.sampling.max_tokens) == (1.0, 4096)
+        assert f"{plan.style}: {', '.join(outline.universe.styles[plan.style])}." in request.user
+        for fact, where in (
+            (event.day, plan.time),
+            (event.space, plan.space),
+            (event.entity, plan.entity),
+            (event.deed, plan.content),
+        ):
+            line = next(line for line in request.user.splitlines() if f'"{fact}"' in line)
+            assert line.endswith(
+                "anywhere in the paragraph" if plan.n_paragraphs == 1 else f"in paragraph ({where}) only"
+            )
+        assert ("One single paragraph" in request.user) == (plan.n_paragraphs == 1)
+        assert "{" not in request.system + request.user
+    assert any(plan.n_paragraphs == 1 for plan in draw_outline(Recipe("short")).plans)
+
+
+def test_every_kind_of_universe_has_a_tone_of_its_own(tmp_path):
+    outlines = [draw_outline(Recipe("short", name)) for name in ("default", "news", "scifi")]
+    tasks = [first_tasks(outline.events, outline.plans)[0] for outline in outlines]
+    requests = [
+        ModelWriter(None, outline.universe, tmp_path).chapter_request(task)
+        for outline, task in zip(outlines, tasks, strict=True)
+    ]
+    assert len({request.system for request in requests}) == 3
+    assert len({request.user.splitlines()[0] for request in requests}) == 3
+
+
+def test_a_writing_folder_is_named_after_the_model(tmp_path):
+    assert writing_folder(tmp_path, "openai:gpt-4o").name == "written-by-openai-gpt-4o"
+    assert writing_folder(tmp_path, "vllm:Qwen/Qwen3-8B").name == "written-by-vllm-Qwen3-8B"
+    assert writing_folder(tmp_path, "hf:../models/my llama/").parent == tmp_path
+
+
+def test_positions_are_middles_of_first_matches():
+    chapters = make_book(Recipe("short")).chapters
+    positions = fact_positions(chapters)
+    book = "\n\n\n".join(f"Chapter {c.number}\n\n{c.text}" for c in chapters)
+    for place, chapter in enumerate(chapters):
+        fact, paragraph = chapter.event.day, next(p for p in chapter.text.split("\n\n") if chapter.event.day in p)
+        middle = chapter.text.index(fact) + len(fact) / 2
+        assert positions["chapter"]["date"][place] == pytest.approx(middle / len(chapter.text))
+        assert positions["paragraph"]["date"][place] == pytest.approx(
+            (paragraph.index(fact) + len(fact) / 2) / len(paragraph)
+        )
+        assert positions["book"]["date"][place] == pytest.approx((book.index(chapter.text) + middle) / len(book))
+    for by_fact in positions.values():
+        assert all(0 < place < 1 for places in by_fact.values() for place in places)
+    assert positions["book"]["date"] == sorted(positions["book"]["date"])
+    quantiles = position_quantiles(positions)["chapter"]["content"]
+    assert list(quantiles.values()) == sorted(quantiles.values())
+
+
+def test_the_templates_tell_of_their_writing_too():
+    data = make_book(Recipe("short"))
+    assert data.writing
+    files = writing_files(data.writing, data.chapters, 0)
+    told = json.loads(files["writing.json"])
+    assert told["iterations"] == [
+        {"candidates": 20, "accepted": 20, "failed_exact": 0, "failed_llm": 0, "failed_checks": {}}
+    ]
+    assert (told["writer"], told["seed"], told["dropped"]) == ("template", 0, [])
+    assert all(sum(counts.values()) == 20 for counts in told["chapters"].values())
+    assert files["positions.svg"].startswith("<?xml") and files == writing_files(data.writing, data.chapters, 0)

@@ -1,18 +1,5 @@
-# quickstart: $(VENV)/.core
-	$(BIN)/python builders/tulving.py --book short --out out
-	$(BIN)/python builders/tulving.py --book long --out out
-	$(BIN)/python builders/memfail.py --out out
-	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache
-	@for memory in in-context rag-chapter rag-paragraph none; do \
-	  $(OFFLINE) $(BIN)/python eval_scripts/tulving.py --dataset epbench/long --memory $$memory --model lexical --judge lexical --out runs/long/$$memory || exit 1; \
-	done
-	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none --out runs/long/report
-	@for system in none verbatim-bm25 oracle; do \
-	  $(OFFLINE) $(BIN)/python eval_scripts/memfail.py --dataset epbench/memfail --config all --system $$system --out runs/memfail/$$system || exit 1; \
-	done
-	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
-
-test: everything that the tests use. Both share one environment, .venv.
+# quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
+# test: everything that the tests use. Both share one environment, .venv.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version.
 
@@ -31,11 +18,16 @@ OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 quickstart: $(VENV)/.core
 	$(BIN)/python builders/tulving.py --book short --out out
 	$(BIN)/python builders/tulving.py --book long --out out
-	$(BIN)/python builders/publish.py out/short out/long --metrics --to cache
+	$(BIN)/python builders/memfail.py --out out
+	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache
 	@for memory in in-context rag-chapter rag-paragraph none; do \
 	  $(OFFLINE) $(BIN)/python eval_scripts/tulving.py --dataset epbench/long --memory $$memory --model lexical --judge lexical --out runs/long/$$memory || exit 1; \
 	done
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none --out runs/long/report
+	@for system in none verbatim-bm25 oracle; do \
+	  $(OFFLINE) $(BIN)/python eval_scripts/memfail.py --dataset epbench/memfail --config all --system $$system --out runs/memfail/$$system || exit 1; \
+	done
+	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 -m "not network and not gpu"

@@ -36,6 +36,7 @@ def html_report(
         f"""{pairs(run["identity"])}
 <p>{len(rows):,} questions about {len({row.excerpt for row in rows}):,} excerpts of {books} books.</p>
 {_pictures({title: scores})}
+{_by_bin(scores)}
 <h2>Scores</h2>
 {_scores(scores)}
 {_retrieval(retrieval) if retrieval else ""}
@@ -109,7 +110,7 @@ def _pictures(runs: Runs) -> str:
         for (label, scores), colour in zip(runs.items(), _colours(len(runs)), strict=True):
             parts = scores["distances"]
             _line(axes, [part["mean"] for part in parts], parts, label, colour)
-        axes.set_xscale("log")
+        _number_axis(axes)
         _frame(axes, "distance of the segments in words, from start to start")
         if len(runs) > 1:
             by_distance.legend(loc="outside upper center", ncols=3, frameon=False)
@@ -125,10 +126,28 @@ def _pictures(runs: Runs) -> str:
                     if group.endswith(f" x {words}")
                 }
                 _line(axes, list(found), list(found.values()), f"{label}, {words} words", colour, style)
-        axes.set_xscale("log")
+        _number_axis(axes, [int(group) for group in groups(runs, "excerpt_length")])
         _frame(axes, "words of the excerpt")
         by_length.legend(loc="outside upper center", ncols=2, frameon=False)
         return picture(by_distance, _DISTANCE) + picture(by_length, _LENGTH)
+
+
+def _by_bin(scores: Mapping[str, Any]) -> str:
+    """Accuracy by bin of distance, a line for each length of excerpts (Figure 3b)."""
+    from matplotlib.figure import Figure
+
+    lines: dict[str, list[Mapping[str, Any]]] = {}
+    for group, found in scores["by_group"]["distance_bin"].items():
+        lines.setdefault(group.split(" x ")[0], []).append(found)
+    with drawing():
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        axes = figure.add_subplot()
+        for (length, bins), colour in zip(lines.items(), _colours(len(lines)), strict=True):
+            _line(axes, range(1, len(bins) + 1), bins, f"{int(length):,} words", colour)
+        axes.set_xticks(range(1, 1 + max(map(len, lines.values()))))
+        _frame(axes, "bin of distance, near to far")
+        figure.legend(loc="outside upper center", ncols=5, frameon=False)
+        return picture(figure, "Accuracy by the bin of distance (Table 4), for each length of excerpts.")
 
 
 _DISTANCE = """Accuracy by the distance of the segments, in ten parts of equal size, with 95 % intervals that draw excerpts
@@ -153,6 +172,19 @@ def _line(
     )
     axes.plot(at, means, style, marker="o", color=colour, label=label, linewidth=1.5, markersize=4)
     axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+
+
+def _number_axis(axes: Axes, ticks: Sequence[int] | None = None) -> None:
+    """A logarithmic axis with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    if ticks:
+        axes.set_xticks(ticks)
+    else:
+        axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _frame(axes: Axes, what: str) -> None:

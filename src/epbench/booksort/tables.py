@@ -68,18 +68,20 @@ def middle_table(effect: Mapping[str, Any]) -> Table:
 
 def _by_run(runs: Runs) -> Iterator[Table]:
     segments = groups(runs, "segment_length")
+    parts = [part for part in ("SORT", "SORT-extend") if any(part in s["by_group"]["part"] for s in runs.values())]
     whole = [
         [
             label,
             accuracy(_whole(scores)),
-            *(accuracy(scores["by_group"]["part"].get(part)) for part in ("SORT", "SORT-extend")),
+            *(accuracy(scores["by_group"]["part"].get(part)) for part in parts),
             *(accuracy(scores["by_group"]["segment_length"].get(length)) for length in segments),
-            *(cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")),
         ]
         for label, scores in runs.items()
     ]
-    titles = ["accuracy", "all", "SORT", "SORT-extend", *(f"{length} words" for length in segments)]
-    yield [*titles, "share of A", "p", "answers", "invalid", "failed"], whole
+    yield ["accuracy", "all", *parts, *(f"{length} words" for length in segments)], whole
+    counts = ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")
+    answers = [[label, *(cell(scores[key]) for key in counts)] for label, scores in runs.items()]
+    yield ["answers", "share of A", "p", "answers", "invalid", "failed"], answers
     for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
         names = groups(runs, name)
         lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]

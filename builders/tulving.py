@@ -74,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise BadInput(
             f"unknown writer {args.writer!r}; there are: template, hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
         )
+    if args.released and args.writer != "template":
+        raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published one as it is")
     if args.max_tokens < 1:
         raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
 

@@ -15,12 +15,14 @@ the model's window is refused before weights are loaded; nothing is ever cut off
 
 Prompts are 1 to 12, queries and readings of passages 0 to 9, as in the paper's Tables 6, 8 and 9; --select-prompt tries all
 prompts on the validation split and takes the one with the highest accuracy, or of those within one standard error of it the
-one whose share of A is nearest to one half; --select-reading does the same for the readings of passages. --prompts takes a pack in TOML (see data/sort_prompts.toml) or the YAML files of
-the reference implementation.
+one whose share of A is nearest to one half; --select-reading does the same for the readings of passages. --prompts takes a
+pack in TOML (the keys are those of src/epbench/booksort/data/sort_prompts.toml) or the YAML files of the reference
+implementation, a file or a folder of them, which are numbered from 1.
 
 OUT becomes a run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
 scores.json, account.json, table.md, report.html. A run that was stopped, however hard, goes on where it was when the same
-command is given again: nothing is paid twice, and what failed is tried again.
+command is given again: nothing is paid twice, and what failed is tried again. The folders of --shard 1/n … n/n become one
+run by eval_scripts/merge.py.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -148,7 +150,7 @@ def _evaluate(args: Any) -> None:
         identity |= {"top_k": args.top_k, "keep_order": args.keep_order}
     if books:
         identity |= {"texts": fingerprint(books)}
-    with open_run(args.out, identity, {"dataset": args.dataset, "label": label}) as folder:
+    with open_run(args.out, identity, {"dataset": args.dataset, "label": label, "limit": args.limit}) as folder:
         memories.record(folder, found, passages)
 
         # 3. The prompt, chosen on pairs that are held out.
@@ -160,7 +162,7 @@ def _evaluate(args: Any) -> None:
 
         # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
         ask(folder / ANSWERS, requests, model, command.bar)
-        scores = finish(folder, pairs, requests, model.name, label)
+        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, label)
     console.print(screen_tables({label: scores}))
     _print_account(console, read_json(args.out / "account.json"), scores)
     console.print(f"report: {args.out / 'report.html'}")

@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _check(args: Any) -> None:
     from rich.console import Console
 
+    from epbench.errors import BadInput
     from epbench.runs.folder import open_run, without_login
     from epbench.tulving.judge_check import check_judge_on
     from epbench.tulving.judging import judge_failures, plan_lines
@@ -63,6 +64,8 @@ def _check(args: Any) -> None:
     from epbench.tulving.passport_store import passport_path
 
     console = Console()
+    if args.book or args.generator or args.run:
+        raise BadInput("--book, --generator and --run choose runs of an archive; --released is expected with them")
     judge = _judge(args, args.out)
     made = make_answers(args.n, args.seed)
     plan = plan_lines(judge, [answer.case for answer in made])

@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             outcomes = diagnose(folder, harvest.traces, harvest.stores, judge, command.bar)
             account = harvest.account | {"warnings": harvest.warnings}
             found = finish(folder, outcomes, harvest.traces, harvest.stores, label, account)
-        scores[data.config if len(loaded) > 1 else label] = found
+        scores[f"{label} ({data.config})" if len(loaded) > 1 else label] = found
         if found["n_failed"]:
             console.print(
                 f"{data.config}: {found['n_failed']} questions failed; they count neither as right nor as wrong"

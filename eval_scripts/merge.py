@@ -1,4 +1,4 @@
-"""Join the folders of a run that was split over machines with --shard.
+"""Join the folders of a run on Tulving books or Book-SORT that was split over machines with --shard.
 
     python eval_scripts/merge.py runs/part1 runs/part2 runs/part3 runs/part4 --out runs/whole
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from epbench import command
 
@@ -20,66 +21,99 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="folders of the shards")
     parser.add_argument("--dataset", help="where the dataset lies here, if not where the shards had it")
-    parser.add_argument("--limit", type=int, help="the --limit of the shards, if they had one")
+    parser.add_argument("--limit", type=int, help="questions of the whole; the --limit of the shards unless given")
     parser.add_argument("--out", type=Path, required=True, help="folder of the whole run")
     args = parser.parse_args(argv)
 
+    from epbench.runs.shards import described_shards, limit_of
+
+    described = described_shards(args.runs, args.out)
+    limit = limit_of(described, args.limit)
+    dataset = args.dataset or described[0]["dataset"]
+    merge = _merge_tulving if described[0]["identity"]["benchmark"] == "tulving" else _merge_booksort
+    merge(args.runs, described, dataset, limit, args.out)
+
+
+def _merge_tulving(
+    shards: Sequence[Path], described: Sequence[dict[str, Any]], dataset: str, limit: int | None, out: Path
+) -> None:
     from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.asking import ANSWERS, no_progress
-    from epbench.runs.folder import open_run, read_json
-    from epbench.runs.journal import Journal
+    from epbench.runs.folder import open_run
+    from epbench.runs.shards import join_journals
     from epbench.tulving.evaluation import JUDGEMENTS, finish
-    from epbench.tulving.judge import Judge
-    from epbench.tulving.judging import CALLS, PastJudge, check_judge, judge_answers, judge_failures, note_judge
+    from epbench.tulving.judge import Judge, PastJudge
+    from epbench.tulving.judging import CALLS, check_judge, judge_answers, judge_failures, note_judge
     from epbench.tulving.lexical_judge import LexicalJudge
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.parts import part_of
     from epbench.tulving.tables import screen_tables
 
-    described = {folder: read_json(folder / "run.json") for folder in args.runs}
-    first = described[args.runs[0]]
-    for folder, run in described.items():
-        for name, value in first["identity"].items():
-            if run["identity"].get(name) != value:
-                raise BadInput(
-                    f"{folder / 'run.json'}: its {name} is {run['identity'].get(name)!r}, {value!r} expected"
-                )
-    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described.values() if "judge" in run}
+    first = described[0]
+    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described if "judge" in run}
     if len(judges) > 1:
         names = ", ".join(f"{name} ({prompt_hash})" for name, prompt_hash in sorted(judges))
         raise BadInput(f"the shards have different judges: {names}; have one judge them all, by --rejudge")
     judge: Judge = LexicalJudge()
     if judges - {(judge.name, judge.prompt_hash)}:
         judge = PastJudge(*judges.pop())
-    data = load_tulving(args.dataset or first["dataset"])
-    if data.fingerprint != first["identity"]["fingerprint"]:
-        raise BadInput(f"{data.name}: its rows are not those of the runs; give the right folder by --dataset")
+    data = load_tulving(dataset)
+    _check_rows(data.fingerprint, first, dataset)
 
-    about = {name: first[name] for name in ("dataset", "book", "label")} | {"merged": [str(f) for f in args.runs]}
-    with open_run(args.out, first["identity"], about) as folder:
+    about = {name: first[name] for name in ("dataset", "book", "label")} | {"merged": [str(f) for f in shards]}
+    with open_run(out, first["identity"], about) as folder:
         check_judge(folder, judge)
-        for name in (ANSWERS, JUDGEMENTS, CALLS):
-            journals = [part / name for part in args.runs if (part / name).exists()]
-            if journals:
-                whole = Journal(folder / name)
-                for path in journals:
-                    shard = Journal(path)
-                    for record in shard:
-                        if not whole.done(record["key"]):
-                            whole.add(**record)
-                    shard.close()
-                whole.close()
-        rows = part_of(data.rows, args.limit)
-        note_judge(folder, judge, limit=args.limit)
+        join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS))
+        rows = part_of(data.rows, limit)
+        note_judge(folder, judge, limit=limit)
         verdicts = judge_answers(folder, rows, judge, no_progress)
         missing = len(rows) * first["identity"]["repeats"] - len(verdicts)
         scores = finish(folder, verdicts, missing, first["label"], judge=judge)
     console = Console()
     console.print(screen_tables({first["label"]: scores}))
-    for reason, n in judge_failures(args.out, judge).items():
+    for reason, n in judge_failures(out, judge).items():
         console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
+
+
+def _merge_booksort(
+    shards: Sequence[Path], described: Sequence[dict[str, Any]], dataset: str, limit: int | None, out: Path
+) -> None:
+    from rich.console import Console
+
+    from epbench.booksort.evaluation import finish
+    from epbench.booksort.loading import fingerprint, load_pairs
+    from epbench.booksort.memories import RETRIEVED
+    from epbench.booksort.parts import part_of
+    from epbench.booksort.tables import screen_tables
+    from epbench.runs.asking import ANSWERS
+    from epbench.runs.folder import open_run
+    from epbench.runs.journal import Journal
+    from epbench.runs.shards import join_journals
+
+    first = described[0]
+    identity = first["identity"]
+    everything = load_pairs(dataset, identity["config"], identity["split"])
+    _check_rows(fingerprint(everything), first, dataset)
+    books = identity["books"]
+    pairs = part_of([pair for pair in everything if books is None or pair.book_idx in books], limit)
+
+    about = {"dataset": dataset, "label": first["label"], "limit": limit, "merged": [str(f) for f in shards]}
+    with open_run(out, identity, about) as folder:
+        join_journals(shards, folder, (ANSWERS, RETRIEVED))
+        journal = Journal(folder / ANSWERS)
+        keys = {record["id"]: record["key"] for record in journal}
+        journal.close()
+        scores = finish(folder, pairs, keys, first["label"])
+    Console().print(screen_tables({first["label"]: scores}))
+
+
+def _check_rows(found: str, first: dict[str, Any], dataset: str) -> None:
+    from epbench.errors import BadInput
+
+    if found != first["identity"]["fingerprint"]:
+        raise BadInput(f"{dataset}: its rows are not those of the runs; give the right folder by --dataset")
 
 
 if __name__ == "__main__":

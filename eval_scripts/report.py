@@ -52,6 +52,7 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
     from epbench.runs.folder import read_json, read_scores, write_text
     from epbench.tulving import report as tulving_report
     from epbench.tulving import tables as tulving_tables
+    from epbench.tulving.correction import with_passport
 
     scores = {folder.resolve().name: read_scores(folder) for folder in folders}
     if len(scores) < len(folders):
@@ -73,6 +74,7 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
         write_text(out / "table.md", sort_tables.markdown_table(scores))
         write_text(out / "report.html", sort_report.comparison_report(Path(first["dataset"]).name, scores))
         return sort_tables.screen_tables(scores)
+    scores = {name: with_passport(of_run) for name, of_run in scores.items()}
     write_text(out / "table.md", tulving_tables.markdown_table(scores))
     write_text(out / "report.html", tulving_report.comparison_report(first["book"], scores))
     return tulving_tables.screen_tables(scores)

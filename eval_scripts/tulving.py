@@ -201,7 +201,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     else:
         identity = {"benchmark": "tulving", "fingerprint": data.fingerprint} | _reader_as_given(args, given, data.rows)
     part = {"limit": run.get("limit"), "shard": run.get("shard")}
-    if given & part.keys():
+    if given & part.keys():  # a trial on a few answers; the run stays what it is
         part = {"limit": args.limit, "shard": args.shard}
     rows = part_of(data.rows, part["limit"], part["shard"])
     judge = _judge(args)
@@ -211,7 +211,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
         if args.plan:
             return
         label, repeats = run.get("label", args.out.name), run["identity"].get("repeats", 1)
-        _judge_and_score(folder, rows, repeats, judge, label, dataset=args.dataset, **part)
+        _judge_and_score(folder, rows, repeats, judge, label, dataset=args.dataset)
 
 
 def _judge_and_score(folder: Path, rows: Any, repeats: int, judge: Any, label: str, **about: Any) -> None:
@@ -298,10 +298,13 @@ def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
 def _system(args: Any) -> Any:
     """The memory system behind `--memory module:Class`; None for a memory of our own."""
     from epbench.errors import BadInput
-    from epbench.memories.loading import load_system
+    from epbench.memories.loading import BRING_YOUR_OWN, load_system
+    from epbench.tulving.memory import MEMORIES
 
-    if ":" not in args.memory:
+    if args.memory in MEMORIES:
         return None
+    if ":" not in args.memory:
+        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
     if args.keep_order or args.retriever != "bm25":
         raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
     return load_system(args.memory)

@@ -37,3 +37,8 @@ def test_other_errors_keep_their_traceback():
 
     with pytest.raises(ZeroDivisionError):
         command.run(main)
+
+
+def test_a_bar_writes_nothing_into_a_pipe(capsys):
+    assert list(command.bar(iter("abc"), "letters", 3)) == ["a", "b", "c"]
+    assert capsys.readouterr().out == ""

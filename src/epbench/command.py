@@ -38,7 +38,9 @@ def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
     from rich.progress import track
 
     # On the output as it is now: while a memory system works, what it prints is sent elsewhere.
-    return track(items, what, total=total, transient=True, console=Console(file=sys.stdout))
+    console = Console(file=sys.stdout)
+    # Into a file or a pipe it would write an empty line each time.
+    return track(items, what, total=total, transient=True, console=console, disable=not console.is_terminal)
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

@@ -20,7 +20,7 @@ def paragraphs(n_words, seed=0):
 
 
 def made_book(n_words, seed=0, index=0):
-    return Book(index, f"Made {index}", paragraphs(n_words, seed), [], "")
+    return Book(index, f"Made {index}", paragraphs(n_words, seed), [], "", f"made{index}.txt")
 
 
 def write_texts(folder: Path, *n_words):

@@ -85,7 +85,7 @@ def test_the_same_cell_is_the_same_and_another_is_another():
     trials = draw_trials(Cell(250, 20, 20, 4), book)
     assert draw_trials(Cell(250, 20, 20, 4), book) == trials
     assert draw_trials(Cell(250, 20, 20, 4, seed=1), book) != trials
-    other = Book(1, book.title, book.paragraphs, [], "")
+    other = Book(1, book.title, book.paragraphs, [], "", "a.txt")
     assert [trial.pair for trial in draw_trials(Cell(250, 20, 20, 4), other)] != [trial.pair for trial in trials]
 
 
@@ -102,7 +102,9 @@ def test_excerpts_are_spread_over_the_book_and_distances_over_the_bin():
 
 def test_a_segment_that_comes_twice_in_the_book_is_not_used():
     verse = "The old song is sung again by all the men of the town who sat there and then some more."
-    book = Book(0, "Song", [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)], [], "")
+    book = Book(
+        0, "Song", [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)], [], "", "song.txt"
+    )
     trials = draw_trials(Cell(250, 10, 20, 2), book)
     segments = [" ".join(book.words[start : start + 10]) for trial in trials for start in trial.pair]
     text = f" {' '.join(book.words)} "
@@ -112,7 +114,7 @@ def test_a_segment_that_comes_twice_in_the_book_is_not_used():
 @pytest.mark.parametrize(("test", "validation"), [(100, 10), (3, 60)])
 def test_a_book_with_too_few_excerpts_says_how_many_it_has(test, validation):
     with pytest.raises(
-        BadInput, match=r"Made 0 \(.*\), e250_s50: \d+ (test|validation) excerpts .* asked for, \d+ can be had"
+        BadInput, match=r"made0\.txt \(.*\), e250_s50: \d+ (test|validation) excerpts .* asked for, \d+ can be had"
     ):
         draw_trials(Cell(250, 50, test, validation), made_book(900))
 

@@ -127,7 +127,7 @@ def test_the_card_says_what_was_removed_and_what_holds(folder):
 
 
 def test_a_book_shorter_than_every_excerpt_is_refused():
-    with pytest.raises(BadInput, match=r"Made 1: \d+ words of narrative, 250 \(the shortest excerpt\) expected"):
+    with pytest.raises(BadInput, match=r"^made1\.txt: \d+ words of narrative, 250 .*--excerpt-words"):
         tasks_of([made_book(400), made_book(100, 1, 1)], RECIPE)
 
 
@@ -146,7 +146,7 @@ def test_no_validation_is_no_split(books):
 
 def test_titles_and_texts_with_other_letters_stay_whole():
     book = made_book(1500)
-    book = Book(0, "Søren’s — “Tale”", ["Één “schaap” — was er… " + p for p in book.paragraphs], [], "")
+    book = Book(0, "Søren’s — “Tale”", ["Één “schaap” — was er… " + p for p in book.paragraphs], [], "", "tale.txt")
     rows = make_configs([book], Recipe((250,), (20,), 2, 0))[0].table.to_pylist()
     check_rows(rows, {0: book.text})
     assert rows[0]["book_title"] == "Søren’s — “Tale”"

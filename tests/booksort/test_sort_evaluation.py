@@ -90,7 +90,7 @@ def test_scores_account_and_report_of_a_run(tmp_path, pairs, requests):
     model = Oracle(PACK)
     with open_run(tmp_path / "r", {"benchmark": "booksort"}, {"dataset": "x", "label": "control"}) as folder:
         ask(folder / ANSWERS, requests, model)
-        scores = finish(folder, pairs, requests, model.name, "control")
+        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, "control")
     assert scores["accuracy"] == 1.0 and (scores["n_questions"], scores["n_failed"]) == (len(pairs), 0)
     written = json.loads((tmp_path / "r/scores.json").read_text())
     assert written["accuracy"] == 1.0 and written["by_group"] and "retrieval" not in written

@@ -101,8 +101,9 @@ def test_a_missing_column_config_or_split_is_one_line(folder, tmp_path):
     bad = write_tables(tmp_path / "bad", {("e250_s20", "test"): rows, ("books", "test"): [{"book_idx": 1}]})
     for name, configs, split, match in (
         (bad, ["e250_s20"], "test", "row 0, field 'seg2_pos': missing"),
-        (folder, ["e999_s20"], "test", r"e999_s20/test-\*.parquet is expected in a dataset of builders/booksort.py"),
-        (folder, ["short"], "test", "--config short: e<excerpt>_s<segment> expected"),
+        (folder, ["e999_s20"], "test", "--config e999_s20: .* has .*e250_s20"),
+        (folder, ["short"], "test", "--config short: .* has .*e250_s20"),
+        ("/no/such", ["short"], "test", "--config short: e<excerpt>_s<segment> expected"),
         (folder, ["e250_s20"], "train", "--split train: one of test, validation expected"),
         (tmp_path, ["all"], "test", "is it a Book-SORT dataset"),
         ("/no/such", ["e250_s20"], "test", "neither a folder nor on the Hub"),
@@ -136,7 +137,7 @@ def test_the_published_files_lose_their_asterisks(published_csv, folder):
     assert pairs[0].title == "book 101"
     with pytest.raises(BadInput, match="published set has no whole books"):
         load_books(str(published_csv))
-    with pytest.raises(BadInput, match="no file segments_1000-s20"):
+    with pytest.raises(BadInput, match="--config e1000_s20: .* has e250_s20"):
         load_pairs(str(published_csv), ["e1000_s20"])
 
 
@@ -145,6 +146,13 @@ def test_a_published_value_that_is_no_number_is_one_line(published_csv):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:2], lines[2].replace("101,0,0", "101,x,0")]))
     with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv, row 1, field 'excerpt_idx': 'x' found"):
+        load_pairs(str(published_csv))
+
+
+def test_a_published_file_in_another_encoding_is_one_line(published_csv):
+    path = published_csv / "segments_250-s20-n110.csv"
+    path.write_bytes(path.read_bytes() + "été".encode("latin-1"))
+    with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv: no CSV in UTF-8 .*get the file again"):
         load_pairs(str(published_csv))
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from simulated_runs import log_odds, simulated
 
 from epbench.booksort.analysis import score_run
+from epbench.booksort.memories import RECALL
 from epbench.booksort.report import comparison_report, html_report
 from epbench.booksort.tables import accuracy, markdown_table, screen_tables
 
@@ -73,9 +74,12 @@ def test_page_says_where_the_middle_cannot_be_told(rows):
 
 def test_page_with_retrieval_and_a_single_excerpt(rows):
     few = [replace(row, retrieved_both=True, retrieved_order=False) for row in rows[:4]]
-    page = html_report("rag", RUN, score_run(few, n_failed=0), few, ACCOUNT)
+    scores = score_run(few, n_failed=0)
+    scores["retrieval"][RECALL] = 0.875
+    page = html_report("rag", RUN, scores, few, ACCOUNT)
     assert "Retrieval" in page and "in order: –" in page and len(svgs(page)) == 3
-    assert "retrieval" in markdown_table({"rag": score_run(few, n_failed=0)})
+    assert "first 10 passages (recall)</td><td>0.875" in page
+    assert "| rag | 0.875 | 1.000 | 0.000 | – |" in markdown_table({"rag": scores})
 
 
 def test_segments_of_any_length_are_drawn(rows):

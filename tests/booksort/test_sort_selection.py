@@ -79,18 +79,20 @@ def test_a_choice_is_kept_and_a_broken_sweep_goes_on(tmp_path, pairs, requests):
 
 
 def test_failures_are_neither_right_nor_wrong(tmp_path, pairs, requests):
-    model = Habit(pairs, dict.fromkeys(range(1, 13), 6) | {7: 9}, fails=(1, 2))
-    choice = select_prompt(tmp_path, requests, pairs, model, no_progress)
-    first = choice["prompts"][0]
-    assert (first["n"], first["failed"], first["share_a"]) == (0, 16, None)
-    assert choice["prompt"] not in (1, 2) and screen_table(choice).row_count == 12
-    with pytest.raises(RunFailed, match="every request failed"):
-        select_prompt(_made(tmp_path / "x"), requests, pairs, Habit(pairs, {}, fails=range(1, 13)), no_progress)
+    some = [Tried(1, 95, 5, 0.6, 0.5), Tried(2, 100, 0, 0.5, 0.5)]
+    assert choose(some)["prompt"] == 1 and choose(some)["prompts"][0]["failed"] == 5
+    assert screen_table(choose(some)).row_count == 2
 
 
-def _made(folder):
-    folder.mkdir()
-    return folder
+def test_nothing_is_chosen_while_a_prompt_has_too_few_answers(tmp_path, pairs, requests):
+    right = dict.fromkeys(range(1, 13), 6) | {7: 9}
+    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*asks them again.*--prompt"):
+        select_prompt(tmp_path, requests, pairs, Habit(pairs, right, fails=(7,)), no_progress)
+    assert not (tmp_path / "prompt_selection.json").exists()
+    choice = select_prompt(tmp_path, requests, pairs, Habit(pairs, right), no_progress)
+    assert choice["prompt"] == 7 and choice["prompts"][6]["failed"] == 0
+    with pytest.raises(RunFailed, match="99 of 100 questions of prompt 1 failed"):  # one lucky answer would be the best
+        choose([Tried(1, 1, 99, 1.0, 0.5), Tried(2, 100, 0, 0.9, 0.5)])
 
 
 def test_within_a_standard_error_the_share_of_a_decides():

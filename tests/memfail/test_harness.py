@@ -19,7 +19,7 @@ from epbench.memfail.lexical_reader import LexicalReader
 from epbench.memfail.prompts import load_prompts
 from epbench.memfail.units import questions_of, units_of
 from epbench.memories.controls import CONTROLS, choose_system
-from epbench.models.protocol import Reply
+from epbench.models.protocol import Reply, Sampling
 from epbench.runs.asking import no_progress
 
 FAULTY = Path(__file__).parents[1] / "memories/faulty.py"
@@ -157,7 +157,10 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
         (Setting((5, 0)), "--k 5 0: numbers of at least 1 expected"),
         (Setting(()), "numbers of at least 1 expected"),
         (Setting((5, 5)), "--k 5 5: each number once is expected"),
-        (Setting(timeout=0), "--timeout 0: seconds above 0 expected"),
+        (Setting(timeout=0), "--timeout 0: seconds above 0"),
+        (Setting(timeout=float("nan")), "--timeout nan: seconds above 0"),
+        (Setting(timeout=float("inf")), "--timeout inf: seconds above 0"),
+        (Setting(sampling=Sampling(0)), "--max-tokens 0: at least 1 expected"),
     ],
 )
 def test_a_setting_out_of_range_is_named(setting, message):

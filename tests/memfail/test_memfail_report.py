@@ -22,8 +22,11 @@ from tests.conftest import SHARED
 
 def run(system, labels, config="coexisting_facts", ks=(5,), *, right=True, floor=None, **values):
     outcomes = [outcome(label, k, group=str(2 + i % 2), right=right, i=i) for k in ks for i, label in enumerate(labels)]
+    by_k = score_outcomes(outcomes)
+    for scores in by_k.values():
+        scores["tokens_per_memory"] = 7.5 if scores["words_per_memory"] is not None else None
     return {
-        "config": config, "system": system, "by_k": score_outcomes(outcomes), "warnings": [],
+        "config": config, "system": system, "by_k": by_k, "warnings": [],
         "floor": floor or {"success_rate": 0.0, "answer_accuracy": 0.0}, **values,
     }  # fmt: skip
 
@@ -109,7 +112,8 @@ def parsed(html):
 def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_picture(runs):
     html = comparison_report(runs)
     seen = parsed(html)
-    assert seen.count("svg") == 6  # coexisting: stages, by k, by words, by group; chains: stages, by group
+    assert "tokens per retrieved memory" in html
+    assert seen.count("svg") == 6  # coexisting: stages, by k, by tokens, by group; chains: stages, by group
     stages = html[html.index("<svg") : html.index("</svg>")]
     for text in ("floor, no memory (0.50)", "ceiling, all &lt;text&gt; (1.00)", "storage error", "correct", "k = 10"):
         assert text in stages, text

@@ -61,6 +61,17 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, content):
         load_system(f"{tmp_path / 'broken.py'}:Memory")
 
 
+@pytest.mark.parametrize("name", ["mem0", "a-mem", "simplemem", "structmem"])
+def test_a_system_that_is_not_built_in_is_told_how_to_come(name):
+    with pytest.raises(BadInput, match=f"{name}.*as module:Class or path/to/file.py:Class: .*epbench.memories.example"):
+        choose_system(name, {})
+
+
+def test_a_dense_search_without_its_model_is_named():
+    with pytest.raises(BadInput, match="verbatim-dense:PATH_OR_ID is expected"):
+        choose_system("verbatim-dense:", {})
+
+
 def test_an_unknown_name_lists_the_controls():
     with pytest.raises(BadInput, match="unknown memory system 'bm25'; there are: none, full-context, verbatim-bm25"):
         choose_system("bm25", {})

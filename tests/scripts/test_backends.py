@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.loopback_endpoint import BROKEN, CUT, DROP, GARBAGE, SLOW_DOWN, Fault, LoopbackEndpoint, some_calls
+from tests.scripts import in_process
 from tests.tiny_model import make_tiny_model
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +36,8 @@ def scores_of(folder):
 
 
 @pytest.mark.parametrize("memory", ["in-context", "rag-paragraph", "rag-chapter", "none"])
-def test_a_model_in_process_answers_by_every_memory(script, short_book, tiny, tmp_path, memory):
-    done = script(
+def test_a_model_in_process_answers_by_every_memory(short_book, tiny, tmp_path, memory):
+    done = in_process.script(
         EVALUATE, "--dataset", short_book, "--memory", memory, "--model", f"hf:{tiny}", "--limit", 6, "--max-tokens", 8,
         "--out", tmp_path / "r",
     )  # fmt: skip

@@ -76,7 +76,7 @@ def test_an_installed_set_loads_by_name_with_both_splits(script, built, tmp_path
     ("content", "options", "message"),
     [
         (b"word " * 900, (), "a.txt: no sentence ends in 900 words"),
-        (b"One short text. It ends.", (), "a: 5 words of narrative, 250 (the shortest excerpt) expected"),
+        (b"One short text. It ends.", (), "a.txt: 5 words of narrative, 250 (the shortest excerpt) expected; remove it"),
         ("Ça va. ".encode("latin-1") * 200, (), "a.txt: byte 0xc7 at offset 0 is no UTF-8"),
         (b"It was. " * 300, (), "e250_s20: 2 validation excerpts"),
         (b"It was. " * 300, ("--excerpt-words", "60"), "excerpts of 60 words and segments of 20"),

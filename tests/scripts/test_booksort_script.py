@@ -18,6 +18,7 @@ from epbench import command
 from eval_scripts import booksort
 from tests.booksort.sort_set import book_text, write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.scripts import in_process
 from tests.tiny_model import make_tiny_model
 
 ROOT = Path(__file__).parents[2]
@@ -283,6 +284,23 @@ def test_parts_and_books(run, dataset, tmp_path):
         assert done.returncode == 0, done.stderr
     ids = [{record["id"] for record in lines(tmp_path / str(i))} for i in (1, 2)]
     assert not ids[0] & ids[1] and len(ids[0] | ids[1]) == 48 and all(id_.startswith("102") for id_ in ids[0] | ids[1])
+
+
+def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
+    base = ("--dataset", dataset, "--memory", "rag", "--model", "oracle", "--config", "all", "--books", 102)
+    for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):
+        assert run(*base, *more, "--out", tmp_path / out).returncode == 0
+    parts = [tmp_path / "1", tmp_path / "2"]
+    done = in_process.script("eval_scripts/merge.py", *parts, "--out", tmp_path / "merged")
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "merged", "scores.json") == read(tmp_path / "whole", "scores.json")
+    assert in_process.script("eval_scripts/merge.py", parts[0], "--out", tmp_path / "half").returncode == 0
+    half = read(tmp_path / "half", "scores.json")
+    assert half["n_failed"] == 48 - half["n_questions"] > 0  # a shard that is missing shows
+    other = run(*base[:3], "none", *base[4:], "--shard", "2/2", "--out", tmp_path / "3")
+    assert other.returncode == 0
+    done = in_process.script("eval_scripts/merge.py", parts[0], tmp_path / "3", "--out", tmp_path / "x")
+    in_process.refused(done, "its memory is 'none'")
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,19 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     assert "Holm" not in (tmp_path / "two/comparison.md").read_text()
 
 
+def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_book, runs, tmp_path):
+    small = tmp_path / "small"
+    assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 4, "--out", small).returncode == 0
+    n, more = (json.loads((run / "scores.json").read_text())["n_by_bin"] for run in (small, runs / "none"))
+    assert len(n) < len(more)  # a bin that the first run does not have
+    done = script("eval_scripts/report.py", small, runs / "none", "--out", tmp_path / "report")
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "report/table.md").read_text()
+    for bin_ in more:
+        assert f"| {bin_} ({n.get(bin_, 0)}–{more[bin_]}) |" in table
+    assert "<svg" in (tmp_path / "report/report.html").read_text()
+
+
 def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs, tmp_path):
     assert script(
         EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 100, "--out", tmp_path / "r"

@@ -83,12 +83,12 @@ def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, sho
         assert f"judge openai:tiny: {20 * len(KINDS)} verdicts, at most" in done.stdout
         rates = {kind["kind"]: kind["rate"] for kind in read(tmp_path / "check", "passport.json")["kinds"]}
         assert rates["exact"] > 0.9 and max(rates["one missing"], rates["one wrong"], rates["wrong day"]) < 0.1
+        side = script("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "side")
+        assert side.returncode == 0 and "judge openai:tiny: sensitivity" in (tmp_path / "side/report.html").read_text()
         assert script(*run).returncode == 0
         scores, page = read(tmp_path / "run", "scores.json"), (tmp_path / "run/report.html").read_text()
         assert scores["judge"]["specificity"] < 0.5 and scores["judge"]["passport"]["n"] == 20
         assert f"specificity {scores['judge']['specificity']:.3f}" in page and hint not in page
-        side = script("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "side")
-        assert side.returncode == 0 and "judge openai:tiny: sensitivity" in (tmp_path / "side/report.html").read_text()
 
 
 def test_a_killed_check_asks_nothing_twice(tmp_path):
@@ -155,6 +155,7 @@ def test_bad_checks_are_named(tmp_path):
     refused(script(CHECK, "--judge", "gpt", *out), "unknown model 'gpt'")
     refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "5 made answers per kind asked for, 20 or more")
     refused(script(CHECK, *out), "--judge")
+    refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "--released is expected with them")
     refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
     assert not (tmp_path / "r").exists()
     assert script(CHECK, "--judge", "lexical", "--n", "20", *out).returncode == 0

@@ -127,6 +127,13 @@ def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
         assert len(endpoint.calls) == calls and len(records(run, "judgements.jsonl")) == 2 * n
 
 
+def test_a_trial_of_a_judge_on_a_few_answers_does_not_make_the_run_smaller(short_book, run):
+    rejudge = [EVALUATE, "--dataset", short_book, "--rejudge", "--out", run]
+    whole = read(run, "scores.json")
+    assert script(*rejudge, "--limit", 10).returncode == 0 and read(run, "scores.json")["n_questions"] == 10
+    assert script(*rejudge).returncode == 0 and read(run, "scores.json") == whole
+
+
 def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
     base = [EVALUATE, "--dataset", short_book, "--rejudge", "--out"]
     refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', 'none' expected")
@@ -242,7 +249,7 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
             assert done.returncode == 0, done.stderr
         n = len(endpoint.calls)
         parts = [tmp_path / "part1", tmp_path / "part2"]
-        merge = ["eval_scripts/merge.py", *parts, "--limit", LIMIT]
+        merge = ["eval_scripts/merge.py", *parts]  # the shards say that they had a limit
         assert script(*merge, "--out", tmp_path / "merged").returncode == 0
         assert len(endpoint.calls) == n
         assert read(tmp_path / "merged", "scores.json") == read(tmp_path / "whole", "scores.json")
@@ -261,6 +268,11 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
 
         assert script(EVALUATE, "--dataset", short_book, "--rejudge", "--out", parts[1]).returncode == 0
         refused(script(*merge, "--out", tmp_path / "x"), "the shards have different judges: lexical (")
+        refused(script(*merge, "--out", parts[0]), "one of the shards; another folder is expected")
+        refused(script(*merge, tmp_path / "nothing", "--out", tmp_path / "x"), "nothing: no run.json in it")
+        larger = read(parts[0], "run.json") | {"limit": LIMIT + 1, "judge": read(parts[1], "run.json")["judge"]}
+        (parts[0] / "run.json").write_text(json.dumps(larger))
+        refused(script(*merge, "--out", tmp_path / "x"), "the shards have different limits (")
         assert not (tmp_path / "x").exists()
 
 
@@ -276,7 +288,11 @@ def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
     scores = read(run, "scores.json")
     assert scores["n_questions"] == published["n_questions"] and scores["n_failed"] == 0
     assert scores["judge"]["name"] == "openai:tiny" and "reference" not in scores
+    assert read(run, "run.json")["judge"]["name"] == "openai:tiny"
     assert len(records(run, "judgements.jsonl")) > len(endpoint.calls) > 100
+    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    assert read(run, "scores.json") == published  # the published judge is the last again
+    assert read(run, "run.json")["judge"]["name"] == published["judge"]["name"]
     other = tmp_path / "long"
     (tmp_path / "short").rename(other)
     refused(script(EVALUATE, "--dataset", other, "--rejudge", "--out", run), "a run on 'short'")

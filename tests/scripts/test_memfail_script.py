@@ -71,12 +71,16 @@ def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_no
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.is_file()} == before
 
 
-def test_several_configs_have_folders_and_one_table(memfail, tmp_path):
+def test_several_configs_have_folders_and_one_table(memfail, tmp_path, capsys):
     system = "epbench.memories.example:KeywordMemory"
     evaluate(
         "--dataset", memfail, "--config", "conditional_facts_easy", "long_hop", "--system", system, "--isolate",
         "--limit", 4, "--out", tmp_path / "r",
     )  # fmt: skip
+    shown = capsys.readouterr().out
+    assert "KeywordMemory" in shown and "long_hop, lexical" not in shown  # a line is called by its system
+    table = (tmp_path / "r/table.md").read_text()
+    assert f"| {system}, lexical | 5 |" in table and "| long_hop | 5 |" not in table
     for config in ("conditional_facts_easy", "long_hop"):
         scores = scores_of(tmp_path / "r" / config)
         assert scores["n_questions"] == 4 and scores["stored"]["stores"] == 4 and scores["n_failed"] == 0
@@ -269,6 +273,10 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     scores = scores_of(tmp_path / "r")
     assert scores["simple_recall_score"] > 0.9 and scores["n_failed"] == 0  # the whole book came back
     assert len(json.loads((tmp_path / "r/memories.json").read_text())[""]) == 20
+    account, report = json.loads((tmp_path / "r/account.json").read_text()), (tmp_path / "r/report.html").read_text()
+    assert account["storing"].items() >= {"conversations": 20, "memories": 20, "failed": {}}.items()
+    assert account["retrieving"].items() >= {"queries": 60, "failed": {}}.items()
+    assert "<h3>storing</h3>" in report and "<h3>retrieving</h3>" in report
     example = "epbench.memories.example:KeywordMemory"
     done = script(*base, "--memory", example, "--out", tmp_path / "keyword")
     assert done.returncode == 0 and scores_of(tmp_path / "keyword")["n_failed"] == 0, done.stderr
@@ -276,6 +284,7 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     assert done.returncode == 1 and "all 60 questions failed" in done.stderr
     assert "warning: 60 retrievals failed; the first reason: KeyError" in done.stderr
     refused(script(*base, "--memory", example, "--keep-order", "--out", tmp_path / "x"), "go with rag-paragraph")
+    refused(script(*base, "--memory", "mem0", "--out", tmp_path / "x"), "such as mem0, as module:Class")
     refused(script(*base, "--memory", "no_such:Class", "--out", tmp_path / "x"), "no module 'no_such' here")
     planned = script(*base, "--memory", example, "--plan", "--out", tmp_path / "x")
     assert planned.returncode == 0 and "60 requests" in planned.stdout and not (tmp_path / "x").exists()

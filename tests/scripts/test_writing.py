@@ -242,6 +242,7 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
         refused(*command, "--window", 8192, message=message)
         refused(*command, "--max-tokens", 0, message="--max-tokens 0: at least 1 is expected")
         refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical'; there are: template, hf:")
+        refused(*command, "--released", "data.zip", message="--released takes a published one as it is")
         assert not list(tmp_path.iterdir())
         (tmp_path / "short").mkdir()
         refused(*command, message="exists and is no dataset folder")

@@ -6,7 +6,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.tulving.agreement import agreements, judges_of, last_judge
-from epbench.tulving.judging import PastJudge, case_of
+from epbench.tulving.judge import PastJudge
+from epbench.tulving.judging import case_of
 
 ONE, OTHER = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", "abc")
 

@@ -30,6 +30,10 @@ def test_agrees_with_the_reference_on_every_recorded_case(released):
             "(1) At High Line, Zoe Brown met $entity_x.\n(2) Sang a duet, May 07, 2024.",
             ["other_entities_shape_integer"],
         ),
+        (  # a digit that is no number, and would be left in the text
+            "(1) At High Line, Zoe Brown met $entity_²; fine.\n(2) Sang a duet, May 07, 2024.",
+            ["other_entities_shape_integer"],
+        ),
         ("(1) At High Line, Zoe Brown waited.\n(2) Zoe sang a duet.", ["has_date"]),
         ("(1) High Line, Zoe Brown.\n(2) High Line: Zoe sang a duet on May 07, 2024.", ["single_location"]),
         ("(1) Zoe Brown waited.\n(2) At High Line, Zoe sang a duet on May 07, 2024.", ["correct_location"]),

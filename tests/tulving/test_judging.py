@@ -9,9 +9,8 @@ from epbench.models.choose import Options
 from epbench.models.endpoint_model import EndpointModel
 from epbench.runs.asking import no_progress
 from epbench.runs.folder import write_json
-from epbench.tulving.judge import Judgement, Verdict
+from epbench.tulving.judge import Judgement, PastJudge, Verdict
 from epbench.tulving.judging import (
-    PastJudge,
     check_judge,
     choose_judge,
     expected_cases,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.runs.folder import open_run
-from epbench.tulving.correction import corrected, judge_scores
+from epbench.tulving.correction import corrected, judge_scores, with_passport
 from epbench.tulving.evaluation import finish, record_answers
 from epbench.tulving.judging import judge_answers
 from epbench.tulving.lexical_judge import LexicalJudge
@@ -244,6 +244,21 @@ def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path
     (line,) = judge_lines({"mine": scores})
     assert "judge openai:judge-x has no passport" in line
     assert "python eval_scripts/judge_check.py --judge openai:judge-x --out runs/judge" in line
+
+
+def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    judge = MadeJudge(MADE)
+    before = {"f1_by_bin": {"0": 1.0}} | judge_scores(judge, {"0": 1.0})
+    assert with_passport(before) == before and before["corrected"] is None
+    store_passport(judge, passport_of() | {"failed": 7})
+    after = with_passport(before)
+    assert after["judge"]["passport"]["failed"] == 7 and after["corrected"]["simple_recall_score"] == 1.0
+    assert "; 7 made answers without a verdict" in judge_lines({"mine": after})[0]
+    passport_path(judge).unlink()  # a report on a machine that does not have it
+    assert with_passport(after) == after
+    for others in ({"f1_by_bin": {}}, {"judge": {"name": "x", "prompt_hash": None, "passport": None}}):
+        assert with_passport(others) == others
 
 
 def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):

@@ -34,6 +34,7 @@ class Book:
         paragraphs: the narrative, blanks made one.
         removed: what cleaning took out, in order.
         raw_sha256: of the file.
+        file: its path, for errors.
         published_words: number of words in Table 3; None for a text of one's own.
     """
 
@@ -42,6 +43,7 @@ class Book:
     paragraphs: Sequence[str]
     removed: Sequence[Removed]
     raw_sha256: str
+    file: str
     published_words: int | None = None
 
     @cached_property
@@ -159,7 +161,7 @@ def _own(path: Path, index: int) -> Book:
 
 def _book(path: Path, index: int, title: str, cleaned: Cleaned, published_words: int | None) -> Book:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    book = Book(index, title, cleaned.paragraphs, cleaned.removed, digest, published_words)
+    book = Book(index, title, cleaned.paragraphs, cleaned.removed, digest, str(path), published_words)
     if not re.search(r"[.?!…]", book.text):
         raise BadInput(f"{path}: no sentence ends in {len(book.words)} words; prose with . ? or ! is expected")
     return book

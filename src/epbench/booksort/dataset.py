@@ -76,7 +76,8 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
     for book in books:
         if len(book.words) < least:
             raise BadInput(
-                f"{book.title}: {len(book.words)} words of narrative, {least} (the shortest excerpt) expected"
+                f"{book.file}: {len(book.words)} words of narrative, {least} (the shortest excerpt) expected; remove it, or "
+                "ask for shorter excerpts (--excerpt-words)"
             )
     return [(cell, book) for cell in recipe.cells() for book in books if len(book.words) >= cell.excerpt_words]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from epbench.booksort.loading import Pair
-from epbench.booksort.memories import DEPTH, RETRIEVED, recall_at
+from epbench.booksort.memories import RECALL, RETRIEVED, recall_at
 from epbench.booksort.parsing import parse_answer
 from epbench.booksort.results import Sorted
-from epbench.models.protocol import Request
 from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS
 from epbench.runs.folder import read_json, write_json, write_text
@@ -39,25 +38,25 @@ def sorted_rows(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) ->
     Args:
         folder: of the run.
         pairs: that were asked.
-        keys: of the request about each, by the pair's id.
+        keys: of the request about each, by the pair's id; a pair without one was not asked.
     """
     answers = Journal(folder / ANSWERS)
     found = _retrieved(folder)
     rows = [
-        _row(pair, answers.records.get(keys[pair.id], {"failure": "not asked"}), found.get(pair.id)) for pair in pairs
+        _row(pair, answers.records.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id))
+        for pair in pairs
     ]
     answers.close()
     return rows
 
 
-def finish(folder: Path, pairs: Sequence[Pair], requests: Sequence[Request], model: str, label: str) -> dict[str, Any]:
+def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: str) -> dict[str, Any]:
     """Write scores.json, account.json, table.md and report.html from the journals.
 
     Args:
         folder: of the run.
         pairs: that were asked.
-        requests: about them.
-        model: name of who was asked.
+        keys: of the request about each, by the pair's id; a pair without one was not asked.
         label: of the run in tables.
 
     Returns:
@@ -67,12 +66,12 @@ def finish(folder: Path, pairs: Sequence[Pair], requests: Sequence[Request], mod
     from epbench.booksort.report import html_report
     from epbench.booksort.tables import markdown_table
 
-    rows = sorted_rows(folder, pairs, {request.id: request.key(model) for request in requests})
+    rows = sorted_rows(folder, pairs, keys)
     answered = [row for row in rows if not row.failed]
     scores = score_run(answered, n_failed=len(rows) - len(answered))
     asked = {pair.id for pair in pairs}
     if found := [record for id_, record in _retrieved(folder).items() if id_ in asked]:
-        scores.setdefault("retrieval", {})[f"recall_at_{DEPTH}"] = recall_at(found)
+        scores.setdefault("retrieval", {})[RECALL] = recall_at(found)
     journal = Journal(folder / ANSWERS)
     account = token_account(journal)
     journal.close()

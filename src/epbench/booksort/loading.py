@@ -99,6 +99,10 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
     if split not in SPLITS:
         raise BadInput(f"--split {split}: one of {', '.join(SPLITS)} expected")
     wanted = config_names(name) if list(configs) == ["all"] else list(dict.fromkeys(configs))
+    there = config_names(name) if Path(name).is_dir() else wanted
+    for config in wanted:
+        if config not in there:
+            raise BadInput(f"--config {config}: {name} has {', '.join(there)}")
     pairs = [pair for config in wanted for pair in _pairs(name, config, split)]
     seen: set[str] = set()
     for pair in pairs:

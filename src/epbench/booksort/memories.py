@@ -22,6 +22,7 @@ RETRIEVED = "retrieved.jsonl"
 TOP_K = 2
 DEPTH = 10
 """Passages that recall looks at (Table 8)."""
+RECALL = f"recall_at_{DEPTH}"
 
 MakeSearcher = Callable[[Sequence[str]], Searcher]
 

@@ -116,7 +116,7 @@ def draw_trials(cell: Cell, book: Book) -> list[Trial]:
     for split, (chosen, _), wanted in (("validation", validation, cell.validation), ("test", test, cell.test)):
         if len(chosen) < wanted:
             raise BadInput(
-                f"{book.title} ({n_words:,} words, {len(sentences):,} sentences), {cell.config}: {wanted} {split} excerpts "
+                f"{book.file} ({n_words:,} words, {len(sentences):,} sentences), {cell.config}: {wanted} {split} excerpts "
                 f"with a pair of their own in each of {len(bins)} distance bins are asked for, {len(chosen)} can be had; "
                 "take fewer (--excerpts, --validation), other lengths, or a longer text"
             )

@@ -42,11 +42,11 @@ def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
 
     Args:
         name: for which `is_published` holds.
-        lengths: words of excerpt and segment.
+        lengths: words of excerpt and segment, one of `configs`.
         split: `test` or `validation`.
 
     Raises:
-        BadInput: there is no such set or combination, or a value is no number.
+        BadInput: there is no such set, a file is no CSV, or a value is no number.
     """
     found = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
     for row in found:
@@ -78,8 +78,6 @@ def _of_hub(lengths: tuple[int, int], split: str) -> Iterable[Row]:
 def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Row]:
     ending = f"_{lengths[0]}-s{lengths[1]}-n*.csv"
     files = {kind: next(iter(sorted(folder.glob(kind + ending))), None) for kind in ("segments", "excerpts", "books")}
-    if files["segments"] is None:
-        raise BadInput(f"{folder}: no file segments{ending}; there are: {', '.join(configs(str(folder)))}")
     excerpts = _table(files["excerpts"], ("book_idx", "excerpt_idx"))
     texts = {(row["book_idx"], row["excerpt_idx"]): row.get("excerpt_text") for row in excerpts}
     titles = {id_: book.title for id_, book in published_books().items()}  # where no file says them
@@ -99,8 +97,12 @@ def _table(path: Path | None, numbers: Iterable[str]) -> Iterator[Row]:
         return
     csv.field_size_limit(sys.maxsize)  # an excerpt of 20,000 words is one field
     with path.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file)):
-            yield row | {field: _number(f"{path}, row {number}, field {field!r}", row.get(field)) for field in numbers}
+        try:
+            for number, row in enumerate(csv.DictReader(file)):
+                where = f"{path}, row {number}, field"
+                yield row | {field: _number(f"{where} {field!r}", row.get(field)) for field in numbers}
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise BadInput(f"{path}: no CSV in UTF-8 ({error}); get the file again") from None
 
 
 def _number(where: str, value: str | None) -> int:

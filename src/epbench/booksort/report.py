@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.memories import DEPTH, RECALL
 from epbench.booksort.results import Sorted
 from epbench.booksort.tables import Runs, accuracy, by_book, groups, middle_table
 from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
@@ -83,7 +84,13 @@ def _scores(scores: Mapping[str, Any]) -> str:
 
 
 def _retrieval(found: Mapping[str, Any]) -> str:
-    shares = pairs({"both segments found": found["both_found"], "found, and in the book's order": found["in_order"]})
+    shares = pairs(
+        {
+            f"segments among the first {DEPTH} passages (recall)": found.get(RECALL),
+            "both segments shown": found["both_found"],
+            "shown, and in the book's order": found["in_order"],
+        }
+    )
     return f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {accuracy(found['where_in_order'])}.</p>"
 
 

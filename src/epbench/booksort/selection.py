@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
+MOST_FAILED = 0.1
+"""Share of a prompt's questions that may fail: with fewer answers it is not compared with others, but asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def select_prompt(
         or reading, and readings.
 
     Raises:
-        RunFailed: no request was answered at all.
+        RunFailed: too many requests about some prompt failed; nothing is chosen, and the next start asks them again.
     """
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE)
@@ -102,14 +104,18 @@ def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
     """The choice by the rule above, as `prompt_selection.json` has it.
 
     Raises:
-        RunFailed: no prompt has an answer.
+        RunFailed: of some prompt more than `MOST_FAILED` of the questions have no answer.
     """
-    answered = [one for one in tried if one.n]
-    if not answered:
-        raise RunFailed(f"no {what} can be chosen: every request failed; see {SWEEP} for the reasons")
-    best = max(answered, key=lambda one: one.accuracy)
+    for one in tried:
+        asked = one.n + one.failed
+        if one.failed > MOST_FAILED * asked:
+            raise RunFailed(
+                f"no {what} can be chosen: {one.failed} of {asked} questions of {what} {one.number} failed, see {SWEEP} "
+                f"for the reasons; the same command asks them again, or choose yourself with --{what}"
+            )
+    best = max(tried, key=lambda one: one.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
-    tied = [one for one in answered if one.accuracy >= best.accuracy - error - 1e-12]
+    tied = [one for one in tried if one.accuracy >= best.accuracy - error - 1e-12]
     chosen = min(tied, key=lambda one: (_lean(one), -one.accuracy, one.number))
     reason = f"{what} {best.number} has the highest accuracy, {best.accuracy:.3f} over {best.n} answers"
     if len(tied) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.memories import RECALL
 from epbench.runs.page import cell, markdown
 
 if TYPE_CHECKING:
@@ -89,10 +90,10 @@ def _by_run(runs: Runs) -> Iterator[Table]:
     found = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
     if found:
         rows = [
-            [label, *(cell(r[key]) for key in ("both_found", "in_order")), accuracy(r["where_in_order"])]
+            [label, *(cell(r.get(key)) for key in (RECALL, "both_found", "in_order")), accuracy(r["where_in_order"])]
             for label, r in found.items()
         ]
-        yield ["retrieval", "both segments found", "in the book's order", "accuracy on these"], rows
+        yield ["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows
 
 
 def _whole(scores: Mapping[str, Any]) -> dict[str, Any]:

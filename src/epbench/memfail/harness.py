@@ -6,6 +6,7 @@ that their order is of no importance, and one storage phase serves every k. Grad
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,8 +63,10 @@ class Setting:
             raise BadInput(f"--k {' '.join(map(str, self.ks))}: numbers of at least 1 expected")
         if len(set(self.ks)) < len(self.ks):
             raise BadInput(f"--k {' '.join(map(str, self.ks))}: each number once is expected")
-        if self.timeout <= 0:
-            raise BadInput(f"--timeout {self.timeout:g}: seconds above 0 expected")
+        if not 0 < self.timeout <= threading.TIMEOUT_MAX:  # nan is not either
+            raise BadInput(f"--timeout {self.timeout:g}: seconds above 0 and finite expected")
+        if self.sampling.max_tokens < 1:
+            raise BadInput(f"--max-tokens {self.sampling.max_tokens}: at least 1 expected")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _STAGES: Mapping[str, tuple[str, str]] = {
 
 def pictures(runs: Runs) -> list[str]:
     """All pictures that there is something to show in, as HTML; `runs` of one config."""
-    drawn = [_diagnosis(runs), _success_by_k(runs), _success_by_words(runs), _success_by_group(runs)]
+    drawn = [_diagnosis(runs), _success_by_k(runs), _success_by_tokens(runs), _success_by_group(runs)]
     return [figure for figure in drawn if figure]
 
 
@@ -121,13 +121,13 @@ def _lines(curves: Mapping[str, Mapping[int, Scores]], runs: Runs, what: str, ca
         return picture(figure, caption)
 
 
-def _success_by_words(runs: Runs) -> str:
-    """What success costs in words (paper: Figure 3, there in tokens)."""
+def _success_by_tokens(runs: Runs) -> str:
+    """What success costs (paper: Figure 3)."""
     points = [
         (label, k, scores)
         for label, run in runs.items()
         for k, scores in run["by_k"].items()
-        if scores.get("words_per_memory") is not None and scores["success_rate"] is not None
+        if scores.get("tokens_per_memory") is not None and scores["success_rate"] is not None
     ]
     if len({label for label, _, _ in points}) < 2:
         return ""
@@ -138,15 +138,17 @@ def _success_by_words(runs: Runs) -> str:
         axes = figure.add_subplot()
         for i, label in enumerate(dict.fromkeys(label for label, _, _ in points)):
             own = [(k, scores) for name, k, scores in points if name == label]
-            words, success = [s["words_per_memory"] for _, s in own], [s["success_rate"] for _, s in own]
-            axes.plot(words, success, "o", color=COLOURS[i % len(COLOURS)], label=label)
-            for (k, _), x, y in zip(own, words, success, strict=True):
+            tokens, success = [s["tokens_per_memory"] for _, s in own], [s["success_rate"] for _, s in own]
+            axes.plot(tokens, success, "o", color=COLOURS[i % len(COLOURS)], label=label)
+            for (k, _), x, y in zip(own, tokens, success, strict=True):
                 axes.annotate(k, (x, y), textcoords="offset points", xytext=(4, 4), fontsize=8)
-        axes.set(ylim=(0, 1.02), xlabel="words per retrieved memory", ylabel="success")
-        axes.set_xlim(0, 1.1 * max(scores["words_per_memory"] for _, _, scores in points))
+        axes.set(ylim=(0, 1.02), xlabel="tokens per retrieved memory", ylabel="success")
+        axes.set_xlim(0, 1.1 * max(scores["tokens_per_memory"] for _, _, scores in points))
         _finish(axes, figure)
         return picture(
-            figure, "Success against the mean length of a retrieved memory; the numbers at the points are k."
+            figure,
+            "Success against the mean length of a retrieved memory in tokens, as the run's reader counts them (the "
+            "lexical one counts words); the numbers at the points are k.",
         )
 
 

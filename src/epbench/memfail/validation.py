@@ -119,9 +119,10 @@ def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[st
 def _conditional(config: str, rows: Sequence[Row]) -> Findings:
     names = Counter(row["entity"] for row in rows)
     types = {row["condition_type"] for row in rows}
+    said = Counter(row["answer_polarity"] for row in rows)  # not the condition: what is judged is the answer
     findings: Findings = {
         "answers": _counts(row["condition_met"] for row in rows),
-        "always_the_same_answer": _largest_share(row["condition_met"] for row in rows),
+        "always_the_same_answer": _ratio(max(said["yes"], said["no"]), len(rows)),
         "answer_against_condition": _ids(rows, lambda row: row["answer_polarity"] != row["condition_met"]),
         "entities": len(names),
         "rows_sharing_a_name": sum(n for n in names.values() if n > 1),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from epbench.errors import BadInput
-from epbench.memories.loading import System, load_system
+from epbench.memories.loading import BRING_YOUR_OWN, System, load_system
 from epbench.memories.protocol import Conversation
 from epbench.retrieval.search import Searcher
 
@@ -109,7 +109,9 @@ def choose_system(name: str, gold: Mapping[str, Sequence[str]]) -> System:
     if name in ("verbatim-bm25", "verbatim-dense") or (control == "verbatim-dense" and model):
         return System(name, partial(Verbatim, _searcher(name, model)), control=True)
     if ":" not in name:
-        raise BadInput(f"unknown memory system {name!r}; there are: {', '.join(CONTROLS)}, module:Class")
+        raise BadInput(f"unknown memory system {name!r}; there are: {', '.join(CONTROLS)}; {BRING_YOUR_OWN}")
+    if control == "verbatim-dense":
+        raise BadInput(f"memory system {name!r}: verbatim-dense alone, or verbatim-dense:PATH_OR_ID is expected")
     return load_system(name)
 
 

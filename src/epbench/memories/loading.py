@@ -15,6 +15,11 @@ from epbench.errors import BadInput
 from epbench.memories.protocol import MemorySystem
 
 METHODS = ("store_conversation", "retrieve_memories", "get_all_memories")
+BRING_YOUR_OWN = (
+    f"any other, such as mem0, as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, "
+    f"as in epbench.memories.example"
+)
+"""What to tell who names a memory system that is not built in."""
 
 
 @dataclass(frozen=True, slots=True)

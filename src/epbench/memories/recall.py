@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,27 @@ def read_recall(
     if (failed := account["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")
     return Recall(stores, found, failures, untold, warnings, account)
+
+
+def memory_account(folder: Path) -> dict[str, Any]:
+    """What storing and retrieving took in all, by the journals of a run; empty where no memory system was asked.
+
+    Returns:
+        storing: conversations, stores, memories (held at the end), seconds, failed (number of each reason).
+        retrieving: queries, seconds, failed.
+    """
+    if not (folder / STORED).exists():
+        return {}
+    with closing(Journal(folder / STORED)) as stored, closing(Journal(folder / RETRIEVED)) as retrieved:
+        told = [record for record in stored if "conversation" in record]
+        listed = [record for record in stored if "conversation" not in record]
+        counts = {"conversations": len(told), "stores": len(listed)}
+        counts["memories"] = sum(record.get("memories", 0) for record in listed)
+        asked = list(retrieved)
+    return {
+        "storing": counts | _account([*told, *listed]),
+        "retrieving": {"queries": len(asked)} | _account(asked),
+    }
 
 
 def _account(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from epbench.errors import BadInput
 from epbench.hub.stored import Row
 from epbench.runs.folder import read_scores
 from epbench.tulving.evaluation import JUDGEMENTS, judged
+from epbench.tulving.judge import PastJudge
 from epbench.tulving.judge_agreement import judge_agreement
-from epbench.tulving.judging import PUBLISHED, PastJudge, read_journal, verdict_records
+from epbench.tulving.judging import PUBLISHED, read_journal, verdict_records
 from epbench.tulving.scoring import Judged, mean, question_f1
 
 

@@ -52,7 +52,7 @@ def check_placeholders(text: str) -> str | None:
     mentions = [match.start() for match in re.finditer("entity", text, re.IGNORECASE)]
     if not all(text[max(0, at - 1) : at + 7] == "$entity_" for at in mentions):
         return "other_entities_shape"
-    if not all(text[at + 7 : at + 8].isdigit() for at in mentions):
+    if not all(text[at + 7 : at + 8].isdecimal() for at in mentions):
         return "other_entities_shape_integer"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from epbench.tulving.judge import Judge
+from epbench.tulving.judge import Judge, PastJudge
 from epbench.tulving.passport import SHARES, Passport
 from epbench.tulving.passport_store import find_passport
 from epbench.tulving.scoring import mean
@@ -47,14 +47,27 @@ def judge_scores(judge: Judge, f1_by_bin: Mapping[str, float]) -> dict[str, Any]
 
     Returns:
         judge: name, prompt_hash, sensitivity, specificity, order and their intervals, and passport: the made answers
-        that it was checked with (fingerprint, seed, n per kind), None without a passport;
+        that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without a passport;
         corrected: the recall corrected for it, None without a passport.
     """
     passport = find_passport(judge)
     about: dict[str, Any] = {"name": judge.name, "prompt_hash": judge.prompt_hash, "passport": None}
     if passport is None:
         return {"judge": about, "corrected": None}
-    about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n")}
+    about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
     for share in SHARES:
         about |= {name: passport[name] for name in (share, f"{share}_interval")}
     return {"judge": about, "corrected": corrected(f1_by_bin, passport)}
+
+
+def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's scores with what is known of its judge by now, as the passport may have been made after the run.
+
+    Args:
+        scores: content of scores.json; what it says of the judge stays where no passport is kept here.
+    """
+    judge = scores.get("judge")
+    if judge is None or judge["prompt_hash"] is None:  # nobody, or a published one
+        return dict(scores)
+    found = judge_scores(PastJudge(judge["name"], judge["prompt_hash"]), scores["f1_by_bin"])
+    return dict(scores) | (found if found["corrected"] else {})

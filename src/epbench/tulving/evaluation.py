@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.hub.stored import Row
+from epbench.memories.recall import memory_account
 from epbench.models.protocol import Request
 from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS
@@ -54,7 +55,7 @@ def finish(
     if judge is not None:
         scores |= judge_scores(judge, scores["f1_by_bin"])
     journal = Journal(folder / ANSWERS)
-    account = token_account(journal)
+    account = token_account(journal) | memory_account(folder)
     journal.close()
     write_json(folder / "scores.json", scores)
     write_json(folder / "account.json", account)

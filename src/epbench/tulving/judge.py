@@ -94,3 +94,20 @@ class Judge(Protocol):
         Cases of one key may share a judgement.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PastJudge:
+    """A judge of whom only the verdicts are left: it judges nothing more."""
+
+    name: str
+    prompt_hash: str
+
+    def plan(self, cases: Sequence[Case]) -> Plan | None:
+        """None: it costs nothing."""
+        return None
+
+    def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
+        """A failure for each case: there is no verdict on it."""
+        for case in cases:
+            yield Judgement(case.key(self), None, f"{self.name} has not judged this answer")

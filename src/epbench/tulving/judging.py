@@ -6,16 +6,15 @@ One folder may hold the verdicts of several judges: they stand in one journal un
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.stored import Row
 from epbench.models.choose import Options, choose_model
-from epbench.models.plan import Plan
 from epbench.models.protocol import Model
 from epbench.runs.asking import ANSWERS, Progress
 from epbench.runs.folder import read_json, write_json
@@ -68,23 +67,6 @@ def choose_judge(
         except BadInput as error:
             raise BadInput(f"judge: {error}") from None
     return ModelJudge(reader, pack, calls=calls, max_tokens=max_tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class PastJudge:
-    """A judge of whom only the verdicts are left: it judges nothing more."""
-
-    name: str
-    prompt_hash: str
-
-    def plan(self, cases: Sequence[Case]) -> Plan | None:
-        """None: it costs nothing."""
-        return None
-
-    def judge(self, cases: Sequence[Case]) -> Generator[Judgement]:
-        """A failure for each case: there is no verdict on it."""
-        for case in cases:
-            yield Judgement(case.key(self), None, f"{self.name} has not judged this answer")
 
 
 def case_of(row: Row, answer: str) -> Case:

@@ -65,7 +65,7 @@ class ModelJudge:
         if window is not None and plan.longest > window:
             raise BadInput(
                 f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
-                f"{window:,}; lower --max-tokens or choose another judge"
+                f"{window:,}; lower --judge-max-tokens or choose another judge"
             )
         return plan
 

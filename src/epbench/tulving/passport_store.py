@@ -61,7 +61,8 @@ def read_passport(path: Path, judge: Judge) -> Passport:
         if passport.get(field) != expected:
             raise BadInput(f"{path}, field {field!r}: {passport.get(field)!r} found, {expected!r} expected")
     intervals = [f"{share}_interval" for share in SHARES]
-    for field in (*SHARES, *intervals, "kinds", "f1_when_right", "f1_when_wrong", "made_answers", "seed", "n"):
+    others = ("kinds", "f1_when_right", "f1_when_wrong", "made_answers", "seed", "n", "failed")
+    for field in (*SHARES, *intervals, *others):
         if field not in passport:
             raise BadInput(f"{path}: the field {field!r} is missing")
     return passport

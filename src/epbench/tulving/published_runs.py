@@ -19,6 +19,8 @@ from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
 from epbench.tulving.archive import Files
 from epbench.tulving.evaluation import JUDGEMENTS, finish, judged
+from epbench.tulving.judge import PastJudge
+from epbench.tulving.judging import PUBLISHED, note_judge
 from epbench.tulving.questions import BINS, Question
 from epbench.tulving.released import Archive, ReleasedBook, load_chapters, published_questions
 from epbench.tulving.scoring import Judged, has_order, is_latest
@@ -131,6 +133,7 @@ def _score_run(files: Files, run: PublishedRun, out: Path) -> Scores:
         answers.close()
         verdicts.close()
         rows = content.judged()
+        note_judge(folder, PastJudge(book.generator, PUBLISHED))
         published = {"name": book.generator, "prompt_hash": None, "passport": None}
         more = {"reference": reference_numbers(rows), "judge": published}
         return finish(folder, [clipped(row) for row in rows], 0, run.label, more)

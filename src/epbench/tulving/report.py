@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
 from epbench.tulving.questions import BINS
 from epbench.tulving.scoring import Judged, question_f1
-from epbench.tulving.tables import judge_lines
+from epbench.tulving.tables import judge_lines, n_in_bin
 from epbench.tulving.templates import CUES
 
 
@@ -37,10 +38,16 @@ def html_report(
 chapters; in brackets the number of questions.</p>
 {_by_cue(rows)}
 <h2>Tokens and failures</h2>
-{pairs({name: value for name, value in account.items() if name != "failed"})}
-{failures(account["failed"])}
+{_took(account)}
+{"".join(f"<h3>{stage}</h3>{_took(account[stage])}" for stage in ("storing", "retrieving") if stage in account)}
 {how_it_was_run(run)}""",
     )
+
+
+def _took(account: Mapping[str, Any]) -> str:
+    """What the reader took, or one stage of a memory system, and why requests failed."""
+    plain = {name: value for name, value in account.items() if not isinstance(value, Mapping)}
+    return pairs(plain) + failures(account["failed"])
 
 
 def comparison_report(book: str, runs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -58,14 +65,13 @@ def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:
     """Bars of F1 by bin, the runs side by side, with their intervals."""
     from matplotlib.figure import Figure
 
-    first = next(iter(runs.values()))
-    bins = [bin_ for bin_ in BINS if bin_ in first["f1_by_bin"]]
+    bins = [bin_ for bin_ in BINS if any(bin_ in scores["f1_by_bin"] for scores in runs.values())]
     width = 0.8 / len(runs)
     with drawing():
         figure = Figure(figsize=(8, 3.5), layout="constrained")
         axes = figure.add_subplot()
         for i, (name, scores) in enumerate(runs.items()):
-            means = [scores["f1_by_bin"].get(bin_, 0.0) for bin_ in bins]
+            means = [scores["f1_by_bin"].get(bin_, math.nan) for bin_ in bins]
             bounds = [scores["intervals"].get(f"f1_by_bin.{bin_}", [m, m]) for bin_, m in zip(bins, means, strict=True)]
             errors = [
                 [max(0.0, mean - low) for mean, (low, _) in zip(means, bounds, strict=True)],
@@ -75,7 +81,7 @@ def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:
             axes.bar(
                 places, means, width * 0.92, yerr=errors, capsize=3, color=COLOURS[i % 8], ecolor="#222", label=name
             )
-        axes.set_xticks(range(len(bins)), [f"{bin_}\n({first['n_by_bin'][bin_]})" for bin_ in bins])
+        axes.set_xticks(range(len(bins)), [f"{bin_}\n({n_in_bin(runs, bin_)})" for bin_ in bins])
         axes.set(ylim=(0, 1.05), xlabel="matching chapters (questions)", ylabel="mean F1")
         axes.spines[["top", "right"]].set_visible(False)
         if len(runs) > 1:

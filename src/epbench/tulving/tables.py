@@ -22,13 +22,18 @@ Rows = list[list[str]]
 
 
 def _recall(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    first = next(iter(runs.values()))
-    titles = ["F1 by chapters", *(f"{bin_} ({first['n_by_bin'].get(bin_, 0)})" for bin_ in BINS)]
+    titles = ["F1 by chapters", *(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS)]
     rows = [
         [label, *(cell(scores["f1_by_bin"].get(bin_)) for bin_ in BINS), cell(scores["simple_recall_score"])]
         for label, scores in runs.items()
     ]
     return [*titles, "simple recall"], rows
+
+
+def n_in_bin(runs: Mapping[str, Mapping[str, Any]], bin_: str) -> str:
+    """Number of questions of a bin, or `9–54` where the runs have asked parts of different size."""
+    counts = [scores["n_by_bin"].get(bin_, 0) for scores in runs.values()]
+    return "–".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def _order(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
@@ -58,9 +63,10 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         return f"judge {judge['name']}, as published: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
         check = f"python eval_scripts/judge_check.py --judge {judge['name']} --out runs/judge"
-        return f"judge {judge['name']} has no passport; make it, with the judge's options: {check}"
+        return f"judge {judge['name']} has no passport; make it, with the judge's options, and report again: {check}"
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
-    return f"judge {judge['name']}: {shares}"
+    failed = f"; {n} made answers without a verdict" if (n := judge["passport"].get("failed")) else ""
+    return f"judge {judge['name']}: {shares}{failed}"
 
 
 def _corrected(recalls: Mapping[str, float | None]) -> str:

@@ -48,7 +48,7 @@ def test_folder_is_complete(name):
 
 @pytest.mark.parametrize("name", metric_names())
 def test_arguments_are_named_and_described(name):
-    classes = [c for c in vars(metric_module(name)).values() if inspect.isclass(c) and issubclass(c, evaluate.Metric)]
+    classes = [c for c in vars(metric_module(name)).values() if inspect.isclass(c) and hasattr(c, "_compute")]
     parameters = inspect.signature(classes[0]._compute).parameters.values()
     assert all(p.kind is not p.VAR_KEYWORD for p in parameters)
     described = metric_module(name)._KWARGS_DESCRIPTION

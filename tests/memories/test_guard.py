@@ -89,3 +89,16 @@ def test_a_timeout_that_the_system_raises_is_no_hang(guard):
         with pytest.raises(CallFailed, match="TimeoutError: its own") as raised:
             guard.call(times_out)
         assert not isinstance(raised.value, Hung)
+
+
+def test_no_key_of_the_environment_gets_into_reason_or_log(guard, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
+
+    def tell():
+        print("using sk-very-secret-1")
+        raise ValueError("the key sk-very-secret-1 is wrong at http://me:word@host/")
+
+    with pytest.raises(CallFailed, match=r"the key \*\*\* is wrong at http://host/"):
+        guard.call(tell)
+    log = (tmp_path / "system.log").read_text()
+    assert "using ***" in log and "secret" not in log and "word@" not in log

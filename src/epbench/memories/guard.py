@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import traceback
 from collections.abc import Callable
@@ -9,9 +10,9 @@ from concurrent.futures import Future, wait
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TextIO
+from typing import Any
 
-from epbench.runs.folder import without_login
+from epbench.runs.folder import without_secrets
 
 CALL_LIMIT = 300.0
 """Seconds of one call, unless told otherwise."""
@@ -42,7 +43,7 @@ class Guard:
             log: file that what the system prints, and the traceback of what it raises, is appended to.
         """
         self._limit = limit
-        self._log: TextIO = log.open("a", encoding="utf-8", errors="replace", buffering=1)
+        self._log = _Log(log)
         self._hangs = 0
         self._tasks = _start_thread()
 
@@ -67,7 +68,7 @@ class Guard:
         self._hangs = 0
         error = outcome.exception()
         if error is not None:
-            self._log.write(without_login("".join(traceback.format_exception(error))))
+            self._log.write("".join(traceback.format_exception(error)))
             raise CallFailed(reason_of(error))
         return outcome.result()
 
@@ -77,10 +78,25 @@ class Guard:
         self._log.close()
 
 
+class _Log(io.TextIOBase):
+    """A file of what foreign code prints, without the user's secrets."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
+
+    def write(self, text: str) -> int:
+        self._file.write(without_secrets(text))
+        return len(text)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
 def reason_of(error: BaseException) -> str:
     """An exception in one line, for a journal."""
-    line = " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(": ")
-    return without_login(line).encode("utf-8", "replace").decode()
+    line = " ".join(without_secrets(f"{type(error).__name__}: {error}").split())[:300].rstrip(": ")
+    return line.encode("utf-8", "replace").decode()
 
 
 def _start_thread() -> SimpleQueue[_Task | None]:

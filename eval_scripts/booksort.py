@@ -4,6 +4,7 @@
     python eval_scripts/booksort.py --dataset epbench/booksort --config e250_s20 e1000_s20 e2500_s20 --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --select-prompt --out runs/llama
     python eval_scripts/booksort.py --dataset epbench/booksort --memory rag --retriever st --model vllm:Qwen/Qwen3-8B --out runs/rag
     python eval_scripts/booksort.py --dataset epbench/booksort --config all --memory none --model openai:gpt-4o-mini --limit 400 --plan --out runs/mini
+    python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --both-orders --model hf:Qwen/Qwen3-0.6B --out runs/both
     python eval_scripts/booksort.py --dataset memari/booksort --memory in-context --prompts SORT/sort/evaluation/conf/prompts --prompt 3 --model hf:meta-llama/Meta-Llama-3-8B-Instruct --out runs/published
 
 Memories: none (the control without the text), in-context (the excerpt), rag (passages of all books, found by a search for
@@ -13,6 +14,12 @@ from OPENAI_API_KEY). The answer begins with "Answer: Segment", and the probabil
 an endpoint writes its answer, and that is parsed. The four pairs of an excerpt share one reading of it. What does not fit
 the model's window is refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
 
+Beside the accuracy stand the greedy accuracy, by what the model would have written, and the label mass, the probability
+that its answer begins with A or B at all. --both-orders asks each pair twice, with its segments the other way round, which
+cancels a preference for a label; consistency is the share of pairs whose two answers name the same segment.
+A question whose request failed, or whose answer was cut off before it named a segment, is neither right nor wrong: while
+there is one, the accuracy is given as a range.
+
 Prompts are 1 to 12, queries and readings of passages 0 to 9, as in the paper's Tables 6, 8 and 9; --select-prompt tries all
 prompts on the validation split and takes the one with the highest accuracy, or of those within one standard error of it the
 one whose share of A is nearest to one half; --select-reading does the same for the readings of passages. --prompts takes a
@@ -20,7 +27,7 @@ pack in TOML (the keys are those of src/epbench/booksort/data/sort_prompts.toml)
 implementation, a file or a folder of them, which are numbered from 1.
 
 OUT becomes a run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
-scores.json, account.json, table.md, report.html. A run that was stopped, however hard, goes on where it was when the same
+scores.json, outcomes.jsonl (for compare.py), account.json, table.md, report.html. A run that was stopped, however hard, goes on where it was when the same
 command is given again: nothing is paid twice, and what failed is tried again. The folders of --shard 1/n … n/n become one
 run by eval_scripts/merge.py.
 """  # noqa: E501
@@ -66,7 +73,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     part = parser.add_argument_group("how much")
     part.add_argument("--books", type=int, nargs="+", help="only these book_idx")
-    part.add_argument("--limit", type=int, help="ask only this many questions, of a random part of the excerpts")
+    part.add_argument("--limit", type=int, help="ask only about this many pairs, of a random part of the excerpts")
+    part.add_argument(
+        "--both-orders", action="store_true", help="ask each pair twice, with its segments as A and B and as B and A"
+    )
     part.add_argument("--shard", help="i/n: only the i-th of n parts, for runs on several machines")
     part.add_argument("--plan", action="store_true", help="print requests and tokens, and stop")
     _evaluate(parser.parse_args(argv))
@@ -78,6 +88,7 @@ def _evaluate(args: Any) -> None:
     from epbench.booksort import memories, selection
     from epbench.booksort.evaluation import finish
     from epbench.booksort.loading import fingerprint, load_books, load_pairs
+    from epbench.booksort.orders import both_orders, found_for_both
     from epbench.booksort.parts import part_of
     from epbench.booksort.passages import split_books
     from epbench.booksort.prompts import load_prompts
@@ -112,6 +123,8 @@ def _evaluate(args: Any) -> None:
             [*pairs, *held_out], books, passages, _searcher(args),
             query=pack.queries[args.query], top_k=args.top_k, keep_order=args.keep_order,
         )  # fmt: skip
+    if args.both_orders:  # a prompt is still chosen on pairs that are asked one way, as they stand in the set
+        pairs, found = both_orders(pairs), found_for_both(found)
     max_tokens = args.max_tokens if model.name.startswith("openai:") else 1
 
     prompt = (3 if 3 in pack.prompts else min(pack.prompts)) if args.prompt is None else args.prompt
@@ -143,6 +156,7 @@ def _evaluate(args: Any) -> None:
     identity = {"benchmark": "booksort", "fingerprint": fingerprint(everything), "memory": args.memory}
     identity |= {"config": args.config, "split": args.split, "books": args.books, "model": model.name}
     identity |= {"base_url": without_login(args.base_url or ""), "max_tokens": max_tokens}
+    identity |= {"both_orders": True if args.both_orders else None}  # None: as in folders from before there was any
     identity |= {"prompts": fingerprint_of(pack), "prompt": "selected" if what == "prompt" else prompt}
     if args.memory == "rag":
         identity |= {"retriever": args.retriever, "query": args.query}
@@ -253,7 +267,11 @@ def _print_account(console: Any, account: dict[str, Any], scores: dict[str, Any]
     for reason, n in account["failed"].items():
         console.print(f"failed {n} times: {reason}", soft_wrap=True)
     if scores["n_failed"]:
-        console.print(f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong")
+        console.print(
+            f"{scores['n_failed']} questions have no answer; they count neither as right nor as wrong, and the accuracy "
+            "is a range; the same command sends failed requests again",
+            soft_wrap=True,
+        )
 
 
 if __name__ == "__main__":

@@ -85,6 +85,7 @@ def _merge_booksort(
     from epbench.booksort.evaluation import finish
     from epbench.booksort.loading import fingerprint, load_pairs
     from epbench.booksort.memories import RETRIEVED
+    from epbench.booksort.orders import both_orders
     from epbench.booksort.parts import part_of
     from epbench.booksort.tables import screen_tables
     from epbench.runs.asking import ANSWERS
@@ -99,6 +100,8 @@ def _merge_booksort(
     books = identity["books"]
     pairs = part_of([pair for pair in everything if books is None or pair.book_idx in books], limit)
 
+    if identity.get("both_orders"):
+        pairs = both_orders(pairs)
     about = {"dataset": dataset, "label": first["label"], "limit": limit, "merged": [str(f) for f in shards]}
     with open_run(out, identity, about) as folder:
         join_journals(shards, folder, (ANSWERS, RETRIEVED))

@@ -70,6 +70,7 @@ def simulated(
                             start + distance,
                             answer,
                             given,
+                            written=given,
                             correct=given == answer,
                         )
                     )

@@ -33,7 +33,7 @@ def test_accuracy_by_bin_of_distance_is_recovered():
 def test_accuracy_by_length_of_excerpts_is_recovered():
     planted = {250: 0.95, 1000: 0.85, 2500: 0.7, 10000: 0.6}
     rows = simulated(lambda length, *_: log_odds(planted[length]), seed=2, lengths=tuple(planted))
-    scores = score_run(rows, n_failed=0)
+    scores = score_run(rows)
     found = scores["by_group"]["excerpt_length"]
     assert list(found) == ["250", "1000", "2500", "10000"]  # as numbers, not as texts
     assert all(inside(p, found[str(length)]) for length, p in planted.items())
@@ -82,18 +82,43 @@ def test_a_guesser_is_seldom_significant_and_a_habit_shows():
     p_values = [summary(simulated(lambda *_: 0.0, seed=seed, lengths=[250], books=2))["p_value"] for seed in range(60)]
     assert sum(p < 0.05 for p in p_values) <= 8
     assert 0.3 < sum(p_values) / len(p_values) < 0.7
-    biased = score_run(simulated(lambda *_: 0.0, seed=5, habit=0.8, invalid=0.1), n_failed=3)
+    biased = score_run(simulated(lambda *_: 0.0, seed=5, habit=0.8, invalid=0.1))
     assert 0.87 < biased["share_a"] < 0.93 and biased["accuracy"] < 0.5
-    assert 0.05 < biased["n_invalid"] / biased["n_questions"] < 0.15 and biased["n_failed"] == 3
+    assert 0.05 < biased["n_invalid"] / biased["n_questions"] < 0.15 and biased["n_failed"] == 0
 
 
-def test_failed_questions_are_left_out():
+def lost(rows, *places):
+    """The same rows, with these questions failed."""
+    return [
+        replace(row, failed=True, correct=False, predicted="X", written="X") if i in places else row
+        for i, row in enumerate(rows)
+    ]
+
+
+def test_a_run_that_lost_questions_has_a_range_and_no_accuracy():
     rows = simulated(lambda *_: 9.0, seed=6, lengths=[250], books=1, excerpts=5)
-    rows[0] = replace(rows[0], failed=True, correct=False, predicted="X")
-    scores = score_run(rows, n_failed=1)
-    assert scores["n_questions"] == len(rows) - 1 and scores["accuracy"] == 1.0 and scores["n_invalid"] == 0
+    scores = score_run(lost(rows, 0))
+    assert scores["n_questions"] == len(rows) - 1 and scores["n_failed"] == 1 and scores["n_invalid"] == 0
+    assert scores["accuracy"] is scores["greedy_accuracy"] is scores["p_value"] is None
+    assert scores["incomplete"] == {"accuracy": [19 / 20, 1.0], "greedy_accuracy": [19 / 20, 1.0]}
+    assert "accuracy" not in scores["intervals"] and "greedy_accuracy" not in scores["intervals"]
+    assert score_run(rows)["accuracy"] == 1.0 and "incomplete" not in score_run(rows)
     with pytest.raises(RunFailed, match="20 failed"):
-        score_run([replace(row, failed=True) for row in rows], n_failed=20)
+        score_run(lost(rows, *range(20)))
+
+
+def test_a_group_that_lost_questions_says_so_and_the_others_stay():
+    rows = simulated(lambda *_: 9.0, seed=6, lengths=[250], books=2, excerpts=5)
+    gone = [i for i, row in enumerate(rows) if row.book_idx == 1]
+    scores = score_run(lost(rows, 0, *gone))
+    nearest, whole = scores["by_group"]["distance"]["1"], scores["by_group"]["distance"]["4"]
+    assert (nearest["n"], nearest["n_failed"], nearest["accuracy"]) == (4, 6, None)
+    assert nearest["incomplete"]["accuracy"] == [0.4, 1.0] and (whole["n"], whole["n_failed"]) == (5, 5)
+    first, second = scores["by_group"]["book"].values()
+    assert first["incomplete"]["accuracy"] == [0.95, 1.0]
+    assert (second["n"], second["n_failed"], second["share_a"]) == (0, 20, None)  # nothing of it is left, and it shows
+    assert second["incomplete"]["accuracy"] == [0.0, 1.0]
+    assert sum(part["n"] + part["n_failed"] for part in scores["distances"]) == len(rows)
 
 
 def test_retrieval_is_told_apart():
@@ -102,13 +127,13 @@ def test_retrieval_is_told_apart():
         replace(row, retrieved_both=i % 2 == 0, retrieved_order=i % 4 == 0, correct=i % 4 == 0, predicted=row.answer if i % 4 == 0 else "X")
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    retrieval = score_run(marked, n_failed=0)["retrieval"]
+    retrieval = score_run(marked)["retrieval"]
     assert (retrieval["n"], retrieval["both_found"], retrieval["in_order"]) == (40, 0.5, 0.25)
     assert retrieval["where_in_order"]["accuracy"] == 1.0
-    assert "retrieval" not in score_run(rows, n_failed=0)
+    assert "retrieval" not in score_run(rows)
 
 
 def test_one_excerpt_has_no_interval():
     rows = simulated(lambda *_: 0.0, seed=8, lengths=[250], books=1, excerpts=1)
     assert summary(rows)["ci_low"] is None
-    assert score_run(rows, n_failed=0)["intervals"] == {}
+    assert score_run(rows)["intervals"] == {}

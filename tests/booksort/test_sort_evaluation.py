@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.booksort.evaluation import finish, predicted, sorted_rows
+from epbench.booksort.evaluation import CUT_OFF, failure_of, finish, predicted, sorted_rows
 from epbench.booksort.loading import load_pairs
 from epbench.booksort.oracle import Oracle
 from epbench.booksort.prompts import load_prompts
@@ -54,6 +54,56 @@ def test_the_more_probable_label_is_the_answer(a, b):
     assert said == ("X" if a == b else "A" if a > b else "B")
 
 
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"answer": "Let me first look at", "ended": "length"}, CUT_OFF),
+        ({"answer": "", "ended": "length"}, CUT_OFF),  # all tokens went into the reasoning
+        ({"answer": "A closer look at both of", "ended": "length", "probabilities": {"A": 0.9, "B": 0.1}}, CUT_OFF),
+        ({"answer": "Segment B came first, because the", "ended": "length"}, None),
+        ({"answer": "Neither of them.", "ended": "stop"}, None),  # an answer, and a wrong one
+        ({"answer": "Neither of them."}, None),
+        (
+            {"answer": "The", "ended": "length", "probabilities": {"A": 1e-5, "B": 2e-5}},
+            None,
+        ),  # one token was asked for
+        ({"failure": "timeout"}, "timeout"),
+    ],
+)
+def test_what_is_no_answer(record, expected):
+    assert failure_of(record) == expected
+
+
+def test_an_answer_that_was_cut_off_is_neither_right_nor_wrong(tmp_path, pairs, requests):
+    keys = {request.id: request.key("m") for request in requests}
+    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {}) as folder:
+        journal = Journal(folder / ANSWERS)
+        for i, pair in enumerate(pairs):
+            cut = {"answer": "Let me think about", "ended": "length"}
+            journal.add(keys[pair.id], id=pair.id, **(cut if i < 24 else {"answer": pair.answer, "ended": "stop"}))
+        journal.close()
+        scores = finish(folder, pairs, keys, "cut")
+    assert (scores["n_failed"], scores["n_invalid"], scores["accuracy"]) == (24, 0, None)
+    assert scores["incomplete"]["accuracy"] == [(len(pairs) - 24) / len(pairs), 1.0]
+    assert json.loads((tmp_path / "r/account.json").read_text())["failed"] == {CUT_OFF: 24}
+
+
+def test_the_greedy_answer_is_what_was_written(tmp_path, pairs, requests):
+    """A model whose most probable token is neither label, though it holds one for more probable than the other."""
+    keys = {request.id: request.key("m") for request in requests}
+    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {}) as folder:
+        journal = Journal(folder / ANSWERS)
+        for i, pair in enumerate(pairs):
+            told = {OTHER[pair.answer]: 1e-5, pair.answer: 5e-5}
+            journal.add(keys[pair.id], id=pair.id, answer="The" if i % 4 else pair.answer, probabilities=told)
+        journal.close()
+        scores = finish(folder, pairs, keys, "greedy")
+    assert scores["accuracy"] == 1.0 and scores["n_invalid"] == 0
+    assert (scores["greedy_accuracy"], scores["greedy_invalid"]) == (0.25, 0.75)
+    assert scores["label_mass"] == pytest.approx(6e-5) and scores["warnings"]
+    assert scores["warnings"] == json.loads((tmp_path / "r/scores.json").read_text())["warnings"]
+
+
 def test_rows_come_from_the_journal(tmp_path, pairs, requests):
     keys = {request.id: request.key("m") for request in requests}
     journal = Journal(tmp_path / ANSWERS)
@@ -69,7 +119,8 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
     rows = {row.id: row for row in sorted_rows(tmp_path, pairs, keys)}
     assert list(rows) == [pair.id for pair in pairs]
     assert rows[right.id].correct and {rows[right.id].p_a, rows[right.id].p_b} == {0.5, 0.7}
-    assert rows[right.id].greedy == right.answer
+    assert rows[right.id].greedy == right.answer == rows[right.id].written
+    assert rows[silent.id].written == rows[failed.id].written == "X" and rows[wrong.id].written == OTHER[wrong.answer]
     assert (rows[wrong.id].predicted, rows[wrong.id].correct) == (OTHER[wrong.answer], False)
     assert (rows[silent.id].predicted, rows[silent.id].correct, rows[silent.id].failed) == ("X", False, False)
     assert (rows[failed.id].failed, rows[failed.id].correct, rows[failed.id].p_a) == (True, False, None)

@@ -12,6 +12,7 @@ from epbench.booksort.selection import CHOICE, SWEEP, Tried, choose, screen_tabl
 from epbench.errors import RunFailed
 from epbench.models.protocol import Reply
 from epbench.runs.asking import no_progress
+from epbench.runs.journal import Journal
 from tests.booksort.sort_set import pair_rows, write_tables
 
 PACK = load_prompts()
@@ -93,6 +94,18 @@ def test_nothing_is_chosen_while_a_prompt_has_too_few_answers(tmp_path, pairs, r
     assert choice["prompt"] == 7 and choice["prompts"][6]["failed"] == 0
     with pytest.raises(RunFailed, match="99 of 100 questions of prompt 1 failed"):  # one lucky answer would be the best
         choose([Tried(1, 1, 99, 1.0, 0.5), Tried(2, 100, 0, 0.9, 0.5)])
+
+
+def test_an_answer_that_was_cut_off_is_no_answer_to_choose_by(tmp_path, pairs, requests):
+    """What cuts off the answers to a wordy prompt does not make that prompt a worse one, or a better one."""
+    for number, asked in requests.items():
+        journal = Journal(tmp_path / SWEEP)
+        for request in asked:
+            cut = {"answer": "Let me compare", "ended": "length"} if number == 7 else {"answer": "A", "ended": "stop"}
+            journal.add(request.key("habit"), id=request.id, **cut)
+        journal.close()
+    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*cut off need a larger --max-tokens"):
+        select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress)
 
 
 def test_within_a_standard_error_the_share_of_a_decides():

@@ -88,6 +88,8 @@ def test_the_control_by_every_memory(run, dataset, tmp_path, memory, low, high):
     assert {"account.json", "table.md", "report.html", "answers.jsonl"} <= {path.name for path in out.iterdir()}
     if memory == "rag":
         assert len(lines(out, "retrieved.jsonl")) == 96 and scores["retrieval"]["recall_at_10"] > 0.9
+    assert scores["greedy_accuracy"] == scores["accuracy"] and scores["label_mass"] is None  # it tells no probabilities
+    assert len(lines(out, "outcomes.jsonl")) == 96
     before = (out / "scores.json").read_bytes(), (out / "answers.jsonl").read_bytes()
     again = run("--dataset", dataset, "--config", "all", "--memory", memory, "--model", "oracle", "--out", out)
     assert again.returncode == 0, again.stderr
@@ -109,6 +111,13 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, datase
         assert set(record["probabilities"]) == {"A", "B"} and 0 < sum(record["probabilities"].values()) <= 1
     scores, account = read(tmp_path / "r", "scores.json"), read(tmp_path / "r", "account.json")
     assert (scores["n_questions"], scores["n_invalid"], scores["n_failed"]) == (16, 0, 0)
+    mass = sum(sum(record["probabilities"].values()) for record in answers) / 16
+    assert scores["label_mass"] == pytest.approx(mass) and mass < 0.5  # nobody taught it to answer
+    told = "A and B together have only"
+    assert told in done.stdout and told in (tmp_path / "r/table.md").read_text()
+    assert told in (tmp_path / "r/report.html").read_text() and told in scores["warnings"][0]
+    neither = sum(record["answer"].strip() not in ("A", "B") for record in answers)
+    assert scores["greedy_invalid"] == neither / 16
     assert account["hit_rate"] > 0.5
 
 
@@ -224,10 +233,81 @@ def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(run, da
         assert done.returncode == 0, done.stderr
         first = read(tmp_path / "r", "scores.json")
         assert 0 < first["n_failed"] < 12 and first["n_questions"] + first["n_failed"] == 12
+        low, high = first["incomplete"]["accuracy"]
+        assert first["accuracy"] is None and high - low == pytest.approx(first["n_failed"] / 12)
+        assert f"{low:.2f}–{high:.2f}" in done.stdout and "(incomplete)" in done.stdout
         assert "content policy" in done.stdout
         endpoint.script = lambda number, body: None
         assert endpoint_run(run, dataset, endpoint, tmp_path / "r", "--memory", "none").returncode == 0
     assert (read(tmp_path / "r", "scores.json")["n_questions"], len(endpoint.calls)) == (12, 12 + first["n_failed"])
+
+
+@pytest.mark.parametrize(("memory", "consistency"), [("in-context", 1.0), ("rag", None), ("none", None)])
+def test_the_control_is_asked_both_ways_round(run, dataset, tmp_path, memory, consistency):
+    base = ("--dataset", dataset, "--memory", memory, "--model", "oracle", "--both-orders")
+    done = run(*base, "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    scores, answers = read(tmp_path / "r", "scores.json"), lines(tmp_path / "r")
+    assert scores["n_questions"] == 96 and scores["both_orders"]["n_pairs"] == 48
+    assert {record["id"].removesuffix("/swapped") for record in answers if record["id"].endswith("/swapped")} == {
+        record["id"] for record in answers if not record["id"].endswith("/swapped")
+    }
+    if consistency is not None:
+        assert scores["accuracy"] == scores["consistency"] == consistency
+    elif memory == "none":
+        assert 0.25 < scores["consistency"] < 0.75  # it guesses each asking for itself
+    assert read(tmp_path / "r", "run.json")["identity"]["both_orders"] is True
+    assert (
+        "consistency" in done.stdout
+        and "48 pairs, each asked both ways round" in (tmp_path / "r/report.html").read_text()
+    )
+    other = run(*base[:-1], "--out", tmp_path / "r")
+    assert other.returncode == 2 and "its both_orders is True, None expected" in other.stderr
+
+
+def test_both_orders_in_parts_are_the_whole_run(run, dataset, tmp_path):
+    base = ("--dataset", dataset, "--memory", "none", "--model", "oracle", "--both-orders", "--limit", 24)
+    for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):
+        assert run(*base, *more, "--out", tmp_path / out).returncode == 0
+    assert read(tmp_path / "whole", "scores.json")["both_orders"]["n_pairs"] == 24
+    done = in_process.script("eval_scripts/merge.py", tmp_path / "1", tmp_path / "2", "--out", tmp_path / "merged")
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "merged", "scores.json") == read(tmp_path / "whole", "scores.json")
+    done = in_process.script("eval_scripts/merge.py", tmp_path / "1", "--out", tmp_path / "half")
+    half = read(tmp_path / "half", "scores.json")
+    assert done.returncode == 0 and half["both_orders"]["n_incomplete"] == half["n_failed"] / 2 > 0
+
+
+def test_an_endpoint_that_always_says_a_and_both_orders(run, dataset, tmp_path):
+    def refuses(number, body):
+        return Fault("status", 400, words="filtered") if number == 0 else None
+
+    with LoopbackEndpoint(lambda prompt: "Segment A") as endpoint:
+        arguments = ("--memory", "in-context", "--both-orders")
+        assert endpoint_run(run, dataset, endpoint, tmp_path / "r", *arguments).returncode == 0
+        assert len(endpoint.calls) == 24  # 12 pairs
+        assert endpoint_run(run, dataset, endpoint, tmp_path / "r", *arguments).returncode == 0
+        assert len(endpoint.calls) == 24  # nothing is asked twice
+    scores = read(tmp_path / "r", "scores.json")
+    assert (scores["accuracy"], scores["consistency"], scores["share_a"]) == (0.5, 0.0, 1.0)
+    with LoopbackEndpoint(lambda prompt: "Segment A", script=refuses) as endpoint:
+        assert endpoint_run(run, dataset, endpoint, tmp_path / "lost", *arguments).returncode == 0
+    lost = read(tmp_path / "lost", "scores.json")
+    assert lost["accuracy"] is None and lost["consistency"] == 0.0
+    assert (lost["both_orders"]["n_pairs"], lost["both_orders"]["n_incomplete"]) == (11, 1)
+
+
+def test_a_prompt_is_chosen_one_way_for_both_orders(run, dataset, tiny, tmp_path):
+    arguments = (
+        "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--limit", 4, "--select-prompt",
+        "--both-orders", "--out", tmp_path / "r",
+    )  # fmt: skip
+    plan = run(*arguments, "--plan")
+    assert plan.returncode == 0 and "56 requests" in plan.stdout  # 12 prompts about 4 pairs, and 8 askings
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert len(lines(tmp_path / "r", "prompt_answers.jsonl")) == 48 and len(lines(tmp_path / "r")) == 8
+    assert sum(record["usage"]["cached"] == 0 for record in lines(tmp_path / "r")) == 1  # one reading of the excerpt
 
 
 def test_a_killed_run_goes_on_and_pays_nothing_twice(dataset, tmp_path, hf_home):
@@ -296,6 +376,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
     assert read(tmp_path / "merged", "scores.json") == read(tmp_path / "whole", "scores.json")
     assert in_process.script("eval_scripts/merge.py", parts[0], "--out", tmp_path / "half").returncode == 0
     half = read(tmp_path / "half", "scores.json")
+    assert half["accuracy"] is None and half["incomplete"]["accuracy"][0] < half["incomplete"]["accuracy"][1]
     assert half["n_failed"] == 48 - half["n_questions"] > 0  # a shard that is missing shows
     other = run(*base[:3], "none", *base[4:], "--shard", "2/2", "--out", tmp_path / "3")
     assert other.returncode == 0

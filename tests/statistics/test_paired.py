@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.statistics.paired import holm, paired
+from epbench.errors import RunFailed
+from epbench.statistics.comparison import compare_two, note_on, with_holm
+from epbench.statistics.paired import holm, paired, paired_outcomes
 
 
 def test_a_comparison_by_hand():
@@ -60,3 +62,82 @@ def test_swapping_the_runs_turns_the_difference(questions):
     assert (one.interval is None) == (len(set(clusters)) < 2)
     if one.interval is not None:
         assert one.interval == pytest.approx((-other.interval[1], -other.interval[0]))
+
+
+def random_outcomes(seed, n, p_first, p_second, excerpt_effect=0.0):
+    """Right and wrong answers of two readers to questions of which four share an excerpt."""
+    random = np.random.default_rng(seed)
+    shared = np.repeat(random.normal(0, excerpt_effect, n // 4), 4) if excerpt_effect else np.zeros(n)
+    first, second = ((random.random(n) < np.clip(p + shared, 0, 1)).astype(float) for p in (p_first, p_second))
+    return list(first), list(second), [i // 4 for i in range(n)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mcnemar_is_that_of_statsmodels_and_of_the_binomial(seed):
+    from scipy.stats import binomtest
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    first, second, clusters = random_outcomes(seed, 80, 0.7, 0.5)
+    table = np.zeros((2, 2), int)
+    for one, other in zip(first, second, strict=True):
+        table[int(one), int(other)] += 1
+    result = paired_outcomes(first, second, clusters)
+    assert result.p == mcnemar(table, exact=True).pvalue
+    assert (result.wins, result.losses) == (table[1, 0], table[0, 1]) and result.ties == table[0, 0] + table[1, 1]
+    assert result.p == pytest.approx(binomtest(result.wins, result.wins + result.losses, 0.5).pvalue)
+    assert result.means == (sum(first) / 80, sum(second) / 80)
+
+
+def test_without_clusters_the_interval_is_that_of_a_paired_difference():
+    from scipy.stats import norm
+
+    first, second, _ = random_outcomes(3, 400, 0.8, 0.6)
+    result = paired_outcomes(first, second, range(400))
+    differences = np.array(first) - np.array(second)
+    half = norm.ppf(0.975) * differences.std(ddof=1) / 20
+    assert result.interval == pytest.approx((result.difference - half, result.difference + half), abs=0.01)
+
+
+def test_two_askings_of_a_pair_count_once_in_the_test():
+    first, second = [1, 1, 1, 0, 1, 0, 1, 1] * 5, [0, 0, 1, 0, 0, 1, 1, 0] * 5
+    pairs = [i // 2 for i in range(40)]
+    once = paired_outcomes(first, second, pairs, pairs)
+    assert (once.wins, once.ties, once.losses) == (10, 10, 0)  # the third pair is right once by each
+    assert once.p == 2 * 0.5**10 and once.n == 40
+    assert paired_outcomes(first, second, pairs).wins == 20
+
+
+def test_readers_that_are_alike_seldom_differ_and_others_do():
+    alike = [paired_outcomes(*random_outcomes(seed, 200, 0.7, 0.7)).p for seed in range(200)]
+    assert sum(p < 0.05 for p in alike) <= 16  # 10 are expected at most: the exact test is conservative
+    other = [paired_outcomes(*random_outcomes(seed, 200, 0.8, 0.6)) for seed in range(20)]
+    assert sum(result.p < 0.05 for result in other) >= 18
+    assert sum(result.interval[0] <= 0.2 <= result.interval[1] for result in other) >= 17
+    clustered = [paired_outcomes(*random_outcomes(seed, 200, 0.6, 0.6, 0.25)) for seed in range(60)]
+    assert sum(not r.interval[0] <= 0 <= r.interval[1] for r in clustered) <= 8  # 3 are expected
+
+
+def test_outcomes_are_right_or_wrong():
+    with pytest.raises(ValueError, match="a value other than 0 and 1"):
+        paired_outcomes([0.5], [1.0], ["a"])
+    assert paired_outcomes([1, 0], [1, 0], ["a", "b"]).p == 1.0
+
+
+def test_what_only_one_run_answered_is_left_out_and_told():
+    first = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.0}
+    second = {"a": 1.0, "b": 1.0, "e": 0.0}
+    pair = compare_two(("one", "two"), [first, second], cluster_of=str, outcomes=True)
+    assert (pair["n"], pair["n_one_sided"], pair["means"]) == (2, 3, (0.5, 1.0))
+    assert pair["alone"] == [{"n": 2, "mean": 0.5}, {"n": 1, "mean": 0.0}]
+    (note,) = note_on(pair)
+    assert "3 questions answered by only one are left out; the 2 that remain may be easier" in note
+    assert "two alone answered 1 (mean 0.000 on these, 1.000 on the shared ones)" in note
+    assert "4 and 0 failed questions are left out" in note_on(pair | {"n_failed": [4, 0]})[0]
+    assert note_on(compare_two(("one", "two"), [first, first], cluster_of=str)) == []
+    with pytest.raises(RunFailed, match="one and two have no answered question in common"):
+        compare_two(("one", "two"), [first, {"x": 1.0}], cluster_of=str)
+
+
+def test_all_comparisons_are_corrected_together():
+    found = with_holm([{"p": 0.01}, {"p": 0.04}, {"p": 0.03}])
+    assert [pair["p_holm"] for pair in found] == pytest.approx([0.03, 0.06, 0.06])

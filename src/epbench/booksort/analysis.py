@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from epbench.booksort.consistency import both_orders_scores, consistent, sign_test
+from epbench.booksort.labels import label_scores, mass_warnings
 from epbench.booksort.lost_in_the_middle import middle_effect
 from epbench.booksort.results import Sorted
 from epbench.errors import RunFailed
@@ -17,40 +19,44 @@ DISTANCE_QUANTILES = 10
 LONG_EXCERPT = 5000  # words; from here on the bins of distance are others, and the paper speaks of SORT-extend
 
 
-def score_run(rows: Sequence[Sorted], *, n_failed: int) -> dict[str, Any]:
+def score_run(rows: Sequence[Sorted]) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: the answered questions; those whose request failed may be among them and are left out.
-        n_failed: number of questions without an answer: neither right nor wrong.
+        rows: all questions, those whose request failed among them: they are neither right nor wrong.
 
     Returns:
-        accuracy, share_a, n_questions, n_failed, n_invalid, p_value, `intervals` (`accuracy`: [low, high], drawing
-        excerpts), `by_group`: for each of `GROUPINGS`, a summary by group in rising order, `distances`: accuracy by
-        the distance in words, in ten parts of equal size, and `lost_in_the_middle`: see `middle_effect`. After
-        retrieval also `retrieval`: share of questions of which both segments were found, share of those found in the
-        order of the book, and the accuracy on these.
+        What `summary` says of all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
+        low_mass, share_a, p_value, n_invalid, and with lost questions incomplete; n_questions (answered), n_failed;
+        `intervals` (`accuracy`, `greedy_accuracy`, `consistency`: [low, high], 95 %, drawing excerpts); `warnings`, see
+        `epbench.booksort.labels`; `by_group`: for each of `GROUPINGS`, a summary by group in rising order; `distances`:
+        accuracy by the distance in words, in ten parts of equal size; `lost_in_the_middle`: see `middle_effect`. Where
+        each pair was asked both ways round also consistency and both_orders, see
+        `epbench.booksort.consistency`. After retrieval also `retrieval`: share of questions of which both segments were
+        found, share of those found in the order of the book, and a summary of these.
 
     Raises:
         RunFailed: no answer at all.
     """
     answered = [row for row in rows if not row.failed]
     if not answered:
-        raise RunFailed(f"no question has an answer, {n_failed} failed; see answers.jsonl for the reasons")
-    whole = summary(answered)
-    scores: dict[str, Any] = {
-        "accuracy": whole["accuracy"],
-        "share_a": whole["share_a"],
-        "n_questions": whole["n"],
-        "n_failed": n_failed,
-        "n_invalid": whole["n_invalid"],
-        "p_value": whole["p_value"],
-        "intervals": {} if whole["ci_low"] is None else {"accuracy": [whole["ci_low"], whole["ci_high"]]},
-        "by_group": {name: by_group(answered, key) for name, key in GROUPINGS.items()},
-        "distances": by_distance(answered),
-    }
-    scores["lost_in_the_middle"] = middle_effect(answered)
-    retrieved = [row for row in answered if row.retrieved_both is not None]
+        raise RunFailed(f"no question has an answer, {len(rows)} failed; see answers.jsonl for the reasons")
+    whole = summary(rows)
+    ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
+    if len(answered) == len(rows):
+        ends["greedy_accuracy"] = interval_of([row.written == row.answer for row in rows], rows) or (None, None)
+    scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
+    scores |= {"n_questions": whole.pop("n"), "n_failed": whole.pop("n_failed")} | whole
+    if any(row.swapped for row in rows):
+        pairs = both_orders_scores(rows)
+        ends["consistency"] = interval_of(*consistent(rows)) or (None, None)
+        scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
+    scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
+    scores["warnings"] = mass_warnings(scores)
+    scores["by_group"] = {name: by_group(rows, key) for name, key in GROUPINGS.items()}
+    scores["distances"] = by_distance(rows)
+    scores["lost_in_the_middle"] = middle_effect(rows)
+    retrieved = [row for row in rows if row.retrieved_both is not None]
     if retrieved:
         in_order = [row for row in retrieved if row.retrieved_order]
         scores["retrieval"] = {
@@ -63,16 +69,62 @@ def score_run(rows: Sequence[Sorted], *, n_failed: int) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Sorted]) -> Summary:
-    """accuracy, ci_low, ci_high, share_a, n, n_invalid, p_value: what the metric says of these questions."""
-    return _metric(rows, None)
+    """What can be said of some questions.
+
+    Args:
+        rows: at least one; failed ones may be among them.
+
+    Returns:
+        accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value, as
+        the metric `sort_accuracy` says; greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass, see
+        `epbench.booksort.labels`; n_failed. With both orders p_value is that of `sign_test`. Where questions failed,
+        accuracy, its interval, p_value and greedy_accuracy are None, and `incomplete` has for accuracy and
+        greedy_accuracy [if all lost answers were wrong, if all were right].
+    """
+    answered = [row for row in rows if not row.failed]
+    n_failed = len(rows) - len(answered)
+    found: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
+    found |= {"p_value": None}
+    if answered:
+        found = metric_module("sort_accuracy").sort_accuracy(
+            [row.predicted for row in answered],
+            [row.answer for row in answered],
+            None,
+            [row.excerpt for row in answered],
+        )
+    if any(row.swapped for row in rows):
+        found["p_value"] = sign_test(rows)
+    found |= label_scores(answered) | {"n_failed": n_failed}
+    if n_failed:
+        found["incomplete"] = {
+            "accuracy": _bounds(sum(row.correct for row in answered), rows, n_failed),
+            "greedy_accuracy": _bounds(sum(row.written == row.answer for row in answered), rows, n_failed),
+        }
+        found |= dict.fromkeys(("accuracy", "ci_low", "ci_high", "p_value", "greedy_accuracy"))
+    return found
+
+
+def _bounds(right: int, rows: Sequence[Sorted], n_failed: int) -> list[float]:
+    """The share of right answers if all lost ones were wrong, and if all were right."""
+    return [right / len(rows), (right + n_failed) / len(rows)]
+
+
+def interval_of(values: Sequence[bool], rows: Sequence[Sorted]) -> tuple[float, float] | None:
+    """95 % interval of a share, drawing the excerpts of these questions; None with a single excerpt or no question."""
+    if not values:
+        return None
+    found: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
+        values, [row.excerpt for row in rows]
+    )
+    return found
 
 
 def by_group(rows: Sequence[Sorted], key: Key) -> dict[str, Summary]:
     """A summary for each group, in rising order; a group is named by its values, `250` or `250 x 20`."""
-    keys = [key(row) for row in rows]
-    names = {values: " x ".join(map(str, values)) for values in sorted(set(keys))}
-    found = _metric(rows, [names[values] for values in keys])["by_group"]
-    return {name: found[name] for name in names.values()}
+    groups: dict[tuple[int | str, ...], list[Sorted]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return {" x ".join(map(str, values)): summary(groups[values]) for values in sorted(groups)}
 
 
 def by_distance(rows: Sequence[Sorted], parts: int = DISTANCE_QUANTILES) -> list[Summary]:
@@ -119,10 +171,3 @@ GROUPINGS: dict[str, Key] = {
 }
 """What results are told apart by. `distance` is the bin, from 1 (nearest) to 4, over all lengths of excerpts; `part` is
 the paper's: `SORT` with excerpts up to 2,500 words, `SORT-extend` with longer ones."""
-
-
-def _metric(rows: Sequence[Sorted], groups: Sequence[str] | None) -> dict[str, Any]:
-    found: dict[str, Any] = metric_module("sort_accuracy").sort_accuracy(
-        [row.predicted for row in rows], [row.answer for row in rows], groups, [row.excerpt for row in rows]
-    )
-    return found

@@ -17,6 +17,8 @@ from epbench.runs.journal import Journal
 
 Record = Mapping[str, Any]
 
+CUT_OFF = "the answer was cut off before it named a segment"
+
 
 def predicted(record: Record) -> Literal["A", "B", "X"]:
     """The answer in a record of answers.jsonl.
@@ -30,6 +32,19 @@ def predicted(record: Record) -> Literal["A", "B", "X"]:
     if a is None or b is None or a == b or (said and len(record["answer"].split()) > 1):
         return said or "X"
     return "A" if a > b else "B"
+
+
+def failure_of(record: Record) -> str | None:
+    """Why a record of answers.jsonl is neither right nor wrong: its request failed, or its text was cut off too early.
+
+    An answer that ended by itself and names no segment is invalid, and wrong; None for that, as for all that can be read.
+    """
+    if record.get("failure") is not None:
+        return str(record["failure"])
+    # A model in this process is asked for one token, and its probabilities decide: nothing is missing there.
+    by_text = record.get("probabilities") is None or len(record["answer"].split()) > 1
+    cut_off = record.get("ended") == "length" and by_text and parse_answer(record["answer"]) is None
+    return CUT_OFF if cut_off else None
 
 
 def sorted_rows(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) -> list[Sorted]:
@@ -51,11 +66,11 @@ def sorted_rows(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) ->
 
 
 def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: str) -> dict[str, Any]:
-    """Write scores.json, account.json, table.md and report.html from the journals.
+    """Write scores.json, outcomes.jsonl, account.json, table.md and report.html from the journals.
 
     Args:
         folder: of the run.
-        pairs: that were asked.
+        pairs: that were asked, with `--both-orders` each of them twice; see `epbench.booksort.orders`.
         keys: of the request about each, by the pair's id; a pair without one was not asked.
         label: of the run in tables.
 
@@ -63,28 +78,32 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
         The scores; with memory `rag` also how many segments were found (Table 8).
     """
     from epbench.booksort.analysis import score_run
+    from epbench.booksort.comparison import write_outcomes
     from epbench.booksort.report import html_report
     from epbench.booksort.tables import markdown_table
 
     rows = sorted_rows(folder, pairs, keys)
-    answered = [row for row in rows if not row.failed]
-    scores = score_run(answered, n_failed=len(rows) - len(answered))
+    scores = score_run(rows)
     asked = {pair.id for pair in pairs}
     if found := [record for id_, record in _retrieved(folder).items() if id_ in asked]:
         scores.setdefault("retrieval", {})[RECALL] = recall_at(found)
     journal = Journal(folder / ANSWERS)
     account = token_account(journal)
+    cut_off = sum(failure_of(record) == CUT_OFF for record in journal)
     journal.close()
+    if cut_off:
+        account["failed"][CUT_OFF] = cut_off
+    write_outcomes(folder, rows)
     write_json(folder / "scores.json", scores)
     write_json(folder / "account.json", account)
     write_text(folder / "table.md", markdown_table({label: scores}))
-    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, answered, account))
+    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, account))
     return scores
 
 
 def _row(pair: Pair, record: Record, found: Record | None) -> Sorted:
-    failed = record.get("failure") is not None
-    answer = "X" if failed else predicted(record)
+    failed = failure_of(record) is not None
+    answer: Literal["A", "B", "X"] = "X" if failed else predicted(record)
     p_a, p_b = _probabilities(record)
     return Sorted(
         id=pair.id,
@@ -101,6 +120,7 @@ def _row(pair: Pair, record: Record, found: Record | None) -> Sorted:
         p_a=p_a,
         p_b=p_b,
         greedy=record.get("answer", ""),
+        written="X" if failed else parse_answer(record["answer"]) or "X",
         correct=answer == pair.answer,
         failed=failed,
         retrieved_both=found["both"] if found else None,

@@ -34,9 +34,10 @@ def middle_effect(rows: Sequence[Sorted]) -> dict[str, Any]:
         rows: answered questions, those of failed requests are left out.
 
     Returns:
-        n, in_middle and elsewhere (n and accuracy of each), `confound`, and either `terms` (coefficient, low, high,
-        odds_ratio and p of `middle`, `middle x length`, `length`, `distance`) or `not_estimable` with the reason. With
-        one length of excerpts the terms of length are left out.
+        n and n_failed (answered questions and those left out), in_middle and elsewhere (n and accuracy of each),
+        `confound`, and either `terms` (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`,
+        `length`, `distance`) or `not_estimable` with the reason. With one length of excerpts the terms of length are
+        left out.
     """
     answered = [row for row in rows if not row.failed]
     middle = [both_in_the_middle(row) for row in answered]
@@ -44,7 +45,8 @@ def middle_effect(rows: Sequence[Sorted]) -> dict[str, Any]:
         name: [row for row, inside in zip(answered, middle, strict=True) if inside is wanted]
         for name, wanted in (("in_middle", True), ("elsewhere", False))
     }
-    found: dict[str, Any] = {"n": len(answered), **{name: _share(part) for name, part in parts.items()}}
+    found: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
+    found |= {name: _share(part) for name, part in parts.items()}
     found["confound"] = _confound(answered, middle)
     reason = _why_not(parts)
     return found | ({"not_estimable": reason} if reason else _fit(answered, middle))

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.memories import DEPTH, RECALL
 from epbench.booksort.results import Sorted
-from epbench.booksort.tables import Runs, accuracy, by_book, groups, middle_table
+from epbench.booksort.tables import (
+    ANSWERS,
+    Runs,
+    accuracy,
+    answers,
+    both_orders_table,
+    by_book,
+    groups,
+    mass,
+    middle_table,
+    warnings_of,
+    whole,
+)  # fmt: skip
 from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
 
 if TYPE_CHECKING:
@@ -27,15 +40,15 @@ def html_report(
         title: name of the run.
         run: content of run.json.
         scores: content of scores.json.
-        rows: the answered questions; their number of books is told.
+        rows: all questions; how many there are, about how many excerpts and books, is said.
         account: content of account.json.
     """
-    books = len({row.book_idx for row in rows})
     retrieval = scores.get("retrieval")
     return page(
         f"Book-SORT: {title}",
-        f"""{pairs(run["identity"])}
-<p>{len(rows):,} questions about {len({row.excerpt for row in rows}):,} excerpts of {books} books.</p>
+        f"""{_warnings({title: scores})}
+{pairs(run["identity"])}
+<p>{_size(rows)}</p>
 {_pictures({title: scores})}
 {_by_bin(scores)}
 <h2>Scores</h2>
@@ -54,33 +67,55 @@ def html_report(
 
 def comparison_report(dataset: str, runs: Runs) -> str:
     """The page of several runs on one dataset: scores by the run's name."""
-    body = [
-        [label, cell(scores["accuracy"]), *map(cell, scores["intervals"].get("accuracy", ["", ""])), *_rest(scores)]
-        for label, scores in runs.items()
-    ]
-    head = ["run", "accuracy", "from", "to", "share of A", "p", "answers", "invalid", "failed"]
+    body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
+    both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
     return page(
         f"Book-SORT, {dataset}: {len(runs)} runs",
-        f"{_pictures(runs)}\n<h2>Scores</h2>\n{table(head, body)}\n<h2>By book</h2>\n{table(*by_book(runs))}",
+        f"""{_warnings(runs)}
+{_pictures(runs)}
+<h2>Scores</h2>
+{table(["run", "accuracy", *ANSWERS], body)}
+{table(*both_orders_table(both)) if both else ""}
+{_HOW_TO_READ}
+<h2>By book</h2>
+{table(*by_book(runs))}""",
     )
 
 
-def _rest(scores: Mapping[str, Any]) -> list[str]:
-    return [cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")]
+def _warnings(runs: Runs) -> str:
+    return "".join(f"<p><strong>Warning: {html.escape(text)}</strong></p>" for text in warnings_of(runs))
+
+
+def _size(rows: Sequence[Sorted]) -> str:
+    """How many questions there are, and about what."""
+    excerpts, books = len({row.excerpt for row in rows}), len({row.book_idx for row in rows})
+    both = len({row.pair for row in rows})
+    asked = f"{both:,} pairs, each asked both ways round: " if any(row.swapped for row in rows) else ""
+    return f"{asked}{len(rows):,} questions about {excerpts:,} excerpts of {books} books."
+
+
+_HOW_TO_READ = """<p>Accuracy compares the probabilities of A and B where they are known. The greedy accuracy counts what
+the model would have written: its most probable first token, or an endpoint's text, has to name the right segment. The label
+mass is the probability that the first token is A or B at all; an endpoint lists its most probable tokens only, so that its
+mass is a lower bound. Where questions have no answer, an accuracy is shown as the range from all of them wrong to all of
+them right. With both orders, consistency is the share of pairs whose two answers name the same segment.</p>"""
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
-    low, high = scores["intervals"].get("accuracy", ("", ""))
-    whole = pairs(
-        {"accuracy": scores["accuracy"], "from": low, "to": high}
-        | {key: scores[key] for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")}
-    )
+    lines = [["accuracy", accuracy(whole(scores))], *map(list, zip(ANSWERS, answers(scores), strict=True))]
+    lines.append(["share of questions with a label mass below 0.5", cell(scores["low_mass"])])
+    lines.append(["share of greedy answers that name neither segment", cell(scores["greedy_invalid"])])
+    both = table(*both_orders_table({"this run": scores})) if "both_orders" in scores else ""
     groups = [
-        [name, group, accuracy(found), cell(found["share_a"]), cell(found["p_value"]), str(found["n"])]
+        [
+            name, group, accuracy(found), accuracy(found, "greedy_accuracy"), mass(found),
+            *(cell(found[key]) for key in ("share_a", "p_value", "n", "n_failed")),
+        ]
         for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
         for group, found in scores["by_group"][name].items()
-    ]
-    return whole + table(["by", "group", "accuracy", "share of A", "p", "answers"], groups)
+    ]  # fmt: skip
+    head = ["by", "group", "accuracy", "greedy accuracy", "label mass", "share of A", "p", "answers", "failed"]
+    return table(None, lines) + both + _HOW_TO_READ + table(head, groups)
 
 
 def _retrieval(found: Mapping[str, Any]) -> str:
@@ -98,11 +133,13 @@ def _middle(effect: Mapping[str, Any]) -> str:
     """What the middle of the excerpt does to accuracy, and why that is hard to tell from distance."""
     shares = effect["confound"]["share_in_middle_by_distance"]
     told = ", ".join(f"{name}: {cell(share)}" for name, share in shares.items())
-    text = f"""<p>Of {effect["n"]:,} questions {effect["in_middle"]["n"]:,} have both segments in the middle third of the
-excerpt: accuracy {cell(effect["in_middle"]["accuracy"])} there, {cell(effect["elsewhere"]["accuracy"])} elsewhere. Segments
-in the middle are always near one another, and near ones are harder to order anyway (share in the middle by distance as a
-part of the excerpt: {told}); the regression holds distance apart as far as the nearer bins allow, with standard errors
-clustered by excerpt.</p>"""
+    n_failed = effect["n_failed"]
+    left_out = f" ({n_failed:,} questions without an answer are left out here)" if n_failed else ""
+    text = f"""<p>Of {effect["n"]:,} questions{left_out} {effect["in_middle"]["n"]:,} have both segments in the middle
+third of the excerpt: accuracy {cell(effect["in_middle"]["accuracy"])} there,
+{cell(effect["elsewhere"]["accuracy"])} elsewhere. Segments in the middle are always near one another, and near ones are
+harder to order anyway (share in the middle by distance as a part of the excerpt: {told}); the regression holds distance
+apart as far as the nearer bins allow, with standard errors clustered by excerpt.</p>"""
     if "not_estimable" in effect:
         return f"{text}<p>The regression cannot be estimated: {html.escape(effect['not_estimable'])}.</p>"
     return text + table(*middle_table(effect))
@@ -158,8 +195,9 @@ def _by_bin(scores: Mapping[str, Any]) -> str:
 
 
 _DISTANCE = """Accuracy by the distance of the segments, in ten parts of equal size, with 95 % intervals that draw excerpts
-with replacement. Grey lines: chance, and people who had read the book within a month and answered from long-term memory,
-without the text (published, Section 5.2); they are a reference, no ceiling."""
+with replacement; a band without a line is what questions without an answer leave open. Grey lines: chance, and people who
+had read the book within a month and answered from long-term memory, without the text (published, Section 5.2); they are a
+reference, no ceiling."""
 _LENGTH = "Accuracy by the length of the excerpt, for each length of segments (the longest as a solid line)."
 
 
@@ -172,13 +210,18 @@ def _line(
 ) -> None:
     if not at:
         return
-    means = [part["accuracy"] for part in found]
-    low, high = (
-        [mean if part[key] is None else part[key] for mean, part in zip(means, found, strict=True)]
-        for key in ("ci_low", "ci_high")
-    )
+    means = [math.nan if part["accuracy"] is None else part["accuracy"] for part in found]
+    low, high = zip(*map(_ends, found), strict=True)
     axes.plot(at, means, style, marker="o", color=colour, label=label, linewidth=1.5, markersize=4)
     axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+
+
+def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
+    """Of the band around an accuracy: its interval, or what the lost questions leave open."""
+    if "incomplete" in part:
+        low, high = part["incomplete"]["accuracy"]
+        return low, high
+    return (part["accuracy"],) * 2 if part["ci_low"] is None else (part["ci_low"], part["ci_high"])
 
 
 def _number_axis(axes: Axes, ticks: Sequence[int] | None = None) -> None:

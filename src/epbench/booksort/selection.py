@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.evaluation import predicted
+from epbench.booksort.evaluation import failure_of, predicted
 from epbench.booksort.loading import Pair
 from epbench.errors import RunFailed
 from epbench.models.protocol import Model, Request
@@ -42,7 +42,7 @@ class Tried:
     Attributes:
         number: of it.
         n: questions that were answered.
-        failed: questions that were not: neither right nor wrong.
+        failed: questions that were not, or whose answer was cut off: neither right nor wrong.
         accuracy: 0 to 1 over those answered; an answer that is neither A nor B is wrong.
         share_a: of A among the answers that are A or B; None without any.
     """
@@ -89,7 +89,7 @@ def select_prompt(
     tried = []
     for number, asked in requests.items():
         records = [journal.records.get(request.key(model.name), {"failure": "not asked"}) for request in asked]
-        said = [(predicted(record), answers[record["id"]]) for record in records if record.get("failure") is None]
+        said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
         right = sum(label == answer for label, answer in said)
         labels = [label for label, _ in said if label != "X"]
         share_a = labels.count("A") / len(labels) if labels else None
@@ -111,7 +111,8 @@ def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
         if one.failed > MOST_FAILED * asked:
             raise RunFailed(
                 f"no {what} can be chosen: {one.failed} of {asked} questions of {what} {one.number} failed, see {SWEEP} "
-                f"for the reasons; the same command asks them again, or choose yourself with --{what}"
+                f"for the reasons; the same command asks them again (answers that were cut off need a larger "
+                f"--max-tokens), or choose yourself with --{what}"
             )
     best = max(tried, key=lambda one: one.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)

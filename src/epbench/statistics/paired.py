@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _DIGITS = 12  # differences below that are those of rounding, and a tie
 
@@ -19,8 +24,9 @@ class Paired:
         means: of the first and of the second.
         difference: mean of the first less that of the second.
         interval: 95 % interval of the difference, drawing clusters with replacement; None with fewer than two.
-        wins, ties, losses: number of questions on which the first is better, equal, worse.
-        p: Wilcoxon's signed-rank test, two-sided; ties are ranked and then dropped (Pratt), 1 where all are ties.
+        wins, ties, losses: number of questions, or of units, on which the first is better, equal, worse.
+        p: two-sided. Of `paired`: Wilcoxon's signed-rank test; ties are ranked and then dropped (Pratt). Of
+            `paired_outcomes`: McNemar's exact test. 1 where all are ties.
     """
 
     n: int
@@ -34,7 +40,7 @@ class Paired:
 
 
 def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> Paired:
-    """Compare two runs.
+    """Compare two runs by values such as F1.
 
     Args:
         first, second: one value per question, in the same order.
@@ -43,22 +49,68 @@ def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[o
     Raises:
         ValueError: no question, or lengths that differ.
     """
-    import numpy as np
     from scipy.stats import wilcoxon
+
+    differences = _differences(first, second, clusters)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    p = float(wilcoxon(differences, zero_method="pratt").pvalue) if wins + losses else 1.0
+    return _paired(first, second, clusters, (wins, len(differences) - wins - losses, losses), p)
+
+
+def paired_outcomes(
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[object], units: Sequence[object] | None = None
+) -> Paired:
+    """Compare two runs by answers that are right (1) or wrong (0).
+
+    McNemar's test asks whether the questions that only one run got right are about as many for each of them. It takes
+    its units as independent; the interval, which draws clusters, does not.
+
+    Args:
+        first, second: one outcome per question, in the same order.
+        clusters: the cluster of each question.
+        units: what is won or lost: questions of one unit, such as two askings of one pair, count once, by their sum.
+            By default each question is its own unit.
+
+    Raises:
+        ValueError: no question, lengths that differ, or a value that is neither 0 nor 1.
+    """
+    import numpy as np
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    differences = _differences(first, second, clusters)
+    if not set(first) | set(second) <= {0, 1}:
+        raise ValueError("outcomes: a value other than 0 and 1 found")
+    names = np.unique([str(unit) for unit in units], return_inverse=True)[1] if units else np.arange(len(first))
+    by_unit = np.bincount(names, weights=differences)
+    wins, losses = int((by_unit > 0).sum()), int((by_unit < 0).sum())
+    p = float(mcnemar([[0, wins], [losses, 0]], exact=True).pvalue) if wins + losses else 1.0
+    return _paired(first, second, clusters, (wins, len(by_unit) - wins - losses, losses), p)
+
+
+def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> NDArray[np.float64]:
+    import numpy as np
 
     if not len(first) == len(second) == len(clusters) or not first:
         raise ValueError(f"{len(first)}, {len(second)} values and {len(clusters)} clusters, as many of each expected")
-    differences = np.round(np.array(first, float) - np.array(second, float), _DIGITS)
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    found: NDArray[np.float64] = np.round(np.array(first, float) - np.array(second, float), _DIGITS)
+    return found
+
+
+def _paired(
+    first: Sequence[float],
+    second: Sequence[float],
+    clusters: Sequence[object],
+    wins_ties_losses: tuple[int, int, int],
+    p: float,
+) -> Paired:
+    differences = _differences(first, second, clusters)
     return Paired(
-        n=len(first),
-        means=(float(np.mean(first)), float(np.mean(second))),
-        difference=float(differences.mean()),
-        interval=cluster_bootstrap(lambda weights: weighted_mean(weights, differences), clusters),
-        wins=wins,
-        ties=len(first) - wins - losses,
-        losses=losses,
-        p=float(wilcoxon(differences, zero_method="pratt").pvalue) if wins + losses else 1.0,
+        len(first),
+        (sum(first) / len(first), sum(second) / len(second)),
+        float(differences.mean()),
+        cluster_bootstrap(lambda weights: weighted_mean(weights, differences), clusters),
+        *wins_ties_losses,
+        p,
     )
 
 

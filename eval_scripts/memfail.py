@@ -17,7 +17,7 @@ system.log. --isolate gives each row a store of its own: of the published rows, 
 about have several essays in a store for all. --published-query asks the memory the whole multiple choice, answer included.
 
 OUT becomes a run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
-scores.json, account.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
+scores.json, outcomes.jsonl, account.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
 stopped, however hard, goes on when the same command is given again, and what failed is tried again.
 """  # noqa: E501
 

@@ -81,13 +81,16 @@ def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs,
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     assert (pair["n"], pair["n_one_sided"], pair["ties"], pair["p"]) == (100, 50, 100, 1)
     assert "50 questions answered by only one are left out" in done.stdout
+    assert pair["alone"][1] == {"n": 0, "mean": None} and pair["alone"][0]["n"] == 50
+    assert "may be easier than the whole: none alone answered 50 (mean" in done.stdout
+    assert "none alone answered 50" in (tmp_path / "out/comparison.md").read_text()
 
 
 def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, tmp_path), "no run.json in it")
     refused(script(COMPARE, runs / "none", runs / "none"), "a run stands there twice")
-    (tmp_path / "run.json").write_text('{"identity": {"benchmark": "booksort"}}')
-    refused(script(COMPARE, tmp_path), "no run on a Tulving book")
+    (tmp_path / "run.json").write_text('{"identity": {"benchmark": "chess"}}')
+    refused(script(COMPARE, tmp_path), "benchmark 'chess' found, tulving, booksort or memfail expected")
     copy = tmp_path / "copy"
     copy.mkdir()
     for path in (runs / "none").iterdir():
@@ -108,6 +111,9 @@ def test_a_published_run_and_its_judge(released, tmp_path):
     assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
     refused(script(COMPARE, one, two), "give its book by --dataset")
+    own = tmp_path / "own"
+    assert script(EVALUATE, "--dataset", tmp_path / "short", "--memory", "none", "--out", own).returncode == 0
+    refused(script(COMPARE, one, own), "the runs have different judges")  # the book is that of the own run
     done = script(COMPARE, one, two, "--dataset", tmp_path / "short", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
@@ -119,3 +125,7 @@ def test_a_published_run_and_its_judge(released, tmp_path):
     (pair,) = json.loads((tmp_path / "judges/agreement.json").read_text())["pairs"]
     assert pair["judges"][1] == "lexical" and pair["n_questions"] == scores[0]["n_questions"]
     assert 0.6 < pair["kappa"] < 1
+    done = script(COMPARE, one, own, "--out", tmp_path / "mixed")
+    assert done.returncode == 0, done.stderr
+    (pair,) = json.loads((tmp_path / "mixed/comparison.json").read_text())["pairs"]
+    assert pair["n"] == scores[0]["n_questions"] and pair["difference"] > 0

@@ -19,7 +19,7 @@ def holds_runs(folder: Path) -> bool:
     Raises:
         BadInput: a run.json is no JSON object.
     """
-    return bool(_runs_in(folder))
+    return bool(runs_in(folder))
 
 
 def write_comparison(folders: Sequence[Path], out: Path, published: Path | None = None) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def write_comparison(folders: Sequence[Path], out: Path, published: Path | None 
     runs: dict[str, Any] = {}
     rows: dict[str, tuple[Path, Any]] = {}
     for folder in folders:
-        found = _runs_in(folder)
+        found = runs_in(folder)
         if not found:
             raise BadInput(f"{folder}: no run of MemFail, nor a folder of such runs")
         for run in found:
@@ -59,7 +59,12 @@ def write_comparison(folders: Sequence[Path], out: Path, published: Path | None 
     return runs
 
 
-def _runs_in(folder: Path) -> list[Path]:
+def runs_in(folder: Path) -> list[Path]:
+    """The run of MemFail that a folder is, or the runs of several configs that it holds.
+
+    Raises:
+        BadInput: a run.json is no JSON object.
+    """
     places = [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/run.json"))
     return [
         place for place in places if read_json(place / "run.json").get("identity", {}).get("benchmark") == "memfail"

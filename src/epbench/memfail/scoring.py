@@ -18,6 +18,7 @@ from epbench.metric_folders import metric_module
 from epbench.runs.account import token_account
 from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal
+from epbench.runs.outcomes import write_outcomes
 from epbench.statistics.proportions import wilson
 
 ERRORS = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
@@ -107,7 +108,7 @@ def finish(
     label: str,
     account: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write scores.json, account.json, table.md and report.html.
+    """Write scores.json, outcomes.jsonl, account.json, table.md and report.html.
 
     Args:
         folder: of the run; its run.json says which config and system it is.
@@ -122,6 +123,7 @@ def finish(
         The content of scores.json: config, system, by_k (see `score_outcomes`), floor (see `floor_of`), stored (number
         of stores, memories and words), n_questions, n_failed, warnings.
     """
+    from epbench.memfail.paired_comparison import record_of
     from epbench.memfail.report import html_report
     from epbench.memfail.tables import markdown_table
 
@@ -148,6 +150,7 @@ def finish(
         "warnings": list(account.get("warnings", [])),
     }
     write_json(folder / "scores.json", scores)
+    write_outcomes(folder, map(record_of, outcomes))
     write_json(folder / "account.json", about)
     write_text(folder / "table.md", markdown_table({label: scores}))
     write_text(folder / "report.html", html_report(label, run, scores, about))

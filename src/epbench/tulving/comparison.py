@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
-from epbench.errors import RunFailed
-from epbench.statistics.paired import holm, paired
+from epbench.statistics.comparison import compare_two, with_holm
 from epbench.tulving.scoring import Judged, question_f1
 
 Cue = tuple[str | None, ...]
@@ -21,27 +19,19 @@ def compare_runs(runs: Mapping[str, Sequence[Judged]]) -> list[dict[str, Any]]:
         runs: judged answers by the run's name; the F1 of a question that was asked several times is their mean.
 
     Returns:
-        For each pair: runs, their names; n_one_sided, questions that only one of them has; what
-        `epbench.statistics.paired.Paired` says (cues are the clusters); and p_holm, p corrected for all pairs.
+        For each pair what `epbench.statistics.comparison.compare_two` says, with cues as clusters and Wilcoxon's test,
+        and p_holm, p corrected for all pairs.
 
     Raises:
         RunFailed: two runs have no question in common.
     """
     f1 = {name: _f1_by_question(rows) for name, rows in runs.items()}
-    found = []
-    for one, other in combinations(f1, 2):
-        shared = [question for question in f1[one] if question in f1[other]]
-        if not shared:
-            raise RunFailed(f"{one} and {other} have no answered question in common")
-        result = paired(
-            [f1[one][question] for question in shared],
-            [f1[other][question] for question in shared],
-            [cue for _, cue in shared],
-        )
-        found.append({"runs": [one, other], "n_one_sided": len(f1[one].keys() ^ f1[other].keys()), **asdict(result)})
-    for pair, p in zip(found, holm([pair["p"] for pair in found]), strict=True):
-        pair["p_holm"] = p
-    return found
+    return with_holm(
+        [
+            compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
+            for names in combinations(f1, 2)
+        ]
+    )
 
 
 def _f1_by_question(rows: Sequence[Judged]) -> dict[tuple[str, Cue], float]:

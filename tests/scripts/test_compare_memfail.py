@@ -1,0 +1,124 @@
+"""eval_scripts/compare.py on runs of MemFail, as a user sees it."""
+
+import json
+import shutil
+
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+
+from epbench.memfail.paired_comparison import compare_runs
+from tests.scripts.in_process import refused, script
+
+COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/memfail.py"
+CONFIGS = ("conditional_facts_easy", "long_hop")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    out = tmp_path_factory.mktemp("made")
+    done = script("builders/memfail.py", "--config", *CONFIGS, "--rows", 20, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out / "memfail"
+
+
+def evaluate(dataset, out, system, *more, configs=CONFIGS):
+    done = script(EVALUATE, "--dataset", dataset, "--config", *configs, "--system", system, *more, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(dataset, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    for system in ("none", "verbatim-bm25", "oracle"):
+        evaluate(dataset, out / system, system, "--k", 2, 5)
+    return out
+
+
+def outcomes(folder, k):
+    records = [json.loads(line) for line in (folder / "outcomes.jsonl").read_text().splitlines()]
+    return {record["id"]: record["success"] for record in records if record["k"] == k}
+
+
+def compared(*args):
+    done = script(COMPARE, *args)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_runs_are_compared_for_each_config_and_k(runs, tmp_path):
+    compared(*(runs / name for name in ("oracle", "verbatim-bm25", "none")), "--out", tmp_path)
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    found = {(*pair["runs"], pair["config"], pair["k"]): pair for pair in content["pairs"]}
+    assert content["benchmark"] == "memfail" and content["judge"] == "lexical" and len(found) == 3 * 2 * 2
+    pair = found["oracle", "verbatim-bm25", "long_hop", 2]
+    one, other = (outcomes(runs / name / "long_hop", 2) for name in ("oracle", "verbatim-bm25"))
+    table = [[sum(one[q] is a and other[q] is b for q in one) for b in (True, False)] for a in (True, False)]
+    assert (pair["wins"], pair["losses"], pair["n"]) == (table[0][1], table[1][0], 20)
+    assert pair["p"] == mcnemar(table, exact=True).pvalue
+    scores = [json.loads((runs / n / "long_hop/scores.json").read_text()) for n in ("oracle", "verbatim-bm25")]
+    assert pair["means"] == pytest.approx([of_run["by_k"]["2"]["success_rate"] for of_run in scores])
+    clear = found["oracle", "none", "conditional_facts_easy", 5]
+    assert (
+        clear["difference"] >= 0.9 and clear["losses"] == 0 and clear["p_holm"] < 0.001 and clear["p_holm"] > clear["p"]
+    )
+    table = (tmp_path / "comparison.md").read_text()
+    assert "| runs | config, k | n | success |" in table and "long_hop, 2" in table
+
+
+def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp_path):
+    one = evaluate(dataset, tmp_path / "one", "oracle", "--k", 5, 7, "--limit", 12, configs=["long_hop"])
+    shown = compared(one, runs / "none", "--out", tmp_path / "out")
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert (pair["config"], pair["k"], pair["n"], pair["n_one_sided"]) == ("long_hop", 5, 12, 8)
+    assert "8 questions answered by only one are left out; the 12 that remain may be easier" in shown
+    assert "only one has long_hop at k = 7, which is left out" in shown
+    assert "only none has conditional_facts_easy at k = 2, conditional_facts_easy at k = 5, long_hop at k = 2" in shown
+    other = evaluate(dataset, tmp_path / "other", "oracle", "--k", 3, configs=["long_hop"])
+    refused(script(COMPARE, other, runs / "none"), "other has long_hop at k = 3, none has")
+
+
+def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_path):
+    faulty = evaluate(dataset, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
+    lines = (faulty / "outcomes.jsonl").read_text().splitlines()
+    broken = [json.dumps(json.loads(line) | {"success": None}) if i < 5 else line for i, line in enumerate(lines)]
+    (faulty / "outcomes.jsonl").write_text("\n".join(broken) + "\n")
+    shown = compared(runs / "oracle", faulty, "--out", tmp_path / "out")
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert pair["n_failed"] == [0, 5] and (pair["n"], pair["n_one_sided"]) == (15, 5)
+    assert "oracle / faulty: 0 and 5 failed questions are left out" in shown
+
+
+def test_a_run_that_failed_everywhere_has_nothing_to_compare(dataset, runs, tmp_path):
+    faulty = evaluate(dataset, tmp_path / "f", "tests/memories/faulty.py:RaisesInRetrieval", configs=["long_hop"])
+    done = script(COMPARE, runs / "oracle", faulty)
+    assert done.returncode == 1 and "oracle and f have no answered question in common" in done.stderr
+
+
+def test_questions_of_one_row_are_drawn_together():
+    """The two questions of each row win and lose together: the interval is that of the rows, wider than by questions."""
+    first = [
+        {"id": f"{row}/{i}", "row": str(row), "k": 5, "success": row % 3 > 0} for row in range(30) for i in range(2)
+    ]
+    second = [record | {"success": True} for record in first]
+    alone = [record | {"row": record["id"]} for record in first], [record | {"row": record["id"]} for record in second]
+    by_row, by_question = (
+        compare_runs({"a": {("c", 5): a}, "b": {("c", 5): b}})[0] for a, b in ((first, second), alone)
+    )
+    assert by_row["difference"] == by_question["difference"] == pytest.approx(-1 / 3)
+    width = [pair["interval"][1] - pair["interval"][0] for pair in (by_row, by_question)]
+    assert 1.25 < width[0] / width[1] < 1.6  # the square root of 2
+
+
+def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
+    refused(script(COMPARE, runs / "none"), "one run of memfail found, two or more expected")
+    copy = shutil.copytree(runs / "none", tmp_path / "copy")
+    place = copy / "long_hop/run.json"
+    run = json.loads(place.read_text())
+    place.write_text(json.dumps(run | {"judge": {"name": "openai:x", "prompt_hash": "0"}}))
+    refused(script(COMPARE, runs / "oracle", copy), "the runs have different judges (")
+    place.write_text(json.dumps(run | {"identity": run["identity"] | {"fingerprint": "another"}}))
+    refused(script(COMPARE, runs / "oracle", copy), "are on different rows of long_hop")
+    place.write_text(json.dumps(run))
+    (copy / "long_hop/scores.json").unlink()
+    refused(script(COMPARE, runs / "oracle", copy), "has no scores.json")

@@ -1,0 +1,162 @@
+"""eval_scripts/compare.py on runs of Book-SORT, as a user sees it."""
+
+import json
+import math
+import shutil
+
+import pytest
+from scipy.stats import binomtest, ttest_rel
+from statsmodels.stats.contingency_tables import mcnemar
+
+from epbench.booksort.comparison import Outcome, compare_log_ratios, compare_runs
+from tests.booksort.sort_set import pair_rows, write_set, write_tables
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.scripts.in_process import refused, script
+
+COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/booksort.py"
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return write_set(tmp_path_factory.mktemp("set") / "booksort")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+
+def evaluate(dataset, out, *more, memory="none", model="oracle"):
+    done = script(EVALUATE, "--dataset", dataset, "--memory", memory, "--model", model, *more, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(dataset, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    for memory in ("in-context", "rag", "none"):
+        evaluate(dataset, out / memory, memory=memory)
+        evaluate(dataset, out / "both" / memory, "--both-orders", memory=memory)
+    return out
+
+
+def compared(*args):
+    done = script(COMPARE, *args)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def outcomes(folder):
+    return {(r := json.loads(line))["id"]: r for line in (folder / "outcomes.jsonl").read_text().splitlines()}
+
+
+def test_runs_are_compared_question_by_question(runs, tmp_path):
+    shown = compared(runs / "in-context", runs / "rag", runs / "none", "--out", tmp_path)
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
+    assert content["benchmark"] == "booksort" and len(pairs) == 3 and content["notes"] == []
+    best = pairs["in-context", "none"]
+    right, wrong = (sum(r["correct"] is value for r in outcomes(runs / "none").values()) for value in (True, False))
+    assert (best["wins"], best["ties"], best["losses"]) == (wrong, right, 0) and best["n"] == 48
+    assert best["p"] == mcnemar([[right, wrong], [0, 0]], exact=True).pvalue and best["p"] < 1e-4
+    assert best["difference"] == pytest.approx(wrong / 48) and 0 < best["interval"][0] < wrong / 48
+    scores = [json.loads((runs / name / "scores.json").read_text())["accuracy"] for name in ("in-context", "none")]
+    assert best["means"] == pytest.approx(scores) and best["log_ratio"] is None
+    assert all(pair["p"] <= pair["p_holm"] <= min(1, 3 * pair["p"]) + 1e-12 for pair in pairs.values())
+    assert "p (Holm)" in (tmp_path / "comparison.md").read_text() and "log ratio" not in shown
+
+
+def test_runs_in_both_orders_are_compared_by_asking_and_tested_by_pair(runs, tmp_path):
+    compared(runs / "both/in-context", runs / "both/none", "--out", tmp_path)
+    (pair,) = json.loads((tmp_path / "comparison.json").read_text())["pairs"]
+    wrong = [id_ for id_, r in outcomes(runs / "both/none").items() if not r["correct"]]
+    worse = len({id_.removesuffix("/swapped") for id_ in wrong})
+    assert pair["n"] == 96 and pair["difference"] == pytest.approx(len(wrong) / 96)
+    assert (pair["wins"], pair["losses"], pair["wins"] + pair["ties"]) == (worse, 0, 48)
+    assert pair["p"] == pytest.approx(binomtest(worse, worse, 0.5).pvalue)
+    shown = compared(runs / "in-context", runs / "both/none")  # one way against both ways: what both were asked
+    assert "48 questions answered by only one are left out" in shown and "none alone answered 48" in shown
+
+
+def test_failed_questions_are_left_out_and_counted(dataset, runs, tmp_path):
+    def faults(number, body):
+        return Fault("status", 400, words="filtered") if "Salt and Thunder" in str(body["messages"]) else None
+
+    with LoopbackEndpoint(lambda prompt: "A", script=faults) as endpoint:
+        evaluate(dataset, tmp_path / "lost", "--base-url", endpoint.url, model="openai:tiny")
+    shown = compared(runs / "in-context", tmp_path / "lost", "--out", tmp_path / "out")
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert pair["n_failed"] == [0, 24] and (pair["n"], pair["n_one_sided"]) == (24, 24)
+    assert "in-context / lost: 0 and 24 failed questions are left out" in shown
+    assert "the 24 that remain may be easier" in shown
+
+
+def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_path):
+    def told(p_a, p_b):
+        top = [{"token": t, "logprob": math.log(p)} for t, p in (("A", p_a), ("B", p_b))]
+        return {"choice": {"logprobs": {"content": [top[0] | {"top_logprobs": top}]}}}
+
+    for name, (p_a, p_b) in {"sure": (0.9, 0.05), "torn": (0.5, 0.45)}.items():
+        with LoopbackEndpoint(lambda prompt: "A", more=lambda body, p=(p_a, p_b): told(*p)) as endpoint:
+            evaluate(dataset, tmp_path / name, "--limit", 12, "--base-url", endpoint.url, model="openai:tiny")
+    compared(tmp_path / "sure", tmp_path / "torn", "--out", tmp_path / "out")
+    assert "p (log ratio)" in (tmp_path / "out/comparison.md").read_text()
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    values = [
+        [outcomes(tmp_path / name)[id_]["log_ratio"] for id_ in outcomes(tmp_path / "sure")]
+        for name in ("sure", "torn")
+    ]
+    assert pair["log_ratio"]["p"] == pytest.approx(ttest_rel(*values, alternative="greater").pvalue)
+    assert (pair["log_ratio"]["n"], pair["ties"], pair["p"]) == (
+        12,
+        12,
+        1.0,
+    )  # the same answers, with another confidence
+
+
+def test_planted_differences_are_recovered():
+    def planted(share, shift):
+        return [
+            Outcome(f"q{i}", f"e{i // 4}", (i * 7919) % 100 < 100 * share, -0.5 + shift + 0.01 * (i % 3) * shift)
+            for i in range(400)
+        ]
+
+    low, high, same = planted(0.6, 0.0), planted(0.8, 0.2), planted(0.8, 0.1)
+    found = {tuple(pair["runs"]): pair for pair in compare_runs({"high": high, "low": low, "same": same})}
+    assert found["high", "low"]["difference"] == pytest.approx(0.2) and found["high", "low"]["p_holm"] < 1e-6
+    assert found["high", "same"]["difference"] == 0 and found["high", "same"]["p"] == 1.0
+    assert compare_log_ratios(high, same)["p"] < 1e-6 and compare_log_ratios(same, high)["p"] > 0.999
+    twice = [Outcome(f"{one.id}/swapped", one.excerpt, one.correct, one.log_ratio) for one in high]
+    again = [Outcome(f"{one.id}/swapped", one.excerpt, one.correct, one.log_ratio) for one in low]
+    assert compare_log_ratios([*high, *twice], [*low, *again]) == compare_log_ratios(
+        high, low
+    )  # not twice the evidence
+    assert compare_log_ratios(high, [Outcome("q0", "e0", True, None)]) is None
+
+
+def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
+    refused(script(COMPARE, runs / "none"), "one run of booksort found, two or more expected")
+    refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run stands there twice")
+    refused(script(COMPARE, runs / "none", runs / "rag", "--dataset", dataset), "only runs on Tulving books need one")
+    evaluate(dataset, tmp_path / "short", "--config", "e120_s20")
+    refused(script(COMPARE, runs / "none", tmp_path / "short"), "its config is ['e120_s20'], that of")
+    evaluate(dataset, tmp_path / "held-out", "--split", "validation")
+    refused(script(COMPARE, runs / "none", tmp_path / "held-out"), "its split is 'validation'")
+    tables = {("e250_s20", "test"): [row for row in pair_rows(250, 20) if row["book_idx"] == 101]}
+    evaluate(write_tables(tmp_path / "other", tables), tmp_path / "rows")
+    refused(script(COMPARE, runs / "none", tmp_path / "rows"), "its fingerprint is")
+    copy = shutil.copytree(runs / "none", tmp_path / "copy")
+    (copy / "outcomes.jsonl").write_text('{"id": 3}\n')
+    refused(
+        script(COMPARE, runs / "rag", copy),
+        "outcomes.jsonl, line 1: an object with id, excerpt, correct, log_ratio expected",
+    )
+    (copy / "outcomes.jsonl").unlink()
+    refused(script(COMPARE, runs / "rag", copy), "has no outcomes.jsonl; start the run again with the same command")
+    (copy / "scores.json").unlink()
+    refused(script(COMPARE, runs / "rag", copy), "has no scores.json")
+    other = tmp_path / "memfail"
+    other.mkdir()
+    (other / "run.json").write_text('{"identity": {"benchmark": "memfail"}}')
+    refused(script(COMPARE, runs / "none", other), "the runs are of different benchmarks")

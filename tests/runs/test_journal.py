@@ -1,4 +1,7 @@
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -6,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.errors import RunFailed
 from epbench.runs.folder import open_run, read_scores, without_login, write_json, write_text
-from epbench.runs.journal import Journal
+from epbench.runs.journal import Journal, read_journal
+from epbench.runs.shards import join_journals
 
 
 def test_records_come_back_and_failures_are_not_done(tmp_path):
@@ -97,3 +102,118 @@ def test_what_a_killed_writer_left_does_not_stand_in_the_way(tmp_path):
 
 def test_no_login_goes_into_a_file():
     assert without_login("--base-url http://me:secret@host:1/v1 --out a@b") == "--base-url http://host:1/v1 --out a@b"
+
+
+def test_reading_a_journal_changes_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    torn = b'{"key": "1", "answer": "x"}\n{"key": "2", "ans'
+    path.write_bytes(torn)
+    assert list(read_journal(path)) == ["1"]
+    Journal(path).close()
+    assert path.read_bytes() == torn
+    assert read_journal(tmp_path / "missing.jsonl") == {} and not (tmp_path / "missing.jsonl").exists()
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from epbench.runs.journal import Journal
+journal = Journal(Path(sys.argv[1]))
+for i in range(3000):
+    journal.add(str(i), answer="x" * (i % 500))
+"""
+
+
+def test_a_journal_that_is_read_while_it_is_written_loses_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)])
+    seen = [0]
+    while writer.poll() is None:
+        seen.append(len(read_journal(path)))
+    assert writer.returncode == 0
+    assert seen == sorted(seen)
+    assert list(read_journal(path)) == [str(i) for i in range(3000)]
+
+
+def test_two_writers_are_found_out_before_anything_is_cut_off(tmp_path):
+    path = tmp_path / "a.jsonl"
+    late = Journal(path)
+    early = Journal(path)
+    early.add("1", answer="x")
+    with pytest.raises(RunFailed, match="another process is writing"):
+        late.add("2", answer="y")
+    assert list(read_journal(path)) == ["1"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(st.characters(codec=None), max_size=10), min_size=1, max_size=5))
+def test_any_text_can_be_journaled(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("journal") / "a.jsonl"
+    journal = Journal(path)
+    for i, text in enumerate(texts):
+        journal.add(str(i), answer=text, more={"nested": [text]})
+    journal.close()
+    path.read_text("utf-8")
+    kept = read_journal(path)
+    assert kept == journal.records
+    for record, text in zip(kept.values(), texts, strict=True):
+        assert record["answer"] == re.sub("[\ud800-\udfff]", "\ufffd", text) == record["more"]["nested"][0]
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path):
+    journal = Journal(tmp_path / "a.jsonl")
+    journal.add("1", answer="a \ud83d b")
+    assert read_journal(tmp_path / "a.jsonl")["1"]["answer"] == "a \ufffd b" == journal.records["1"]["answer"]
+
+
+_FULL = """
+import resource, signal, sys
+from pathlib import Path
+from epbench.runs.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = Journal(Path(sys.argv[1]))
+journal.add("1", answer="x")
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+for attempt in (2, 3):
+    try:
+        journal.add(str(attempt), answer="y" * 500)
+    except OSError as error:
+        print(error)
+"""
+
+
+def test_a_record_that_was_not_written_whole_is_taken_back_and_the_file_named(tmp_path):
+    path = tmp_path / "a.jsonl"
+    done = subprocess.run([sys.executable, "-c", _FULL, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.count("a.jsonl") == 2 and "of a record could be written" in done.stdout
+    assert list(read_journal(path)) == ["1"] and path.read_bytes().endswith(b"\n")
+    again = Journal(path)
+    again.add("2", answer="z")
+    assert list(read_journal(path)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("line", ["[]", "7", '{"id": "x"}', '{"key": 7}', "[" * 100_000, "\x85"])
+def test_a_line_that_is_no_record_is_one_clear_error(tmp_path, line):
+    (tmp_path / "a.jsonl").write_text(f'{{"key": "1"}}\n{line}\n', "utf-8")
+    for read in (read_journal, Journal):
+        with pytest.raises(BadInput, match=r"a\.jsonl, line 2: expected a JSON object with a key"):
+            read(tmp_path / "a.jsonl")
+
+
+def test_a_line_may_hold_what_python_takes_for_the_end_of_one(tmp_path):
+    journal = Journal(tmp_path / "a.jsonl")
+    journal.add("1", answer="a\u2028b\x85c\x1dd")
+    assert read_journal(tmp_path / "a.jsonl")["1"]["answer"] == "a\u2028b\x85c\x1dd"
+
+
+def test_a_shard_at_work_is_not_merged(tmp_path):
+    (tmp_path / "whole").mkdir()
+    with open_run(tmp_path / "part", {}, {}):
+        journal = Journal(tmp_path / "part/answers.jsonl")
+        journal.add("1", answer="x")
+        with pytest.raises(BadInput, match="another process is at work"):
+            join_journals([tmp_path / "part"], tmp_path / "whole", ["answers.jsonl"])
+    join_journals([tmp_path / "part"], tmp_path / "whole", ["answers.jsonl", "judgements.jsonl"])
+    assert list(read_journal(tmp_path / "whole/answers.jsonl")) == ["1"]
+    assert not (tmp_path / "whole/judgements.jsonl").exists()

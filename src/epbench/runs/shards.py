@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.runs.folder import read_json
-from epbench.runs.journal import Journal
+from epbench.runs.folder import open_run, read_json
+from epbench.runs.journal import Journal, read_journal
 
 SPLIT = {"tulving": "eval_scripts/tulving.py", "booksort": "eval_scripts/booksort.py"}
 """By benchmark, the scripts whose runs can be split by --shard."""
@@ -49,16 +49,19 @@ def limit_of(described: Sequence[Mapping[str, Any]], given: int | None) -> int |
 
 
 def join_journals(shards: Sequence[Path], out: Path, names: Sequence[str]) -> None:
-    """Put the records of the shards' journals of these names into those of `out`; what some shard has done is done."""
-    for name in names:
-        paths = [shard / name for shard in shards if (shard / name).exists()]
-        if not paths:
-            continue
-        whole = Journal(out / name)
-        for path in paths:
-            shard = Journal(path)
-            for record in shard:
-                if not whole.done(record["key"]):
-                    whole.add(**record)
-            shard.close()
-        whole.close()
+    """Put the records of the shards' journals of these names into those of `out`; what some shard has done is done.
+
+    Each shard is locked while it is read.
+
+    Raises:
+        BadInput: a process is still at work in a shard.
+    """
+    joined = {name: Journal(out / name) for name in names}
+    for shard in shards:
+        with open_run(shard, {}, {}):
+            for name, journal in joined.items():
+                for record in read_journal(shard / name).values():
+                    if not journal.done(record["key"]):
+                        journal.add(**record)
+    for journal in joined.values():
+        journal.close()

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.hub.replacing import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +87,7 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
         BadInput: the folder exists and is no dataset of this layout.
     """
     refuse_other_folder(folder)
-    with _appearing(folder) as draft:
+    with replacing(folder) as draft:
         for config in configs:
             path = draft / config.name / f"{config.split}-00000-of-00001.parquet"
             path.parent.mkdir(exist_ok=True)
@@ -109,22 +107,6 @@ def refuse_other_folder(folder: Path) -> None:
     """Raise BadInput where a folder is there that is no dataset, before anything costly is done to replace it."""
     if folder.exists() and not (folder / "README.md").is_file():
         raise BadInput(f"{folder} exists and is no dataset folder (it has no README.md); choose another --out")
-
-
-@contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
-    """A scratch folder beside the wanted one, moved into its place at the end; nothing half-written remains."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        draft = scratch / "new"
-        draft.mkdir()
-        yield draft
-        if folder.exists():
-            folder.replace(scratch / "old")
-        draft.replace(folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def parquet_files(folder: Path) -> dict[str, list[Path]]:

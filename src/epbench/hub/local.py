@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.hub.dataset_folder import parquet_files
+from epbench.hub.replacing import replacing
 from epbench.metric_folders import metric_path
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
@@ -37,13 +37,11 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
     if default not in files:
         raise BadInput(f"{folder / 'README.md'}: its default config is {default!r}, of which there are no files")
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
-    root.parent.mkdir(parents=True, exist_ok=True)
     datasets.disable_progress_bars()
-    with tempfile.TemporaryDirectory(prefix=".epbench-", dir=root.parent) as scratch:
-        prepared = Path(scratch) / root.name
+    with replacing(root) as prepared:
         for config, paths in files.items():
             builder = Parquet(
-                cache_dir=str(Path(scratch) / "built"),
+                cache_dir=str(prepared.parent / "built"),
                 dataset_name=folder.name,
                 config_name=config,
                 hash=_content_hash(config, paths),
@@ -54,9 +52,6 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
         # Without the Hub, `datasets` takes the newest config of a name, and refuses where several share version and
         # hash: so every config has a hash of its own, and the default one a date that nothing overtakes.
         os.utime(next((prepared / default / _VERSION).iterdir()), (_FAR_FUTURE, _FAR_FUTURE))
-        if root.exists():
-            root.replace(Path(scratch) / "old")
-        prepared.replace(root)
     return root
 
 
@@ -98,14 +93,12 @@ def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
     places = []
     for owner in ("evaluate-metric", namespace):
         package = modules / f"{owner}--{name}"
-        target = package / hashlib.sha256(code).hexdigest()
-        shutil.rmtree(package, ignore_errors=True)
-        package.mkdir(parents=True)
-        with tempfile.TemporaryDirectory(dir=package) as scratch:
-            (Path(scratch) / f"{name}.py").write_bytes(code)
-            (Path(scratch) / "__init__.py").touch()
-            (Path(scratch) / f"{name}.json").write_text("{}")
-            shutil.copytree(scratch, target)
-        (package / "__init__.py").touch()
-        places.append(target)
+        version = hashlib.sha256(code).hexdigest()
+        with replacing(package) as draft:
+            (draft / version).mkdir()
+            (draft / version / f"{name}.py").write_bytes(code)
+            (draft / version / f"{name}.json").write_text("{}")
+            for folder in (draft, draft / version):
+                (folder / "__init__.py").touch()
+        places.append(package / version)
     return places

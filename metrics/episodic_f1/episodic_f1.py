@@ -120,6 +120,8 @@ def lenient_f1(n_predicted: int, n_true: int, found: float) -> tuple[float | Non
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class EpisodicF1(evaluate.Metric):
+    _columns = ("predictions", "references", "matching_scores", "bins")
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -129,6 +131,19 @@ class EpisodicF1(evaluate.Metric):
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
             reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
         )
+
+    def compute(self, **columns: Any) -> dict[str, Any] | None:
+        """See the description of the metric.
+
+        Raises:
+            ValueError: a column is no list, or see `_compute`.
+        """
+        added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
+        for name in self._columns:
+            if columns.get(name) is not None or (name in self.features and not added_before):
+                _check_column(name, columns.get(name))
+        result: dict[str, Any] | None = super().compute(**columns)
+        return result
 
     def _compute(
         self,
@@ -165,31 +180,39 @@ class EpisodicF1(evaluate.Metric):
         return result
 
 
+def _check_column(name: str, values: Any) -> None:
+    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
+    if getattr(values, "shape", None) == ():
+        raise ValueError(f"{name}: expected a list with one entry per question, found a single value")
+
+
 def _check_lengths(n: int, **others: Sequence[Any] | None) -> None:
     if n == 0:
-        raise ValueError("predictions: no rows; at least one question is expected")
+        raise ValueError("predictions: expected at least one row, found none")
     for name, values in others.items():
         if values is not None and len(values) != n:
-            raise ValueError(f"{name}: {len(values)} rows, {n} expected, as many as predictions")
+            raise ValueError(f"{name}: expected {n} rows, as many as predictions, found {len(values)}")
 
 
 def _check_items(items: Any, name: str, row: int) -> None:
     if isinstance(items, str) or not isinstance(items, Sequence):
-        raise ValueError(f"{name}, row {row}: {items!r} is no list of texts")
+        raise ValueError(f"{name}, row {row}: expected a list of strings, found {items!r}")
     for item in items:
         if not isinstance(item, str):
-            raise ValueError(f"{name}, row {row}: {item!r} is no text")
+            raise ValueError(f"{name}, row {row}: expected a list of strings, found {item!r} in it")
 
 
 def _checked_scores(scores: Any, n: int, row: int) -> list[float]:
     where = f"matching_scores, row {row}"
     if isinstance(scores, (str, Mapping)) or not isinstance(scores, Sequence):
-        raise ValueError(f"{where}: {scores!r} is no list of numbers")
+        raise ValueError(f"{where}: expected a list of numbers, found {scores!r}")
     if len(scores) != n:
-        raise ValueError(f"{where}: {len(scores)} scores, {n} expected, one per true item")
+        raise ValueError(f"{where}: expected {n} scores, one per true item, found {len(scores)}")
     for score in scores:
         if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 1 or math.isnan(score):
-            raise ValueError(f"{where}: {score!r} is no number from 0 to 1")
+            raise ValueError(f"{where}: expected numbers from 0 to 1, found {score!r}")
     return [float(score) for score in scores]
 
 

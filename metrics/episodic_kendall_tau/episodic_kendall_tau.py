@@ -1,7 +1,7 @@
 """Chronological awareness of recalled lists, as an `evaluate` metric."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -64,6 +64,8 @@ def tau_if_all_found(predicted: Sequence[str], true: Sequence[str]) -> float | N
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class EpisodicKendallTau(evaluate.Metric):
+    _columns = ("predictions", "references")
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -74,11 +76,26 @@ class EpisodicKendallTau(evaluate.Metric):
             reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
         )
 
+    def compute(self, **columns: Any) -> dict[str, Any] | None:
+        """See the description of the metric.
+
+        Raises:
+            ValueError: a column is no list, or see `_compute`.
+        """
+        added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
+        for name in self._columns:
+            if columns.get(name) is not None or (name in self.features and not added_before):
+                _check_column(name, columns.get(name))
+        result: dict[str, Any] | None = super().compute(**columns)
+        return result
+
     def _compute(self, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, Any]:
         if len(predictions) == 0:
-            raise ValueError("predictions: no rows; at least one question is expected")
+            raise ValueError("predictions: expected at least one row, found none")
         if len(predictions) != len(references):
-            raise ValueError(f"references: {len(references)} rows, {len(predictions)} expected, as many as predictions")
+            raise ValueError(
+                f"references: expected {len(predictions)} rows, as many as predictions, found {len(references)}"
+            )
         taus = []
         for i, (predicted, true) in enumerate(zip(predictions, references, strict=False)):
             _check_items(predicted, "predictions", i)
@@ -95,9 +112,17 @@ class EpisodicKendallTau(evaluate.Metric):
         }
 
 
+def _check_column(name: str, values: Any) -> None:
+    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
+    if getattr(values, "shape", None) == ():
+        raise ValueError(f"{name}: expected a list with one entry per question, found a single value")
+
+
 def _check_items(items: Any, name: str, row: int) -> None:
     if isinstance(items, str) or not isinstance(items, Sequence):
-        raise ValueError(f"{name}, row {row}: {items!r} is no list of texts")
+        raise ValueError(f"{name}, row {row}: expected a list of strings, found {items!r}")
     for item in items:
         if not isinstance(item, str):
-            raise ValueError(f"{name}, row {row}: {item!r} is no text")
+            raise ValueError(f"{name}, row {row}: expected a list of strings, found {item!r} in it")

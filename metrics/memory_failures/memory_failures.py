@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -89,6 +89,8 @@ def rates(labels: Sequence[str]) -> dict[str, Any]:
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class MemoryFailures(evaluate.Metric):
+    _columns = ("predictions", "groups")
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -98,6 +100,19 @@ class MemoryFailures(evaluate.Metric):
             features=datasets.Features({"predictions": datasets.Json()}),
             reference_urls=["https://github.com/ishirgarg/MemFail"],
         )
+
+    def compute(self, **columns: Any) -> dict[str, Any] | None:
+        """See the description of the metric.
+
+        Raises:
+            ValueError: a column is no list, or see `_compute`.
+        """
+        added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
+        for name in self._columns:
+            if columns.get(name) is not None or (name in self.features and not added_before):
+                _check_column(name, columns.get(name))
+        result: dict[str, Any] | None = super().compute(**columns)
+        return result
 
     def _compute(self, predictions: Sequence[Any], groups: Sequence[Any] | None = None) -> dict[str, Any]:
         _check(predictions, groups)
@@ -109,16 +124,24 @@ class MemoryFailures(evaluate.Metric):
         return result
 
 
+def _check_column(name: str, values: Any) -> None:
+    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
+    if getattr(values, "shape", None) == ():
+        raise ValueError(f"{name}: expected a list with one entry per question, found a single value")
+
+
 def _check(predictions: Sequence[Any], groups: Sequence[Any] | None) -> None:
     if len(predictions) == 0:
-        raise ValueError("predictions: no rows; at least one question is expected")
+        raise ValueError("predictions: expected at least one row, found none")
     for row, label in enumerate(predictions):
-        if label not in LABELS:
-            raise ValueError(f"predictions, row {row}: {label!r} found, one of {', '.join(LABELS)} expected")
+        if not isinstance(label, str) or label not in LABELS:
+            raise ValueError(f"predictions, row {row}: expected one of {', '.join(LABELS)}, found {label!r}")
     if groups is None:
         return
     if len(groups) != len(predictions):
-        raise ValueError(f"groups: {len(groups)} rows, {len(predictions)} expected, as many as predictions")
+        raise ValueError(f"groups: expected {len(predictions)} rows, as many as predictions, found {len(groups)}")
     for row, group in enumerate(groups):
         if not isinstance(group, str):
-            raise ValueError(f"groups, row {row}: {group!r} is no text")
+            raise ValueError(f"groups, row {row}: expected a string, found {group!r}")

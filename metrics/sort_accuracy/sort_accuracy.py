@@ -1,6 +1,6 @@
 """Accuracy of telling which of two segments came first, as an `evaluate` metric."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -86,6 +86,8 @@ def _raw_draws(k: int) -> "np.ndarray[Any, np.dtype[np.int32]]":
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class SortAccuracy(evaluate.Metric):
+    _columns = ("predictions", "references", "groups", "clusters")
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -95,6 +97,19 @@ class SortAccuracy(evaluate.Metric):
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
             reference_urls=["https://arxiv.org/abs/2410.08133", "https://github.com/bridge-ai-neuro/SORT"],
         )
+
+    def compute(self, **columns: Any) -> dict[str, Any] | None:
+        """See the description of the metric.
+
+        Raises:
+            ValueError: a column is no list, or see `_compute`.
+        """
+        added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
+        for name in self._columns:
+            if columns.get(name) is not None or (name in self.features and not added_before):
+                _check_column(name, columns.get(name))
+        result: dict[str, Any] | None = super().compute(**columns)
+        return result
 
     def _compute(
         self,
@@ -151,20 +166,31 @@ def _summary(predictions: Sequence[str], references: Sequence[str], clusters: Se
     }
 
 
+def _check_column(name: str, values: Any) -> None:
+    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
+    if getattr(values, "shape", None) == ():
+        raise ValueError(f"{name}: expected a list with one entry per question, found a single value")
+
+
 def _check(
     predictions: Sequence[Any], references: Sequence[Any], groups: Sequence[Any] | None, clusters: Sequence[Any] | None
 ) -> None:
+    columns = {"predictions": predictions, "references": references, "groups": groups, "clusters": clusters}
+    for name, values in columns.items():
+        if values is not None:
+            _check_column(name, values)
     n = len(predictions)
     if n == 0:
-        raise ValueError("predictions: no rows; at least one question is expected")
-    columns = {"predictions": predictions, "references": references, "groups": groups, "clusters": clusters}
+        raise ValueError("predictions: expected at least one row, found none")
     for name, values in columns.items():
         if values is None:
             continue
-        if isinstance(values, str) or len(values) != n:
-            raise ValueError(f"{name}: {len(values)} rows, {n} expected, as many as predictions")
+        if len(values) != n:
+            raise ValueError(f"{name}: expected {n} rows, as many as predictions, found {len(values)}")
         for row, value in enumerate(values):
             if not isinstance(value, str):
-                raise ValueError(f"{name}, row {row}: {value!r} is no text")
+                raise ValueError(f"{name}, row {row}: expected a string, found {value!r}")
             if name == "references" and value not in _LABELS:
-                raise ValueError(f"references, row {row}: {value!r} is neither 'A' nor 'B'")
+                raise ValueError(f"references, row {row}: expected 'A' or 'B', found {value!r}")

@@ -185,14 +185,14 @@ class TestEpisodicF1:
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            ({"matching_scores": [[1], [1]]}, "matching_scores: 2 rows, 1 expected"),
-            ({"matching_scores": [[1, 1]]}, "row 0: 2 scores, 1 expected"),
-            ({"matching_scores": [[1.5]]}, "row 0: 1.5 is no number from 0 to 1"),
-            ({"matching_scores": [[float("nan")]]}, "nan is no number"),
-            ({"matching_scores": [[None]]}, "None is no number"),
-            ({"matching_scores": [["1"]]}, "'1' is no number"),
-            ({"matching_scores": [None]}, "None is no list"),
-            ({"bins": ["0", "1"]}, "bins: 2 rows, 1 expected"),
+            ({"matching_scores": [[1], [1]]}, "matching_scores: expected 1 rows, as many as predictions, found 2"),
+            ({"matching_scores": [[1, 1]]}, "row 0: expected 1 scores, one per true item, found 2"),
+            ({"matching_scores": [[1.5]]}, "row 0: expected numbers from 0 to 1, found 1.5"),
+            ({"matching_scores": [[float("nan")]]}, "expected numbers from 0 to 1, found nan"),
+            ({"matching_scores": [[None]]}, "expected numbers from 0 to 1, found None"),
+            ({"matching_scores": [["1"]]}, "expected numbers from 0 to 1, found '1'"),
+            ({"matching_scores": [None]}, "expected a list of numbers, found None"),
+            ({"bins": ["0", "1"]}, "bins: expected 1 rows, as many as predictions, found 2"),
         ],
     )
     def test_messages_name_the_row(self, more, message):

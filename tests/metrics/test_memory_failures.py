@@ -65,13 +65,13 @@ def test_groups_add_up_to_the_whole(rows):
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"predictions": []}, "no rows"),
-        ({"predictions": ["right"]}, "row 0: 'right' found, one of correct"),
-        ({"predictions": ["correct", None]}, "row 1: None found"),
-        ({"predictions": [["correct"]]}, r"\['correct'\] found"),
-        ({"predictions": [1]}, "1 found"),
-        ({"predictions": ["correct"], "groups": []}, "groups: 0 rows, 1 expected"),
-        ({"predictions": ["correct"], "groups": [2]}, "groups, row 0: 2 is no text"),
+        ({"predictions": []}, "at least one row"),
+        ({"predictions": ["right"]}, "row 0: expected one of correct, .*, found 'right'"),
+        ({"predictions": ["correct", None]}, "row 1: .* found None"),
+        ({"predictions": [["correct"]]}, r"found \['correct'\]"),
+        ({"predictions": [1]}, "found 1"),
+        ({"predictions": ["correct"], "groups": []}, "groups: expected 1 rows, as many as predictions, found 0"),
+        ({"predictions": ["correct"], "groups": [2]}, "groups, row 0: expected a string, found 2"),
     ],
 )
 def test_bad_values_name_the_row(given_, message):

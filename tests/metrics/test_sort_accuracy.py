@@ -63,14 +63,20 @@ def test_interval_does_not_depend_on_the_names_of_clusters():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"predictions": [], "references": []}, "no rows"),
-        ({"predictions": ["A"], "references": ["A", "B"]}, "references: 2 rows, 1 expected"),
-        ({"predictions": ["A"], "references": ["C"]}, "references, row 0: 'C' is neither 'A' nor 'B'"),
-        ({"predictions": [1], "references": ["A"]}, "predictions, row 0: 1 is no text"),
-        ({"predictions": [None], "references": ["A"]}, "predictions, row 0: None is no text"),
-        ({"predictions": ["A"], "references": ["A"], "groups": ["x", "y"]}, "groups: 2 rows, 1 expected"),
-        ({"predictions": ["A", "B"], "references": ["A", "B"], "clusters": "AB"}, "clusters: 2 rows"),
-        ({"predictions": ["A"], "references": ["A"], "clusters": [7]}, "clusters, row 0: 7 is no text"),
+        ({"predictions": [], "references": []}, "at least one row"),
+        (
+            {"predictions": ["A"], "references": ["A", "B"]},
+            "references: expected 1 rows, as many as predictions, found 2",
+        ),
+        ({"predictions": ["A"], "references": ["C"]}, "references, row 0: expected 'A' or 'B', found 'C'"),
+        ({"predictions": [1], "references": ["A"]}, "predictions, row 0: expected a string, found 1"),
+        ({"predictions": [None], "references": ["A"]}, "predictions, row 0: expected a string, found None"),
+        (
+            {"predictions": ["A"], "references": ["A"], "groups": ["x", "y"]},
+            "groups: expected 1 rows, as many as predictions, found 2",
+        ),
+        ({"predictions": ["A", "B"], "references": ["A", "B"], "clusters": "AB"}, "clusters: expected a list"),
+        ({"predictions": ["A"], "references": ["A"], "clusters": [7]}, "clusters, row 0: expected a string, found 7"),
     ],
 )
 def test_bad_values_are_refused(values, message):
@@ -83,7 +89,7 @@ def test_evaluate_gives_the_same_and_refuses_the_same(hf_home):
     values = {"predictions": ["A", "B", "?"] * 9, "references": ["A", "A", "B"] * 9}
     more = {"groups": ["x", "y", "y"] * 9, "clusters": [str(i % 5) for i in range(27)]}
     assert metric.compute(**values, **more) == sort_accuracy(**values, **more)
-    with pytest.raises(ValueError, match="row 1: 'C'"):
+    with pytest.raises(ValueError, match="row 1: expected 'A' or 'B', found 'C'"):
         metric.compute(predictions=["A", "B"], references=["A", "C"])
 
 

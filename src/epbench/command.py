@@ -7,9 +7,13 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError
+from epbench.safe_text import one_line
+
+if TYPE_CHECKING:
+    from epbench.safe_console import SafeConsole
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,6 +34,20 @@ def show_log() -> None:
     log = logging.getLogger("epbench")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+
+
+def console() -> SafeConsole:
+    """A console that prints texts as they are: brackets are no markup, `:smile:` is no emoji, and a terminal escape in
+    an answer or an error has no effect.
+    """
+    from epbench.safe_console import SafeConsole
+
+    return SafeConsole()
+
+
+def warn(text: str) -> None:
+    """A line on standard error that begins with "warning:"."""
+    print(f"warning: {one_line(text)}", file=sys.stderr)
 
 
 def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
@@ -59,5 +77,5 @@ def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
 
 
 def _say(error: object, status: int) -> int:
-    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"error: {one_line(str(error))}", file=sys.stderr)
     return status

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from epbench.safe_text import markdown_text, printable
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -24,8 +26,8 @@ COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#e
 def page(title: str, body: str) -> str:
     """A whole page; `body` is HTML, the title is text."""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
-<h1>{html.escape(title)}</h1>
+<html lang="en"><head><meta charset="utf-8"><title>{escaped(title)}</title><style>{_STYLE}</style></head><body>
+<h1>{escaped(title)}</h1>
 {body}
 </body></html>
 """
@@ -33,9 +35,9 @@ def page(title: str, body: str) -> str:
 
 def table(head: Sequence[str] | None, body: Sequence[Sequence[str]]) -> str:
     """A table of texts, escaped; the first column to the left, the others to the right."""
-    lines = ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body]
+    lines = ["<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in body]
     if head:
-        lines.insert(0, "<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>")
+        lines.insert(0, "<tr>" + "".join(f"<th>{escaped(cell)}</th>" for cell in head) + "</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 
@@ -44,21 +46,27 @@ def pairs(values: Mapping[str, Any]) -> str:
     return table(None, [[name, cell(value)] for name, value in values.items()])
 
 
+def escaped(text: str) -> str:
+    """A text as HTML, without control characters."""
+    return html.escape(printable(text))
+
+
 def cell(value: Any) -> str:
     """A number with three digits, a dash for what is not defined."""
     return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; the first column to the left, the others to the right."""
+    """A table in Markdown; the first column to the left, the others to the right. The cells are texts, and are escaped."""
     ruler = ["---", *["---:"] * (len(head) - 1)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ruler, *body))
+    rows = [ruler if cells is ruler else [markdown_text(cell) for cell in cells] for cells in (head, ruler, *body)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 def how_it_was_run(run: Mapping[str, Any]) -> str:
     """Command, machine and versions, from the content of run.json."""
     about = pairs({"python": run["python"], "platform": run["platform"], **run["versions"]})
-    return f"<h2>How it was run</h2>\n<p><code>{html.escape(run['command'])}</code></p>\n{about}"
+    return f"<h2>How it was run</h2>\n<p><code>{escaped(run['command'])}</code></p>\n{about}"
 
 
 def failures(reasons: Mapping[str, int]) -> str:
@@ -71,17 +79,17 @@ def failures(reasons: Mapping[str, int]) -> str:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Within it, matplotlib draws the same SVG bytes each time, with text as text."""
+    """Within it, matplotlib draws the same SVG bytes each time, with text as text: a `$` in a run's name is no formula."""
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": "epbench", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": "epbench", "svg.fonttype": "none", "text.parse_math": False}):
         yield
 
 
 def picture(figure: Figure, caption: str) -> str:
     """A matplotlib figure as an HTML figure; `caption` is text."""
     text = svg(figure)
-    return f"<figure>{text[text.index('<svg') :]}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    return f"<figure>{text[text.index('<svg') :]}<figcaption>{escaped(caption)}</figcaption></figure>"
 
 
 def svg(figure: Figure) -> str:

@@ -1,0 +1,32 @@
+"""Text from elsewhere (answers, names, errors) made harmless where it is shown: on a screen, in Markdown, in a figure."""
+
+from __future__ import annotations
+
+import html
+import re
+
+# Terminal escapes begin with one of these; tab and line feed stay.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """The text with each control character, and each half of a surrogate pair, replaced by U+FFFD.
+
+    >>> printable("red \\x1b[31malert")
+    'red \\ufffd[31malert'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """The printable text, with every run of white space as one blank."""
+    return printable(" ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    """The text for a cell or a line of Markdown: on one line, without HTML, links or columns of its own.
+
+    >>> markdown_text("<b>1 | 2</b>")
+    '&lt;b&gt;1 \\\\| 2&lt;/b&gt;'
+    """
+    return re.sub(r"([|`\\\[\]])", r"\\\1", html.escape(one_line(text), quote=False))

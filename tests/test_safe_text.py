@@ -1,0 +1,85 @@
+import io
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.table import Table
+
+from epbench import command
+from epbench.runs.page import drawing, escaped, markdown, picture, table
+from epbench.safe_console import SafeConsole
+from epbench.safe_text import markdown_text, one_line, printable
+
+ODD = [
+    "[/INST]",
+    "[red]x[/red]",
+    "o[red]x",
+    "\x1b[2J\x1b]0;owned\x07",
+    "a\x9b31m",
+    ":smile:",
+    "\ud83d",
+    "<script>alert(1)</script>",
+    "a|b",
+]
+anything = st.text(st.characters(codec=None), max_size=40)
+
+
+def _printed(*renderables):
+    console = SafeConsole()
+    console.file = io.StringIO()
+    console.print(*renderables)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_what_is_printed_is_the_text_itself(text):
+    grid = Table(text)
+    grid.add_row(text)
+    assert _printed(text) == printable(text) + "\n"
+    assert _printed(grid).count(printable(text)) == 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(anything)
+def test_no_text_reaches_a_terminal_as_anything_but_text(text):
+    shown = _printed(text)
+    shown.encode()
+    assert not any((ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160 for c in shown)
+    assert printable(printable(text)) == printable(text)
+    assert "\n" not in one_line(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(anything, min_size=2, max_size=2), st.lists(anything, min_size=2, max_size=2))
+def test_a_cell_stays_one_cell_without_html(head, row):
+    lines = markdown(head, [row]).splitlines()
+    assert len(lines) == 3 and lines[1] == "| --- | ---: |"
+    for line in (lines[0], lines[2]):
+        assert line.replace("\\\\", "").replace("\\|", "").count("|") == 3
+        assert "<" not in line and ">" not in line
+    assert "<script" not in table(head, [row]) and "\x1b" not in table(head, [row])
+
+
+def test_html_of_a_text_has_no_control_characters():
+    assert escaped("<b>\x1b[31m") == "&lt;b&gt;\ufffd[31m"
+    assert markdown_text("`x` [a](b)") == "\\`x\\` \\[a\\](b)"
+
+
+def test_errors_and_warnings_are_one_printable_line(capsys):
+    command.warn("one\ntwo \x1b[31m")
+    assert capsys.readouterr().err == "warning: one two \ufffd[31m\n"
+    code = "from epbench import command, BadInput\ndef main(argv): raise BadInput('a\\x1b]0;x\\x07\\nb [/INST]')\ncommand.run(main)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: a\ufffd]0;x\ufffd b [/INST]\n")
+
+
+def test_a_name_with_dollars_is_no_formula():
+    from matplotlib.figure import Figure
+
+    with drawing():
+        figure = Figure()
+        figure.add_subplot().plot([1, 2], label="a$\\frac$")
+        figure.legend()
+        assert "a$\\frac$" in picture(figure, "caption")

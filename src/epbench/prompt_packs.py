@@ -56,11 +56,30 @@ def _read(path: Path) -> dict[str, Any]:
 def _check(path: Path, key: str, text: Any, wanted: Sequence[str]) -> None:
     if not isinstance(text, str):
         raise BadInput(f"{path}, key {key!r}: {type(text).__name__} found, a text expected")
-    try:
-        found = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
-    except ValueError as error:
-        raise BadInput(f"{path}, key {key!r}: {error}; a brace of the text itself is written twice") from None
+    found = placeholders(f"{path}, key {key!r}", text)
     if sorted(found) != sorted(wanted):
         shown = ", ".join(f"{{{name}}}" for name in found) or "no placeholder"
         once = ", ".join(f"{{{name}}}" for name in wanted) + " once" if wanted else "none"
         raise BadInput(f"{path}, key {key!r}: {shown} found, {once} expected")
+
+
+def placeholders(where: str, text: str) -> list[str]:
+    """The names of the placeholders in a text, in their order.
+
+    Args:
+        where: how a message names the text.
+        text: with placeholders such as `{question}`; a brace of the text itself is written twice.
+
+    Raises:
+        BadInput: a brace that stands alone, or a placeholder with a format: a width such as `{question:>99999999}` would
+            fill the memory.
+    """
+    try:
+        parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}; a brace of the text itself is written twice") from None
+    for _, name, form, conversion in parts:
+        if form or conversion:
+            shown = f"{{{name}{f'!{conversion}' if conversion else ''}{f':{form}' if form else ''}}}"
+            raise BadInput(f"{where}: found {shown}, expected {{{name}}} without a format")
+    return [str(name) for _, name, _, _ in parts]

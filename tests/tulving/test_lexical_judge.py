@@ -44,7 +44,17 @@ def test_an_abstention_has_no_items(answer):
         assert list(verdict(answer, truth).items) == []
 
 
-@pytest.mark.parametrize("answer", ["Zoe Brown", "- Zoe Brown\n- Ann Lee", "some lady", "It was Zoe Brown, I believe."])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Zoe Brown",
+        "- Zoe Brown\n- Ann Lee",
+        "some lady",
+        "(Zoe Brown)",
+        "(See (Ann Lee))",
+        "It was Zoe Brown, I believe.",
+    ],
+)
 def test_a_confabulation_has_items(answer):
     assert len(verdict(answer, []).items) >= 1
 
@@ -91,3 +101,8 @@ def test_an_account_is_one_item_scored_by_the_words_it_holds():
     assert (told.scores, partly.scores, len(told.items)) == ([1.0], [0.5], 1)
     assert list(verdict("I do not know.", [chapter], "full_details").items) == []
     assert len(verdict("Zoe sang.", [], "full_details").items) == 1
+
+
+def test_an_answer_of_a_million_brackets_is_judged():
+    """A search for pairs of brackets that began anew at each of them would take an hour."""
+    assert list(verdict("(" * 1_000_000, ["Zoe Brown"]).scores) == [0.0]

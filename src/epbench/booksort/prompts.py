@@ -11,7 +11,6 @@ Paper: Appendix C.2 to C.4.
 from __future__ import annotations
 
 import re
-import string
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.prompt_packs import placeholders
 
 OWN = Path(__file__).parent / "data" / "sort_prompts.toml"
 ALONE = 8  # the query that is the two segments alone, the best one of Table 8
@@ -183,10 +183,7 @@ def _texts(path: Path, key: str, texts: Any) -> tuple[str, ...]:
 def _text(where: str, key: str, text: Any) -> str:
     if not isinstance(text, str):
         raise BadInput(f"{where}: {type(text).__name__} found, a text expected")
-    try:
-        found = Counter(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
-    except ValueError as error:
-        raise BadInput(f"{where}: {error}; a brace of the text itself is written twice") from None
+    found = Counter(placeholders(where, text))
     must, may = _HOLDS[key]
     for name in sorted(must):
         if found[name] != 1:

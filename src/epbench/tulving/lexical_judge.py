@@ -46,7 +46,7 @@ class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
-    prompt_hash = "rules-2"  # counted up when a rule changes: its verdicts are then those of another judge
+    prompt_hash = "rules-3"  # counted up when a rule changes: its verdicts are then those of another judge
 
     def plan(self, cases: Sequence[Case]) -> Plan | None:
         """None: rules cost nothing."""
@@ -117,7 +117,8 @@ def _place(item: str, words: str) -> int:
 
 def _is_abstention(answer: str) -> bool:
     """Whether the first sentence says that there is no answer, and not only in brackets."""
-    first = re.split(rf"{_SENTENCE}|\n", re.sub(r"\([^)]*\)", "", answer).strip(), maxsplit=1)[0]
+    outside = re.sub(r"\([^()]*\)", "", answer).strip() or answer.strip()  # an answer may stand in brackets as a whole
+    first = re.split(rf"{_SENTENCE}|\n", outside, maxsplit=1)[0]
     return not first or _ABSTAINS.search(first) is not None
 
 

@@ -127,7 +127,8 @@ def _written_by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
-    from epbench.runs.folder import open_run, without_login
+    from epbench.runs.folder import open_run
+    from epbench.runs.secrets import without_login
     from epbench.tulving.build import draw_outline, make_book
     from epbench.tulving.model_writer import ModelWriter, writing_folder
     from epbench.tulving.writer import MOST_ATTEMPTS, first_tasks

@@ -98,7 +98,8 @@ def _evaluate(args: Any) -> None:
     from epbench.models.plan import check_window, make_plan
     from epbench.models.waves import by_context
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
-    from epbench.runs.folder import open_run, read_json, without_login
+    from epbench.runs.folder import open_run, read_json
+    from epbench.runs.secrets import without_login
 
     console = Console()
     command.show_log()

@@ -56,7 +56,8 @@ def _check(args: Any) -> None:
     from rich.console import Console
 
     from epbench.errors import BadInput
-    from epbench.runs.folder import open_run, without_login
+    from epbench.runs.folder import open_run
+    from epbench.runs.secrets import without_login
     from epbench.tulving.judge_check import check_judge_on
     from epbench.tulving.judging import judge_failures, plan_lines
     from epbench.tulving.made_answers import fingerprint_of_answers, make_answers
@@ -90,7 +91,8 @@ def _against_published(args: Any) -> None:
     from rich.console import Console
 
     from epbench.errors import BadInput
-    from epbench.runs.folder import open_run, without_login, write_json, write_text
+    from epbench.runs.folder import open_run, write_json, write_text
+    from epbench.runs.secrets import without_login
     from epbench.tulving.evaluation import record_answers
     from epbench.tulving.judge_agreement import agreement_screen, agreement_table, judge_agreement
     from epbench.tulving.judging import case_of, judge_answers, plan_lines

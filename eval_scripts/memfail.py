@@ -84,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.models.choose import Options, choose_model
     from epbench.models.protocol import Sampling
     from epbench.runs.asking import fingerprint_of
-    from epbench.runs.folder import open_run, read_json, without_login, write_json, write_text
+    from epbench.runs.folder import open_run, read_json, write_json, write_text
+    from epbench.runs.secrets import without_login
 
     console = Console()
     command.show_log()

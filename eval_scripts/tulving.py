@@ -99,7 +99,8 @@ def _evaluate(args: Any) -> None:
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
-    from epbench.runs.folder import open_run, without_login
+    from epbench.runs.folder import open_run
+    from epbench.runs.secrets import without_login
     from epbench.tulving.answers_file import read_answers
     from epbench.tulving.evaluation import record_answers
     from epbench.tulving.judging import case_of, check_judge, expected_cases, plan_lines
@@ -281,7 +282,7 @@ def _given(parser: Any, argv: Sequence[str] | None) -> Set[str]:
 def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
     """What the command line says of the reader, under the names of run.json."""
     from epbench.runs.asking import fingerprint_of
-    from epbench.runs.folder import without_login
+    from epbench.runs.secrets import without_login
     from epbench.tulving.answers_file import read_answers
     from epbench.tulving.prompts import load_prompts
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.errors import RunFailed
-from epbench.runs.folder import open_run, read_scores, without_login, write_json, write_text
+from epbench.runs.folder import open_run, read_scores, write_json, write_text
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.shards import join_journals
 
@@ -98,10 +98,6 @@ def test_what_a_killed_writer_left_does_not_stand_in_the_way(tmp_path):
     with open_run(tmp_path / "r", {"model": "a"}, {}):
         pass
     assert sorted(p.name for p in (tmp_path / "r").iterdir() if p.name != ".lock") == ["run.json"]
-
-
-def test_no_login_goes_into_a_file():
-    assert without_login("--base-url http://me:secret@host:1/v1 --out a@b") == "--base-url http://host:1/v1 --out a@b"
 
 
 def test_reading_a_journal_changes_nothing(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from epbench.runs.folder import without_secrets
+from epbench.runs.secrets import without_secrets
 
 CALL_LIMIT = 300.0
 """Seconds of one call, unless told otherwise."""

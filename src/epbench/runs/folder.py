@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import re
 import shlex
 import shutil
 import sys
@@ -17,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-
-SHORTEST_SECRET = 8  # characters; a shorter value of such a variable is a word like "none"
+from epbench.runs.secrets import without_secrets
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
@@ -102,21 +99,8 @@ def write_text(path: Path, text: str) -> None:
         draft.replace(path)
 
 
-def without_login(text: str) -> str:
-    """Addresses without the name and password that may stand in them: no secret goes into a file."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
-
-
-def without_secrets(text: str) -> str:
-    """A text of foreign origin without logins in addresses, and without the keys that the environment holds."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST_SECRET and re.search(r"KEY|TOKEN|SECRET|PASSWORD", name):
-            text = text.replace(value, "***")
-    return without_login(text)
-
-
 def _command() -> str:
-    return without_login(shlex.join(["python", *sys.argv]))
+    return shlex.join(["python", *map(without_secrets, sys.argv)])
 
 
 def _versions() -> dict[str, Any]:

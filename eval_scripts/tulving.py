@@ -325,12 +325,24 @@ def _searcher(args: Any) -> Any:
 def _rescore(archive: Path, out: Path) -> None:
     from rich.console import Console
 
+    from epbench.errors import BadInput
     from epbench.tulving.published_runs import score_published_runs
     from epbench.tulving.released import open_archive
     from epbench.tulving.tables import screen_tables
 
-    scores = score_published_runs(open_archive(archive), out, command.bar)
-    Console().print(screen_tables(scores))
+    console = Console()
+    found = score_published_runs(open_archive(archive), out, command.bar)
+    if found.scores:
+        console.print(screen_tables(found.scores))
+    lines = [f"note on {label}: {note}" for label, notes in found.notes.items() for note in notes]
+    lines += [f"no run: {path} holds no raw_answers, only {', '.join(it)}" for path, it in found.no_runs.items()]
+    lines += [f"not scored: {label}: {reason}" for label, reason in found.not_scored.items()]
+    lines.append(f"{len(found.scores)} runs scored, {len(found.not_scored)} not scored")
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
+    if not found.scores:
+        label, reason = next(iter(found.not_scored.items()))
+        raise BadInput(f"{archive}: none of its {len(found.not_scored)} runs can be scored; {label}: {reason}")
 
 
 if __name__ == "__main__":

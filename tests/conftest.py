@@ -1,4 +1,4 @@
-"""What the tests share: real data where it lies beside the checkout, scripts run as a user runs them."""
+"""What the tests share: an archive in the published layout, a book of ours, scripts run as a user runs them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from published_data import OURS
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -57,13 +58,6 @@ def short_book(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def released() -> Callable[[str], Path]:
-    """Path of a file of the published layout, or a skip with the reason."""
-
-    def path(name: str) -> Path:
-        found = SHARED / "tulving" / name
-        if not found.exists():
-            pytest.skip(f"{name} does not lie beside this checkout")
-        return found
-
-    return path
+def released() -> Path:
+    """An archive in the published layout that is in the repository: one short book with three runs."""
+    return OURS

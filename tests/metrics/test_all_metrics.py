@@ -2,7 +2,6 @@
 
 import doctest
 import inspect
-import json
 import os
 import random
 import re
@@ -12,11 +11,12 @@ from pathlib import Path
 
 import evaluate
 import pytest
+from reference_cases import SCORING, with_published
 
 from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
 
-# The paper removes repeats; the reference forgets those among the items of an answer.
-PAPER_NOT_REFERENCE = {
+# The code of the paper removes repeats among the items of an answer when it reads them, before this function of it.
+WITHOUT_REPEATS = {
     "duplicated predicted items": {"f1_score_lenient": 2 / 3, "precision_lenient": 1.0, "recall": 0.5},
 }
 # Metrics of lists of items, which take the same values; a metric of labels has these tests in a module of its own.
@@ -91,10 +91,10 @@ def test_bad_values_are_value_errors(name, predictions, references):
         metric.compute(predictions=predictions, references=references)
 
 
-def test_cases_of_the_reference_are_reproduced_and_clipped(released):
+def test_cases_of_the_reference_are_reproduced_and_clipped():
     module = metric_module("episodic_f1")
     metric = module.EpisodicF1(keep_in_memory=True)
-    cases = json.loads(released("scoring_cases.json").read_text())
+    cases = with_published(SCORING, "scoring_cases.json")
     checked = 0
     for case in cases:
         if case["function"] != "generate_metric(policy=remove_duplicates)" or "error" in case:
@@ -111,25 +111,25 @@ def test_cases_of_the_reference_are_reproduced_and_clipped(released):
         items, truth = given["evaluation"]["identified_items_in_AI_answer"], given["correct_answer"]
         result = metric.compute(predictions=[items], references=[truth], matching_scores=[scores])["per_question"][0]
         for ours, theirs in (("f1", "f1_score_lenient"), ("precision", "precision_lenient"), ("recall", "recall")):
-            value = PAPER_NOT_REFERENCE.get(case["case"], expected)[theirs]
+            value = WITHOUT_REPEATS.get(case["case"], expected)[theirs]
             assert result[ours] == (None if value is None else pytest.approx(min(1.0, value), abs=1e-12)), case["case"]
         checked += 1
     assert checked >= 15
 
 
-def test_f1_of_the_reference_before_clipping(released):
+def test_f1_of_the_reference_before_clipping():
     lenient_f1 = metric_module("episodic_f1").lenient_f1
     assert lenient_f1(1, 3, 3.0) == (3.0, 1.0, 1.5)
-    for case in json.loads(released("scoring_cases.json").read_text()):
+    for case in with_published(SCORING, "scoring_cases.json"):
         if case["function"] == "f1_score_func" and case["input"]["precision"] is not None and case["input"]["recall"]:
             p, r = case["input"]["precision"], case["input"]["recall"]
             assert 2 * p * r / (p + r) == pytest.approx(case["output"])
 
 
-def test_kendall_of_the_reference_is_reproduced(released):
+def test_kendall_of_the_reference_is_reproduced():
     tau = metric_module("episodic_kendall_tau").tau_if_all_found
     metric = metric_module("episodic_kendall_tau").EpisodicKendallTau(keep_in_memory=True)
-    for case in json.loads(released("scoring_cases.json").read_text()):
+    for case in with_published(SCORING, "scoring_cases.json"):
         if case["function"].startswith("kendall"):
             given, expected = case["input"], case["output"]
             if not expected["included_gt_len_ge_2"]:

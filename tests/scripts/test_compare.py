@@ -106,7 +106,7 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
 
 
 def test_a_published_run_and_its_judge(released, tmp_path):
-    archive = released("released_n20.zip")
+    archive = released
     assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
     assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))

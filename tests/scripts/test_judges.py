@@ -277,7 +277,7 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
 
 
 def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
-    archive = released("released_n20.zip")
+    archive = released
     assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
     assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
     run = next(path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))

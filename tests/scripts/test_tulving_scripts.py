@@ -280,7 +280,7 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
 
 
 def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):
-    archive = released("released_n20.zip")
+    archive = released
     done = script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     done = script(

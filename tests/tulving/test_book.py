@@ -1,9 +1,9 @@
-import json
 import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
+from reference_cases import SECONDARY, with_published
 
 from epbench import BadInput
 from epbench.tulving.book import Draft, assemble, fill_secondary, in_chronological_order
@@ -36,8 +36,8 @@ def test_side_characters_get_names_of_their_own():
     assert (second.text, second.secondary) == ("Sienna Hamrick's hat.", ("Sienna Hamrick",))
 
 
-def test_gaps_and_two_digits_leave_no_placeholder_unlike_the_reference(released):
-    for case in json.loads(released("secondary_entity_cases.json").read_text()):
+def test_gaps_and_two_digits_leave_no_placeholder_unlike_the_reference():
+    for case in with_published(SECONDARY, "secondary_entity_cases.json"):
         texts = [text for text in case["chapters"] if text is not None]
         chapters = fill_secondary(drafts(*texts), case["names"])
         assert not any("$entity_" in chapter.text for chapter in chapters)

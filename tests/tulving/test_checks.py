@@ -1,6 +1,5 @@
-import json
-
 import pytest
+from reference_cases import CHECKS, with_published
 
 from epbench.tulving.checks import check_chapter
 from epbench.tulving.dates import from_words, in_words
@@ -11,8 +10,8 @@ EVENT = Event(from_words("May 07, 2024"), "High Line", "Zoe Brown", "Karaoke Nig
 PLAN = Plan(n_paragraphs=2, space=1, time=2, entity=1, content=2, style="comedy")
 
 
-def test_agrees_with_the_reference_on_every_recorded_case(released):
-    cases = json.loads(released("verification_direct_cases.json").read_text())["cases"]
+def test_agrees_with_the_reference_on_every_recorded_case():
+    cases = with_published(CHECKS, "verification_direct_cases.json")
     assert len(cases) > 20
     for case in cases:
         assert check_chapter(case["text"], EVENT, PLAN) == case["issues"], case["case"]

@@ -2,15 +2,16 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+from reference_cases import VERDICTS, with_published
 
 from epbench.tulving.llm_check import NO_VERDICT, QUESTIONS, failed_checks, read_verdict
 
 RIGHT = '{"1": true, "2": true, "3": true, "4": true}'
 
 
-def test_the_published_replies_are_read_as_the_reference_reads_them(released):
+def test_the_published_replies_are_read_as_the_reference_reads_them():
     """Where it crashes there is no verdict."""
-    for case in json.loads(released("verification_llm_cases.json").read_text()):
+    for case in with_published(VERDICTS, "verification_llm_cases.json"):
         expected = case["result"] if isinstance(case["result"], dict) else None
         assert read_verdict(case["text"]) == expected, case["text"]
 

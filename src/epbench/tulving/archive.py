@@ -5,11 +5,24 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable
+import zlib
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
+
+_KINDS: dict[type, str] = {
+    str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
+    NoneType: "null",
+}  # fmt: skip
+
+
+def kind_of(value: Any) -> str:
+    """How a message names the type of a JSON or Parquet value."""
+    return _KINDS.get(type(value), type(value).__name__)
 
 
 class Files:
@@ -26,7 +39,8 @@ class Files:
         self.source = source
         self._zip: zipfile.ZipFile | None = None
         if source.is_dir():
-            self.paths = sorted(path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file())
+            found = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
+            self.paths = sorted(path for path in found if not _of_the_system(path))
             return
         if not source.is_file():
             raise BadInput(f"{source}: no such folder or zip")
@@ -34,8 +48,9 @@ class Files:
             self._zip = zipfile.ZipFile(source)
         except zipfile.BadZipFile as error:
             raise BadInput(f"{source}: no zip, or a truncated one ({error}); download it again") from None
-        self.paths = sorted(info.filename for info in self._zip.infolist() if not info.is_dir())
-        for path in self.paths:
+        entries = [info.filename for info in self._zip.infolist() if not info.is_dir()]
+        self.paths = sorted(path for path in entries if not _of_the_system(path))
+        for path in entries:
             if (
                 PurePosixPath(path).is_absolute()
                 or ".." in PurePosixPath(path).parts
@@ -50,6 +65,16 @@ class Files:
         """How to name a file in a message."""
         return f"{self.source}/{path}" if self._zip is None else f"{self.source}, entry {path}"
 
+    def __contains__(self, path: str) -> bool:
+        at = bisect_left(self.paths, path)
+        return at < len(self.paths) and self.paths[at] == path
+
+    def below(self, folder: str) -> list[str]:
+        """Paths of the files in a folder and in its folders, without the folder's own path."""
+        start = f"{folder}/"
+        first, end = bisect_left(self.paths, start), bisect_left(self.paths, f"{folder}0")  # "0" follows "/"
+        return [path.removeprefix(start) for path in self.paths[first:end]]
+
     def read(self, path: str) -> bytes:
         """Content of a file.
 
@@ -60,7 +85,7 @@ class Files:
             return self._zip.read(path) if self._zip else (self.source / path).read_bytes()
         except (KeyError, FileNotFoundError):
             raise BadInput(f"{self.where(path)}: the file is missing") from None
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:  # RuntimeError: encrypted
             raise BadInput(f"{self.where(path)}: damaged ({error}); download the archive again") from None
 
     def json(self, path: str, expected: type[Any]) -> Any:
@@ -71,27 +96,41 @@ class Files:
         """
         try:
             value = json.loads(self.read(path))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(f"{self.where(path)}: no JSON, or truncated ({error})") from None
         if not isinstance(value, expected):
-            raise BadInput(f"{self.where(path)}: {type(value).__name__} found, {expected.__name__} expected")
+            raise BadInput(f"{self.where(path)}: {kind_of(value)} found, {_KINDS[expected]} expected")
         return value
 
-    def table(self, path: str, columns: Iterable[str]) -> list[dict[str, Any]]:
-        """Rows of a Parquet file that has these columns.
+    def table(self, path: str, columns: Mapping[str, Sequence[type]]) -> list[dict[str, Any]]:
+        """Rows of a Parquet file that has these columns, each with values of one of its types; no list holds a null.
 
         Raises:
-            BadInput: as `read`, and for no Parquet or a missing column.
+            BadInput: as `read`, and for no Parquet, a missing column or a value of another type.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        content = io.BytesIO(self.read(path))
         try:
-            table = pq.read_table(io.BytesIO(self.read(path)))
-        except pa.ArrowException as error:
-            raise BadInput(f"{self.where(path)}: no Parquet, or truncated ({str(error).splitlines()[0]})") from None
-        for column in columns:
+            table = pq.read_table(content)
+            rows: list[dict[str, Any]] = table.to_pylist()
+        except (pa.ArrowException, OSError, ValueError) as error:
+            first_line = str(error).partition("\n")[0]
+            raise BadInput(f"{self.where(path)}: no Parquet, or truncated ({first_line})") from None
+        for column, expected in columns.items():
             if column not in table.column_names:
                 raise BadInput(f"{self.where(path)}: column {column!r} is missing")
-        rows: list[dict[str, Any]] = table.to_pylist()
+            for number, row in enumerate(rows):
+                value = row[column]
+                if type(value) not in expected or (isinstance(value, list) and None in value):
+                    kinds = " or ".join(_KINDS[kind] for kind in expected)
+                    raise BadInput(
+                        f"{self.where(path)}, row {number}, field {column!r}: {value!r} found, {kinds} expected"
+                    )
         return rows
+
+
+def _of_the_system(path: str) -> bool:
+    """Whether a file was left by an operating system or an editor (`__MACOSX/…`, `._book.json`, `.DS_Store`)."""
+    return any(part == "__MACOSX" or part.startswith(".") for part in PurePosixPath(path).parts)

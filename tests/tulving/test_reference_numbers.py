@@ -30,7 +30,7 @@ def test_f1_is_that_of_the_reference_without_clipping():
         if case["case"] != REPEATS:
             assert unclipped_f1(judged) == pytest.approx(case["output"]["f1_score_lenient"], abs=1e-12), case["case"]
             checked += 1
-    assert checked >= 19
+    assert checked >= 17
 
 
 def test_a_repeated_item_of_the_answer_counts_once():

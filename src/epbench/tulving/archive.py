@@ -94,8 +94,9 @@ class Files:
         Raises:
             BadInput: as `read`, and for no JSON or another type.
         """
+        content = self.read(path)
         try:
-            value = json.loads(self.read(path))
+            value = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{self.where(path)}: no JSON, or truncated ({error})") from None
         if not isinstance(value, expected):

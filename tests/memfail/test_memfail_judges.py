@@ -196,6 +196,13 @@ def test_lines_of_a_memory_or_an_answer_cannot_pass_for_others():
         (['{"verdict": "yes"}', '{"reason": "r", "verdict": true}'], True, 2),
         (["I cannot tell.", "[]"], None, 2),
         (['{"verdict": null}', '{"verdict": 1}'], None, 2),
+        (['{"reason": "r", "verdict": "true"}'], True, 1),
+        (['{"reason": "r", "verdict": " False\\n"}'], False, 1),
+        (['{"verdict": ""}', '{"verdict": "1"}'], None, 2),
+        (['{"verdict": true, "verdict": false}', '{"verdict": false}'], False, 2),
+        (['{"verdict": true, "verdict": true}', '{"verdict": "true", "reason": {"a": 1, "a": 2}}'], None, 2),
+        (['{"verdict": true, "verdict": false} so {"verdict": true}'], True, 1),
+        (['{"verdict": true} or {"verdict": "unsure"}', '{"verdict": true}'], True, 2),
     ],
 )
 def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):

@@ -1,12 +1,13 @@
 """A language model as judge: one statement a request, a verdict under a JSON schema (paper: Appendix D.3).
 
 The memories stand first in the prompt and the fact last, so that a store is read once for all facts that are looked for
-in it, whether stored or faithful. A reply that is no verdict is asked for once more, with what was wrong; if that is none
-either, the judgement has failed.
+in it, whether stored or faithful. A reply that is no verdict is asked for once more, with what was wrong; if the second
+one is no verdict either, the judgement has failed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
@@ -15,9 +16,7 @@ from epbench.memfail.checks import Check, Judgement
 from epbench.memfail.judging_prompts import JudgingPrompts
 from epbench.models.plan import Plan, make_plan
 from epbench.models.protocol import Model, Reply, Request, Usage
-from epbench.models.replied_json import objects_in
-
-_PROBLEM = 'no JSON object with a "verdict" that is true or false was found'
+from epbench.models.replied_json import Unusable, boolean_of, last_object_with
 
 
 class ModelJudge:
@@ -62,8 +61,11 @@ class ModelJudge:
         replies = self._model.answer(list(asked.values()))
         with closing(replies):  # or what is open at an endpoint would go on when this stops
             for reply in replies:
-                if reply.failure is None and _verdict(reply) is None:
-                    unusable.append((self._prompts.repair_request(asked[reply.key], _PROBLEM), reply))
+                try:
+                    if reply.failure is None:
+                        read_verdict(reply.text)
+                except Unusable as problem:
+                    unusable.append((self._prompts.repair_request(asked[reply.key], str(problem)), reply))
                 else:
                     yield _judgement(reply)
         if not unusable:
@@ -81,10 +83,17 @@ class ModelJudge:
         return sorted(requests, key=lambda request: place[request.context])
 
 
-def _verdict(reply: Reply) -> tuple[bool, str] | None:
-    """Verdict and reason by the last object that has a verdict: what comes before it is thinking aloud."""
-    found = [content for content in objects_in(reply.text) if isinstance(content.get("verdict"), bool)]
-    return (found[-1]["verdict"], str(found[-1].get("reason", ""))) if found else None
+def read_verdict(text: str) -> tuple[bool, str]:
+    """Verdict and reason by the last object that has a verdict: what comes before it is thinking aloud.
+
+    Raises:
+        Unusable: there is no such object, it names a field twice, or its verdict is neither true nor false.
+    """
+    found = last_object_with(text, "verdict")
+    verdict = boolean_of(found["verdict"])
+    if verdict is None:
+        raise Unusable(f"the verdict is {json.dumps(found['verdict'])[:60]}, true or false is expected")
+    return verdict, str(found.get("reason", ""))
 
 
 def _judgement(*replies: Reply) -> Judgement:
@@ -96,7 +105,10 @@ def _judgement(*replies: Reply) -> Judgement:
         completion=sum(reply.usage.completion for reply in replies),
     )
     raw = tuple(reply.text for reply in replies if reply.failure is None)
-    found = _verdict(last) if last.failure is None else None
-    if found is None:
-        return Judgement(last.id, None, failure=last.failure or f"{_PROBLEM}, twice", raw=raw, usage=usage)
-    return Judgement(last.id, *found, raw=raw, usage=usage)
+    if last.failure is not None:
+        return Judgement(last.id, None, failure=last.failure, raw=raw, usage=usage)
+    try:
+        return Judgement(last.id, *read_verdict(last.text), raw=raw, usage=usage)
+    except Unusable as problem:
+        failure = f"the judge's reply is unusable, also when asked again: {problem}"
+        return Judgement(last.id, None, failure=failure, raw=raw, usage=usage)

@@ -15,11 +15,12 @@ from typing import TypeVar
 from epbench.errors import BadInput
 from epbench.models.plan import Plan, make_plan
 from epbench.models.protocol import Model, Request, Usage
+from epbench.models.replied_json import Unusable
 from epbench.runs.asking import answered
 from epbench.runs.journal import Journal, Record
 from epbench.tulving.judge import Case, Judgement, Verdict
 from epbench.tulving.judge_prompts import JudgePrompts, load_judge_prompts
-from epbench.tulving.judge_replies import Unusable, read_order, read_verdict
+from epbench.tulving.judge_replies import read_order, read_verdict
 
 MAX_TOKENS = 2048
 T = TypeVar("T")

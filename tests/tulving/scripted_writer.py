@@ -23,7 +23,7 @@ FOUND_BY_EXACT = {
     "place in two paragraphs": "single_location",
     "name forgotten": "has_entity",
     "deed forgotten": "has_content",
-    "a title": "paragraphs_nb",
+    "an opening without a number": "paragraphs_nb",
     "one paragraph less": "paragraphs_nb",
     "no numbers": "paragraphs_initials_shape",
     "numbers from 2": "paragraphs_initials_increment",
@@ -36,11 +36,22 @@ FOUND_BY_LLM = {
     "a second date": "llm_date",
     "a second person": "llm_entity",
     "a second event": "llm_content",
-    "verdict in prose": "llm_no_verdict",
-    "verdict as text": "llm_no_verdict",
 }
-# Nothing is wrong with the chapter, and the check is asked for once more.
-FORGIVEN = {"right", "verdict in prose at first", "verdict after prose"}
+# What stands around a chapter in which nothing is wrong.
+WRAPPINGS = {
+    "a title": "The Day\n\n{}",
+    "a heading": "# Chapter 3: The Day\n{}",
+    "a preface and a title": "Sure! Here is the chapter:\n\n**The Day**\n\n{}",
+    "a fence": "```markdown\n{}\n```",
+    "a closing remark": "{}\n\n---\n\nLet me know if you would like any changes!",
+    "all at once": "Certainly.\n\n```\nTitle: The Day\n\n{}\n```\n\nAll facts stand where you wanted them.\n",
+}
+# How many replies to the check give no verdict, before one does.
+WITHOUT_VERDICT = {"verdict in prose at first": 1, "verdict twice as text": 2, "verdict thrice broken": 3}
+FORGIVEN = {"right", "verdict after prose", *WRAPPINGS, *WITHOUT_VERDICT}
+NEVER_A_VERDICT = "never a verdict"  # also when the check is asked for four times; then there is one
+
+RETRY = "The previous attempt at this chapter failed:"
 
 _DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d\d?, \d{{4}}")
 
@@ -73,6 +84,7 @@ class ScriptedWriter:
         mistake = self.mistake(self._numbers[event["date"], event["place"]], body["seed"])
         text = self._write(prompt, event, mistake, body["seed"])
         self._mistake_in[text] = mistake
+        text = WRAPPINGS.get(mistake, "{}").replace("{}", text)
         spent = body["max_tokens"] if mistake == "cut off" else len(text.split())
         return {
             "message": {"content": text},
@@ -114,7 +126,8 @@ class ScriptedWriter:
             f"{'' if mistake == 'no numbers' else f'({i}) '}{' '.join(sentences)}"
             for i, sentences in enumerate(paragraphs, start)
         ]
-        return "\n\n".join(["The Day", *numbered] if mistake == "a title" else numbered)
+        opening = ["It had been raining since the morning."] if mistake == "an opening without a number" else []
+        return "\n\n".join([*opening, *numbered])
 
     def _addition(self, mistake: str, event: dict[str, str]) -> str | None:
         others = {
@@ -140,15 +153,13 @@ class ScriptedWriter:
             "3": {known for known in self.universe.entities if known in chapter} == {name},
             "4": {known for known in self.universe.contents if known in chapter} == {event},
         }
-        match self._mistake_in[chapter]:
-            case "verdict in prose":
-                return "All of it is as it should be."
-            case "verdict in prose at first" if repeat == 0:
-                return "I think that the answer is yes."
-            case "verdict as text":
+        mistake = self._mistake_in[chapter]
+        if repeat < (4 if mistake == NEVER_A_VERDICT else WITHOUT_VERDICT.get(mistake, 0)):
+            if "text" in mistake:
                 return json.dumps({number: str(right).lower() for number, right in verdict.items()})
-            case "verdict after prose":
-                return f"Here {{in short}} is what I found:\n```json\n{json.dumps(verdict)}\n```\nThat is all."
+            return "I think that the answer is yes." if "prose" in mistake else json.dumps(verdict)[:-9]
+        if mistake == "verdict after prose":
+            return f"Here {{in short}} is what I found:\n```json\n{json.dumps(verdict)}\n```\nThat is all."
         return json.dumps(verdict)
 
 
@@ -197,8 +208,7 @@ def expected_requests(mistakes: Mistakes, n_events: int, most: int = 10) -> int:
     """How many chapters and checks a script leads to."""
     rounds, _ = expected_iterations(mistakes, n_events, most)
     n = sum(2 * one["candidates"] - one["failed_exact"] for one in rounds)
-    asked_again = {"verdict in prose", "verdict as text", "verdict in prose at first"}
-    return n + sum(mistake in asked_again for planned in mistakes.values() for mistake in planned[:most])
+    return n + sum(WITHOUT_VERDICT.get(mistake, 0) for planned in mistakes.values() for mistake in planned[:most])
 
 
 def paid(endpoint: LoopbackEndpoint) -> Counter[str]:

@@ -11,8 +11,9 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 
 from epbench.errors import BadInput
-from epbench.memfail.checks import Check, Judgement
+from epbench.memfail.checks import Check, Judge, Judgement
 from epbench.memfail.judging_prompts import JudgingPrompts
+from epbench.memfail.lexical_judge import LexicalJudge
 from epbench.models.plan import Plan, make_plan
 from epbench.models.protocol import Model, Reply, Request, Usage
 from epbench.models.replied_json import objects_in
@@ -29,12 +30,13 @@ class ModelJudge:
     """
 
     def __init__(self, model: Model, prompts: JudgingPrompts) -> None:
-        self._model, self._prompts = model, prompts
+        self.model, self._prompts = model, prompts
         self.prompt_hash = prompts.hash
 
     @property
     def name(self) -> str:
-        return self._model.name
+        """The model's identity: another checkpoint in the same place is another judge."""
+        return self.model.identity
 
     def plan(self, checks: Sequence[Check]) -> Plan:
         """Most requests and tokens of judging these checks, each reply usable at once.
@@ -42,10 +44,11 @@ class ModelJudge:
         Raises:
             BadInput: a prompt with its reply exceeds the model's window; nothing is ever cut off.
         """
-        plan, window = make_plan(self._requests(checks), self._model), self._model.window()
+        # The rules' keys tell checks apart as well as its own, for which the weights would have to be read.
+        plan, window = make_plan(self._requests(checks, LexicalJudge()), self.model), self.model.window()
         if window is not None and plan.longest > window:
             raise BadInput(
-                f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
+                f"judge {self.model.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
                 f"{window:,}; choose another judge, or --isolate, which gives every row a small store of its own"
             )
         return plan
@@ -57,9 +60,9 @@ class ModelJudge:
             BadInput: as `plan`.
         """
         self.plan(checks)
-        asked = {request.key(self.name): request for request in self._requests(checks)}
+        asked = {request.key(self.name): request for request in self._requests(checks, self)}
         unusable: list[tuple[Request, Reply]] = []
-        replies = self._model.answer(list(asked.values()))
+        replies = self.model.answer(list(asked.values()))
         with closing(replies):  # or what is open at an endpoint would go on when this stops
             for reply in replies:
                 if reply.failure is None and _verdict(reply) is None:
@@ -69,14 +72,14 @@ class ModelJudge:
         if not unusable:
             return
         first = {request.key(self.name): reply for request, reply in unusable}
-        replies = self._model.answer([request for request, _ in unusable])
+        replies = self.model.answer([request for request, _ in unusable])
         with closing(replies):
             for reply in replies:
                 yield _judgement(first[reply.key], reply)
 
-    def _requests(self, checks: Sequence[Check]) -> list[Request]:
-        """One for each different check, those of one context after one another."""
-        requests = [self._prompts.request(c, key) for key, c in {c.key(self): c for c in checks}.items()]
+    def _requests(self, checks: Sequence[Check], judge: Judge) -> list[Request]:
+        """One for each different check, by the keys of any judge, those of one context after one another."""
+        requests = [self._prompts.request(c, key) for key, c in {c.key(judge): c for c in checks}.items()]
         place = {context: i for i, context in enumerate(dict.fromkeys(request.context for request in requests))}
         return sorted(requests, key=lambda request: place[request.context])
 

@@ -50,7 +50,8 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        return self.model.name
+        """The model's identity: another checkpoint in the same place is another judge."""
+        return self.model.identity
 
     def plan(self, cases: Sequence[Case]) -> Plan:
         """Most requests and tokens of judging them, each reply usable at once.
@@ -64,7 +65,7 @@ class ModelJudge:
         plan, window = make_plan(requests, self.model), self.model.window()
         if window is not None and plan.longest > window:
             raise BadInput(
-                f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
+                f"judge {self.model.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
                 f"{window:,}; lower --judge-max-tokens or choose another judge"
             )
         return plan

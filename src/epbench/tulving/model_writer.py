@@ -68,6 +68,7 @@ class ModelWriter:
             question=self._prompts.chapter_prompt(task.event, task.plan, self._universe),
             sampling=self._sampling,
             repeat=task.attempt,
+            keep_cut=True,
         )
 
     def check_request(self, candidate: Candidate, repeat: int = 0) -> Request:
@@ -80,6 +81,7 @@ class ModelWriter:
             sampling=self._sampling,
             repeat=repeat,
             schema=SCHEMA,
+            keep_cut=True,
         )
 
     def longest_requests(self, tasks: Sequence[Task]) -> list[Request]:
@@ -139,7 +141,7 @@ class ModelWriter:
         ask(path, requests, self._model, lambda replies, _, total: progress(replies, what, total))
         journal = Journal(path)
         journal.close()
-        records = [journal.records[request.key(self.name)] for request in requests]
+        records = [journal.records[request.key(self._model.identity)] for request in requests]
         reasons = [record["failure"] for record in records if record.get("failure") is not None]
         if reasons:
             raise RunFailed(

@@ -171,6 +171,7 @@ def _by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData | None:
     """
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.models.choose import Options, choose_model
+    from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run, without_login
     from epbench.tulving.build import draw_outline, make_book
     from epbench.tulving.model_writer import ModelWriter, writing_folder
@@ -194,6 +195,7 @@ def _by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData | None:
     if args.plan:
         return None
     identity = {"benchmark": "tulving", "writer": model.name, "base_url": without_login(args.base_url or "")}
+    identity |= weights_of(model)
     with open_run(kept, identity, {}):
         return make_book(recipe, writer, command.bar)
 

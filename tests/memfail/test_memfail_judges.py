@@ -218,6 +218,17 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
         assert endpoint.calls[1].user.startswith(first)  # the store and the question are read from the cache
 
 
+def test_an_empty_reply_is_repaired_once_too():
+    left = ["", '{"reason": "r", "verdict": true}']
+    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
+    assert "the reply is empty" in endpoint.calls[1].user
+    with LoopbackEndpoint(lambda prompt: "") as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is None and "the reply is empty" in found.failure and len(endpoint.calls) == 2
+
+
 def test_an_endpoint_that_fails_is_a_failed_judgement():
     with LoopbackEndpoint(script=lambda number, body: BROKEN) as endpoint:
         found = list(model_judge(endpoint).judge(checks_of(1)))

@@ -30,6 +30,17 @@ FOUND_BY_EXACT = {
     "identity": "other_entities_shape",
     "a mark without number": "other_entities_shape_integer",
     "cut off": "cut_off",
+    "thought to the end": "cut_off",
+    "empty": "empty",
+    "refused": "refused",
+    "filtered": "refused",
+}
+# A reply without a chapter: the parts of its choice.
+NOTHING = {
+    "thought to the end": {"finish_reason": "length", "message": {"content": "<think>Let me see"}},
+    "empty": {"message": {"content": " "}},
+    "refused": {"message": {"content": None, "refusal": "I cannot write this."}},
+    "filtered": {"finish_reason": "content_filter", "message": {"content": "(1) It"}},
 }
 FOUND_BY_LLM = {
     "a second place": "llm_location",
@@ -47,7 +58,14 @@ WRAPPINGS = {
     "all at once": "Certainly.\n\n```\nTitle: The Day\n\n{}\n```\n\nAll facts stand where you wanted them.\n",
 }
 # How many replies to the check give no verdict, before one does.
-WITHOUT_VERDICT = {"verdict in prose at first": 1, "verdict twice as text": 2, "verdict thrice broken": 3}
+WITHOUT_VERDICT = {
+    "verdict in prose at first": 1,
+    "verdict twice as text": 2,
+    "verdict thrice broken": 3,
+    "verdict refused at first": 1,
+    "verdict cut off twice": 2,
+    "verdict empty thrice": 3,
+}
 FORGIVEN = {"right", "verdict after prose", *WRAPPINGS, *WITHOUT_VERDICT}
 NEVER_A_VERDICT = "never a verdict"  # also when the check is asked for four times; then there is one
 
@@ -79,17 +97,18 @@ class ScriptedWriter:
         assert body["temperature"] == 1.0 and body["messages"][0]["role"] == "system"
         if "=== Chapter ===" in prompt:
             assert set(body["response_format"]["json_schema"]["schema"]["required"]) == set("1234")
-            return {"message": {"content": self._check(prompt, body["seed"])}}
+            return self._check(prompt, body["seed"])
         event = {key: _after(f"- {key}: ", prompt) for key in ("date", "place", "person", "event")}
         mistake = self.mistake(self._numbers[event["date"], event["place"]], body["seed"])
         text = self._write(prompt, event, mistake, body["seed"])
         self._mistake_in[text] = mistake
         text = WRAPPINGS.get(mistake, "{}").replace("{}", text)
-        spent = body["max_tokens"] if mistake == "cut off" else len(text.split())
-        return {
-            "message": {"content": text},
-            "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": spent},
-        }
+        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": len(text.split())}
+        if mistake in NOTHING:
+            choice = dict(NOTHING[mistake])
+            return {"message": choice.pop("message"), "choice": choice, "usage": usage}
+        choice = {"finish_reason": "length" if mistake == "cut off" else "stop"}
+        return {"message": {"content": text}, "choice": choice, "usage": usage}
 
     def _write(self, prompt: str, event: dict[str, str], mistake: str, seed: int) -> str:
         n = int(found[1]) if (found := re.search(r"Exactly (\d+) paragraphs", prompt)) else 1
@@ -140,7 +159,7 @@ class ScriptedWriter:
         }  # fmt: skip
         return others[mistake][0] if mistake in others else None
 
-    def _check(self, prompt: str, repeat: int) -> str:
+    def _check(self, prompt: str, repeat: int) -> Body:
         """What stands in the chapter, honestly; only the form of the answer may be wrong."""
         chapter = prompt.partition("=== Chapter ===\n\n")[2].partition("\n\n=== End of the chapter")[0]
         place = _between("happen at ", ", and is no other place", prompt)
@@ -154,13 +173,28 @@ class ScriptedWriter:
             "4": {known for known in self.universe.contents if known in chapter} == {event},
         }
         mistake = self._mistake_in[chapter]
+        said = json.dumps(verdict)
         if repeat < (4 if mistake == NEVER_A_VERDICT else WITHOUT_VERDICT.get(mistake, 0)):
-            if "text" in mistake:
-                return json.dumps({number: str(right).lower() for number, right in verdict.items()})
-            return "I think that the answer is yes." if "prose" in mistake else json.dumps(verdict)[:-9]
+            return self._no_verdict(mistake, verdict)
         if mistake == "verdict after prose":
-            return f"Here {{in short}} is what I found:\n```json\n{json.dumps(verdict)}\n```\nThat is all."
-        return json.dumps(verdict)
+            said = f"Here {{in short}} is what I found:\n```json\n{said}\n```\nThat is all."
+        return {"message": {"content": said}}
+
+    def _no_verdict(self, mistake: str, verdict: Mapping[str, bool]) -> Body:
+        said = json.dumps(verdict)
+        if "refused" in mistake:
+            return {"message": {"content": None, "refusal": "I cannot check this."}}
+        if "cut off" in mistake:
+            return {"message": {"content": said[:-9]}, "choice": {"finish_reason": "length"}}
+        if "text" in mistake:
+            said = json.dumps({number: str(right).lower() for number, right in verdict.items()})
+        elif "prose" in mistake:
+            said = "I think that the answer is yes."
+        elif "empty" in mistake:
+            said = ""
+        else:
+            said = said[:-9]
+        return {"message": {"content": said}}
 
 
 def _after(label: str, prompt: str) -> str:

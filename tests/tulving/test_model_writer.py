@@ -20,6 +20,7 @@ from tests.tulving.scripted_writer import (
     FOUND_BY_EXACT,
     FOUND_BY_LLM,
     NEVER_A_VERDICT,
+    NOTHING,
     RETRY,
     WITHOUT_VERDICT,
     WRAPPINGS,
@@ -183,6 +184,29 @@ def test_a_model_that_never_passes_is_stopped_after_the_first_round(tmp_path):
     assert 'did not begin with its number, such as "(1) ": "$entity_2 spoke of' in message
     assert 'Its text begins: "$entity_2 spoke of' in message and "choose another --writer" in message
     assert len((tmp_path / CHAPTERS).read_text().splitlines()) == 20
+
+
+def test_a_model_that_refuses_is_stopped_with_its_words(tmp_path):
+    mistakes = {number: ["refused"] * 10 for number in range(5)}
+    with scripted(range(5), mistakes).endpoint() as endpoint:
+        for _ in range(2):
+            with pytest.raises(
+                BadInput, match=r"failed refused 5 times.*\(the model refused to answer: I cannot write"
+            ):
+                write(endpoint, tmp_path, range(5))
+        assert len(endpoint.calls) == 5  # the second start has asked nothing
+
+
+@pytest.mark.parametrize("mistake", sorted(NOTHING))
+def test_a_reply_without_a_chapter_is_a_failed_candidate_and_not_asked_for_again(tmp_path, mistake):
+    with scripted([LONG], {0: [mistake]}).endpoint() as endpoint:
+        chapters, writing = write(endpoint, tmp_path, [LONG])
+        assert [one.failed_checks for one in writing.iterations] == [{FOUND_BY_EXACT[mistake]: 1}, {}]
+        n = len(endpoint.calls)
+        assert n == 3 and write(endpoint, tmp_path, [LONG])[0] == chapters
+        assert len(endpoint.calls) == n
+    sentence = {"cut_off": "It was too long", "empty": "It was empty.", "refused": "No chapter was written."}
+    assert f"- {sentence[FOUND_BY_EXACT[mistake]]}" in endpoint.calls[1].user.rpartition(RETRY)[2]
 
 
 def test_a_checker_that_accepts_nothing_is_stopped_after_the_first_round(tmp_path):

@@ -12,11 +12,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+_FENCED = re.compile(r"```\w*\s*(.*?)\s*(?:```)?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 class Unusable(Exception):
     """A reply that cannot be used; the message says why, in words that a model can act on."""
+
+
+WITHOUT_TEXT = ("empty", "length")
+"""How a failed reply may have ended (see `Reply.ended`) that was unusable, rather than lost: it is worth a repair."""
 
 
 class RepliedObject(dict[str, Any]):
@@ -90,3 +95,17 @@ def boolean_of(value: Any) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower())
     return value if isinstance(value, bool) else None
+
+
+def is_whole_json(text: str) -> bool:
+    """Whether the text is one complete JSON object or array, alone or in a code fence.
+
+    >>> [is_whole_json(text) for text in ('{"choice": "C"}', '```json\\n[1]\\n```', '{"choice": ', 'Here: {}')]
+    [True, True, False, False]
+    """
+    text = text.strip()
+    fenced = _FENCED.fullmatch(text)
+    try:
+        return isinstance(json.loads(fenced[1] if fenced else text), dict | list)
+    except (ValueError, RecursionError):
+        return False

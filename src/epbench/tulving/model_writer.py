@@ -91,6 +91,7 @@ class ModelWriter:
             question=prompt,
             sampling=self._sampling,
             repeat=task.attempt,
+            keep_cut=True,
         )
 
     def check_request(self, candidate: Candidate, repeat: int = 0) -> Request:
@@ -118,7 +119,7 @@ class ModelWriter:
 
     def _candidate(self, task: Task, record: Record) -> Candidate:
         if record.get("failure") is not None:
-            return Candidate(task, "", _FAULTS[record["ended"]])
+            return Candidate(task, "", _FAULTS[record["ended"]], record["failure"])
         # The number of tokens says it too, in journals that do not say how a reply ended.
         generated = int((record.get("usage") or {}).get("completion", 0))
         cut_off = record.get("ended") == "length" or generated >= self._sampling.max_tokens
@@ -169,7 +170,7 @@ class ModelWriter:
         return (n_kept // CHECK_ATTEMPTS + 1) * CHECK_ATTEMPTS
 
     def _key(self, check: Request) -> str:
-        return check.key(self.checker.name)
+        return check.key(self.checker.identity)
 
     def about(self) -> Mapping[str, Any]:
         """Checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
@@ -186,7 +187,7 @@ class ModelWriter:
         self, file: str, requests: Sequence[Request], model: Model, what: str, progress: Progress
     ) -> list[Record]:
         """The journaled reply to each request; what the journal has not is asked for first."""
-        keys = [request.key(model.name) for request in requests]
+        keys = [request.key(model.identity) for request in requests]
         kept = self._kept(file)
         wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
         ask(self._folder / file, wanted, model, lambda replies, _, total: progress(replies, what, total))

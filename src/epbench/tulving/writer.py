@@ -54,11 +54,13 @@ class Candidate:
         text: as it was written, without what stands around the paragraphs.
         fault: why it is no whole chapter, whatever its text: `cut_off` (the writer ran out of tokens), `empty`, or
             `refused`; else None.
+        why: of a fault, the reason that the model or its backend gave, if any.
     """
 
     task: Task
     text: str
     fault: str | None = None
+    why: str = ""
 
 
 class Writer(Protocol):
@@ -229,7 +231,7 @@ def _no_chapter(
     task, event = candidate.task, candidate.task.event
     fault = load_writing_prompts().fault(commonest, candidate.text, event, task.plan)
     beginning = " ".join(candidate.text[:120].split())
-    shown = f' Its text begins: "{beginning}".' if beginning else ""
+    shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"
     return (
         f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so no more are asked for. "

@@ -6,6 +6,8 @@
     python builders/tulving.py --book very-long --events 20000 --universe-size 1000 --out out
     python builders/tulving.py --book short --writer openai:gpt-4o --out out
     python builders/tulving.py --book long --writer vllm:Qwen/Qwen3-32B --tensor-parallel 2 --window 16384 --out out
+    python builders/tulving.py --book short --writer openai:gpt-4o-mini --checker openai:gpt-4o --out out
+    python builders/tulving.py --book long --writer openai:gpt-4o --plan --out out
     python builders/tulving.py --released episodic-memory-benchmark.zip --book long --out out
 
 Writes OUT/<name>/README.md and OUT/<name>/<config>/*.parquet with the configs qa, all_questions, finetune, chapters
@@ -14,10 +16,17 @@ and book, where <name> is short, long, very-long, news-short, long-ordered and s
 
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for
-every event and checks it itself; what fails is written anew, ten times at most, and an event without a chapter is
-dropped and named. writing.json and positions.svg beside README.md tell how it went. A model's chapters are kept in
-OUT/written-by-<model>: when the same command is given again, or one for another book of the same universe and seed,
-nothing is paid twice.
+every event, and what is exact is checked by a model: by the writer itself, or by another one with --checker. What fails
+is written anew, ten times at most, by a prompt that says what was wrong; an event without a chapter is dropped and
+named. writing.json and positions.svg beside README.md tell how it went. --plan prints requests and tokens, of the first
+round and at most, and stops: nothing is asked and nothing is written.
+
+A model's chapters are kept in OUT/written-by-<model>: when the same command is given again, or one for another book of
+the same universe and seed, nothing is paid twice. The verdicts are kept there under the checker's name, so that another
+--checker takes up the same chapters. The writing stops after the first round if no chapter was accepted, and says why;
+it ends early if two rounds of 20 candidates or more in all had none accepted. If the checker gives no verdict on a
+chapter, also when asked four times, that chapter is neither accepted nor discarded: the command ends with an error, and
+asks for the verdict again when it is given again.
 """
 
 from __future__ import annotations
@@ -31,6 +40,7 @@ from epbench import command
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from epbench.models.protocol import Model
     from epbench.tulving.build import Recipe
     from epbench.tulving.dataset import BookData
 
@@ -56,29 +66,24 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
     )
     writer.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
+    writer.add_argument("--checker", help="model that checks the chapters, as for --writer (the writer itself)")
+    writer.add_argument("--checker-url", help="of the checker's endpoint, if not that of --base-url")
+    writer.add_argument("--checker-window", type=int, help="as --window, of the checker")
+    writer.add_argument("--plan", action="store_true", help="print what will be made and asked, and stop")
     writer.add_argument("--max-tokens", type=int, default=4096, help="of one chapter, and of one verdict on it (4096)")
     args = parser.parse_args(argv)
 
     from rich.console import Console
 
-    from epbench.errors import BadInput
     from epbench.hub.dataset_folder import write_dataset
     from epbench.tulving import released
-    from epbench.tulving.build import Recipe, make_book
+    from epbench.tulving.build import Recipe
     from epbench.tulving.cards import made_card, released_card
     from epbench.tulving.dataset import configs_of
     from epbench.tulving.writing import iteration_table, writing_files
 
     console = Console()
-    if args.writer.partition(":")[0] not in ("template", "hf", "vllm", "openai"):
-        raise BadInput(
-            f"unknown writer {args.writer!r}; there are: template, hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
-        )
-    if args.released and args.writer != "template":
-        raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published one as it is")
-    if args.max_tokens < 1:
-        raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
-
+    _refuse_what_contradicts(args)
     if args.released:
         archive = released.open_archive(args.released)
         found = archive.find_book(args.book, args.universe, args.order, args.generator)
@@ -95,12 +100,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             args.order,
             args.selection,
             args.writer,
+            args.checker,
         )
         name = recipe.name
-        if args.writer == "template":
-            data = make_book(recipe, progress=command.bar)
-        else:
-            data = _written_by_a_model(recipe, args, console)
+        made = _by_templates(recipe, args, console) if args.writer == "template" else _by_a_model(recipe, args, console)
+        if made is None:
+            return
+        data = made
         configs = configs_of(data)
         card = made_card(recipe, data, configs)
         assert data.writing
@@ -115,6 +121,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             console.print(
                 f"dropped: event {number} ({about}); its last candidate failed {', '.join(checks)}", soft_wrap=True
             )
+        if data.writing.ended_early:
+            console.print("the writing ended early: too many candidates in a row had failed", soft_wrap=True)
     console.print(
         f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
         f"{len(data.questions):,} questions, {len(data.selected)} selected",
@@ -122,39 +130,86 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
 
 
-def _written_by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData:
-    """Say what it will cost, refuse what does not fit, then write, with every chapter and verdict kept as it comes."""
+def _refuse_what_contradicts(args: Any) -> None:
+    from epbench.errors import BadInput
+
+    if args.writer.partition(":")[0] not in ("template", "hf", "vllm", "openai"):
+        raise BadInput(
+            f"unknown writer {args.writer!r}; there are: template, hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
+        )
+    if args.writer == "template" and (args.checker or args.checker_url or args.checker_window):
+        raise BadInput("--checker: no model checks the chapters of templates; name a model that writes with --writer")
+    if args.checker is not None and args.checker.partition(":")[0] not in ("hf", "vllm", "openai"):
+        raise BadInput(
+            f"unknown checker {args.checker!r}; expected a model: hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
+        )
+    if args.released and args.plan:
+        raise BadInput("--plan is for a new book; --released takes a published one as it is, and asks no model")
+    if args.released and args.writer != "template":
+        raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published one as it is")
+    if args.max_tokens < 1:
+        raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
+
+
+def _by_templates(recipe: Recipe, args: Any, console: Console) -> BookData | None:
+    """The book; None where only the plan is wanted."""
+    from epbench.tulving.build import draw_outline, make_book
+
+    if not args.plan:
+        return make_book(recipe, progress=command.bar)
+    n = len(draw_outline(recipe).events)
+    console.print(f"{n:,} events, and a chapter for each of them from templates; no model is asked", soft_wrap=True)
+    console.print(f"the dataset would be written to {args.out / recipe.name}", soft_wrap=True)
+    return None
+
+
+def _by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData | None:
+    """Say what it will cost, refuse what does not fit, then write, with every chapter and verdict kept as it comes.
+
+    Returns:
+        The book; None where only the plan is wanted.
+    """
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.models.choose import Options, choose_model
-    from epbench.models.plan import check_window, make_plan
+    from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
     from epbench.tulving.build import draw_outline, make_book
     from epbench.tulving.model_writer import ModelWriter, writing_folder
-    from epbench.tulving.writer import MOST_ATTEMPTS, first_tasks
+    from epbench.tulving.writer import first_tasks
+    from epbench.tulving.writing_plan import check_windows, plan_lines
 
     command.show_log()
     refuse_other_folder(args.out / recipe.name)
     outline = draw_outline(recipe)
     model = choose_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel))
     kept = writing_folder(args.out, args.writer)
-    writer = ModelWriter(model, outline.universe, kept, seed=recipe.seed, max_tokens=args.max_tokens)
+    writer = ModelWriter(
+        model, outline.universe, kept, checker=_checker(args), seed=recipe.seed, max_tokens=args.max_tokens
+    )
 
     tasks = first_tasks(outline.events, outline.plans)
-    warning = check_window(writer.longest_requests(tasks), model, {})
-    if warning:
+    for warning in check_windows(writer, tasks):
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    console.print(f"first round, a chapter for each of {len(tasks):,} events:")
-    for line in make_plan([writer.chapter_request(task) for task in tasks], model).lines():
-        console.print(f"  {line}", soft_wrap=True)
-    console.print(
-        f"then a check of each that is exact, and up to {MOST_ATTEMPTS - 1} more candidates for those that fail; "
-        f"what {kept} has is not asked for again",
-        soft_wrap=True,
-    )
+    console.print("\n".join(plan_lines(writer, tasks)), soft_wrap=True, markup=False)
+    console.print(f"what {kept} has is not asked for again", soft_wrap=True)
+    if args.plan:
+        return None
     identity = {"benchmark": "tulving", "writer": model.name, "base_url": without_login(args.base_url or "")}
+    identity |= weights_of(model)
     with open_run(kept, identity, {}):
         return make_book(recipe, writer, command.bar)
+
+
+def _checker(args: Any) -> Model | None:
+    """The model that checks; None for the writer itself, whose weights are then loaded once."""
+    from epbench.models.choose import Options, choose_model
+
+    elsewhere = args.checker_url or args.checker_window  # then it is not the writer, whatever its name
+    if args.checker in (None, args.writer) and not elsewhere:
+        return None
+    options = Options(args.checker_url or args.base_url, args.checker_window, args.tensor_parallel)
+    return choose_model(args.checker or args.writer, options)
 
 
 if __name__ == "__main__":

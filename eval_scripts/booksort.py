@@ -96,6 +96,7 @@ def _evaluate(args: Any) -> None:
     from epbench.booksort.tables import screen_tables
     from epbench.errors import BadInput
     from epbench.models.plan import check_window, make_plan
+    from epbench.models.protocol import weights_of
     from epbench.models.waves import by_context
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run, read_json
@@ -155,6 +156,7 @@ def _evaluate(args: Any) -> None:
 
     label = f"{args.memory}, {model.name}"
     identity = {"benchmark": "booksort", "fingerprint": fingerprint(everything), "memory": args.memory}
+    identity |= weights_of(model)
     identity |= {"config": args.config, "split": args.split, "books": args.books, "model": model.name}
     identity |= {"base_url": without_login(args.base_url or ""), "max_tokens": max_tokens}
     identity |= {"both_orders": True if args.both_orders else None}  # None: as in folders from before there was any
@@ -177,7 +179,7 @@ def _evaluate(args: Any) -> None:
 
         # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
         ask(folder / ANSWERS, requests, model, command.bar)
-        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, label)
+        scores = finish(folder, pairs, {request.id: request.key(model.identity) for request in requests}, label)
     console.print(screen_tables({label: scores}))
     _print_account(console, read_json(args.out / "account.json"), scores)
     console.print(f"report: {args.out / 'report.html'}")

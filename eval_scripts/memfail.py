@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.tables import markdown_table, screen_tables
     from epbench.memories.controls import choose_system
     from epbench.models.choose import Options, choose_model
-    from epbench.models.protocol import Sampling
+    from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.asking import fingerprint_of
     from epbench.runs.folder import open_run, read_json, write_json, write_text
     from epbench.runs.secrets import without_login
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     identity |= {"k": list(setting.ks), "isolate": setting.isolate, "published_query": setting.published_query}
     identity |= {"with_replies": setting.replies, "units_per_conversation": setting.per_conversation}
     identity |= {"seed": setting.seed, "prompts": fingerprint_of(prompts), "max_tokens": args.max_tokens}
-    identity |= {"base_url": without_login(args.base_url or "")}
+    identity |= {"base_url": without_login(args.base_url or "")} | weights_of(model)
     scores = {}
     for data in loaded:
         out = args.out / data.config if len(loaded) > 1 else args.out

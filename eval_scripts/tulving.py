@@ -97,7 +97,7 @@ def _evaluate(args: Any) -> None:
     from epbench.errors import BadInput
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
-    from epbench.models.protocol import Sampling
+    from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
@@ -158,6 +158,8 @@ def _evaluate(args: Any) -> None:
     if args.plan:
         return
 
+    if not args.answers:
+        identity |= weights_of(model)
     about = {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
     with open_run(args.out, identity, about) as folder:
         check_judge(folder, judge)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 CHAT = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n{{ message.content }}<|end|>\n{% endfor %}"
@@ -12,11 +16,20 @@ CHAT_WITHOUT_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('
 
 
 def make_tiny_model(
-    folder: Path, text: str, *, chat: bool | str = True, window: int = 32768, layers: int = 2, vocabulary: int = 600
+    folder: Path,
+    text: str,
+    *,
+    chat: bool | str = True,
+    window: int = 32768,
+    layers: int = 2,
+    vocabulary: int = 600,
+    seed: int = 0,
+    ends: bool = False,
 ) -> Path:
     """Write a model and its tokenizer into a folder.
 
     The initial weights are large and the embeddings are not tied, so that different questions get different answers.
+    Such a model hardly ever ends an answer.
 
     Args:
         folder: created if missing.
@@ -25,6 +38,8 @@ def make_tiny_model(
         window: `max_position_embeddings`.
         layers: number of layers.
         vocabulary: most tokens, at least 300.
+        seed: of the weights.
+        ends: whether the model ends its answers, after one token or a few more.
 
     Returns:
         The folder.
@@ -65,7 +80,32 @@ def make_tiny_model(
         bos_token_id=1,
         eos_token_id=2,
     )
-    torch.manual_seed(0)
-    LlamaForCausalLM(config).save_pretrained(folder)
+    torch.manual_seed(seed)
+    model = LlamaForCausalLM(config)
+    if ends:
+        _end_answers(model, tokenizer)
+    model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def _end_answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Let the last token alone decide, by one number of its embedding that no layer changes, whether the answer ends.
+
+    It goes on behind the tokens that end a prompt and behind one in four of the others. Tokens that show nothing are
+    never chosen.
+    """
+    import torch
+
+    with torch.no_grad():
+        model.model.embed_tokens.weight[:, 0] = 4.0
+        ends_of_prompts = [tokenizer(end, add_special_tokens=False)["input_ids"][-1] for end in ("\n", "a:")]
+        for token in (*ends_of_prompts, *range(0, len(tokenizer), 4)):
+            model.model.embed_tokens.weight[token, 0] = -4.0
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0.0
+        for token in range(len(tokenizer)):
+            if not tokenizer.decode([token], skip_special_tokens=True).strip():
+                model.lm_head.weight[token] = 0.0
+        model.lm_head.weight[tokenizer.eos_token_id] = 0.0
+        model.lm_head.weight[tokenizer.eos_token_id, 0] = 1000.0

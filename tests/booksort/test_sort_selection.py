@@ -21,7 +21,7 @@ PACK = load_prompts()
 class Habit:
     """A reader whose accuracy depends on the prompt: it is right about so many of the pairs of each prompt."""
 
-    name = "habit"
+    name = identity = "habit"
 
     def __init__(self, pairs, right, fails=()):
         self.answers = {pair.id: pair.answer for pair in pairs}

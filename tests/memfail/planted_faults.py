@@ -64,7 +64,7 @@ class Astray(Oracle):
 class Inattentive:
     """A reader that has nothing to say about its notes."""
 
-    name = "inattentive"
+    name = identity = "inattentive"
 
     def window(self) -> int | None:
         return None

@@ -196,6 +196,13 @@ def test_lines_of_a_memory_or_an_answer_cannot_pass_for_others():
         (['{"verdict": "yes"}', '{"reason": "r", "verdict": true}'], True, 2),
         (["I cannot tell.", "[]"], None, 2),
         (['{"verdict": null}', '{"verdict": 1}'], None, 2),
+        (['{"reason": "r", "verdict": "true"}'], True, 1),
+        (['{"reason": "r", "verdict": " False\\n"}'], False, 1),
+        (['{"verdict": ""}', '{"verdict": "1"}'], None, 2),
+        (['{"verdict": true, "verdict": false}', '{"verdict": false}'], False, 2),
+        (['{"verdict": true, "verdict": true}', '{"verdict": "true", "reason": {"a": 1, "a": 2}}'], None, 2),
+        (['{"verdict": true, "verdict": false} so {"verdict": true}'], True, 1),
+        (['{"verdict": true} or {"verdict": "unsure"}', '{"verdict": true}'], True, 2),
     ],
 )
 def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
@@ -209,6 +216,17 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
         assert "could not be read" in endpoint.calls[1].user
         first = endpoint.calls[0].user
         assert endpoint.calls[1].user.startswith(first)  # the store and the question are read from the cache
+
+
+def test_an_empty_reply_is_repaired_once_too():
+    left = ["", '{"reason": "r", "verdict": true}']
+    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
+    assert "the reply is empty" in endpoint.calls[1].user
+    with LoopbackEndpoint(lambda prompt: "") as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is None and "the reply is empty" in found.failure and len(endpoint.calls) == 2
 
 
 def test_an_endpoint_that_fails_is_a_failed_judgement():

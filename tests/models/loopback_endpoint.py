@@ -38,6 +38,7 @@ HANG, CUT, DROP, GARBAGE = Fault("hang"), Fault("cut"), Fault("drop"), Fault("ga
 FAULTS = (SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE)
 
 Script = Callable[[int, Body], Fault | None]
+_PATIENCE_S = 60.0  # no test waits so long for a held answer unless what it tests is broken
 
 
 def some_calls(share: float, seed: int, faults: tuple[Fault, ...] = FAULTS) -> Script:
@@ -57,7 +58,10 @@ def first_calls(*faults: Fault | None) -> Script:
 
 @dataclass
 class Call:
-    """One call of the chat endpoint, with the times of `time.monotonic` at which it came and ended."""
+    """One call of the chat endpoint, with the times of `time.monotonic` at which it came and ended.
+
+    It ends just before the response is sent: whoever has read the response begins the next call later than that.
+    """
 
     number: int
     body: Body
@@ -81,7 +85,10 @@ class LoopbackEndpoint:
 
     Attributes:
         calls: all calls of the chat endpoint, in the order in which they came.
+        open: calls that are open now.
+        answered: calls that were answered so far.
         peak: most calls that were open at once.
+        stuck: whether an answer was held so long that it was given up and sent.
     """
 
     def __init__(
@@ -90,6 +97,7 @@ class LoopbackEndpoint:
         *,
         script: Script = lambda number, body: None,
         latency_s: float = 0.0,
+        may_answer: Callable[[Call], bool] = lambda call: True,
         more: Callable[[Body], Body] = lambda body: {},
         models: Body | None = None,
     ) -> None:
@@ -98,16 +106,17 @@ class LoopbackEndpoint:
             answer: from the user message to the answer's text.
             script: which calls fail, and how.
             latency_s: seconds that an answer takes.
+            may_answer: holds an answer until it is true, one answer at a time; asked whenever a call begins or ends.
             more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
                 replace parts of these.
             models: body of GET /v1/models; None for one without windows.
         """
         self.answer, self.script, self.latency_s, self.more = answer, script, latency_s, more
+        self.may_answer, self.stuck = may_answer, False
         self.models = models or {"object": "list", "data": [{"id": "tiny", "object": "model"}]}
         self.calls: list[Call] = []
-        self.peak = 0
-        self._open = 0
-        self._lock = threading.Lock()
+        self.peak = self.open = self.answered = 0
+        self._lock = threading.Condition()
         self.closing = threading.Event()
         self._server = _Server(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"endpoint": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -119,6 +128,7 @@ class LoopbackEndpoint:
 
     def __exit__(self, *_: object) -> None:
         self.closing.set()  # ends what hangs
+        self.recheck()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -129,16 +139,39 @@ class LoopbackEndpoint:
 
     def begin(self, body: Body, headers: dict[str, str]) -> Call:
         with self._lock:
-            self._open += 1
-            self.peak = max(self.peak, self._open)
-            call = Call(len(self.calls), body, headers, time.monotonic(), self._open)
+            self.open += 1
+            self.peak = max(self.peak, self.open)
+            call = Call(len(self.calls), body, headers, time.monotonic(), self.open)
             self.calls.append(call)
+            self._lock.notify_all()
             return call
+
+    def hold(self, call: Call, is_gone: Callable[[], bool]) -> bool:
+        """Wait until the call may be answered; whether it still can be. Then it counts as answered."""
+        with self._lock:
+            freed = self._lock.wait_for(lambda: self.closing.is_set() or self.may_answer(call), _PATIENCE_S)
+            self.stuck = self.stuck or not freed
+            if self.closing.is_set() or is_gone():
+                return False
+            call.answered = True  # before it is sent: the client may read and ask faster than this thread goes on
+            self.answered += 1
+            self._end(call)
+            return True
 
     def end(self, call: Call) -> None:
         with self._lock:
-            self._open -= 1
+            self._end(call)
+
+    def _end(self, call: Call) -> None:
+        if not call.ended:
+            self.open -= 1
             call.ended = time.monotonic()
+            self._lock.notify_all()
+
+    def recheck(self) -> None:
+        """Something that `may_answer` looks at has changed."""
+        with self._lock:
+            self._lock.notify_all()
 
     def completion(self, body: Body) -> Body:
         text = self.answer(str(body["messages"][-1]["content"]))
@@ -178,11 +211,11 @@ class _Handler(BaseHTTPRequestHandler):
         call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
         try:
             if fault := self.endpoint.script(call.number, body):
-                self._misbehave(fault)
-            elif not self.endpoint.closing.wait(self.endpoint.latency_s) and not self._client_is_gone():
+                self._misbehave(fault, call)
+            elif not self.endpoint.closing.wait(self.endpoint.latency_s):
                 content = json.dumps(self.endpoint.completion(body)).encode()
-                call.answered = True  # before it is sent: the client may read and ask faster than this thread goes on
-                self._send(200, content)
+                if self.endpoint.hold(call, self._client_is_gone):
+                    self._send(200, content)
         finally:
             self.endpoint.end(call)
 
@@ -194,7 +227,9 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             return True
 
-    def _misbehave(self, fault: Fault) -> None:
+    def _misbehave(self, fault: Fault, call: Call) -> None:
+        if fault.kind != "hang":
+            self.endpoint.end(call)
         match fault.kind:
             case "status":
                 body = fault.body or {"error": {"message": fault.words, "type": "error"}}

@@ -15,7 +15,7 @@ from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s, ret
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(10):  # of a gate that never opens
+        async with asyncio.timeout(60):  # of a gate that never opens
             await work
 
     asyncio.run(bounded())

@@ -42,7 +42,8 @@ def questions(made):
 @pytest.fixture(scope="module")
 def requests(made, questions):
     book = made.book()[:4000]
-    return [Request(f"q{i}", SYSTEM, book, q, Sampling(max_tokens=12)) for i, q in enumerate(questions)]
+    sampling = Sampling(max_tokens=12)  # random weights hardly ever end an answer
+    return [Request(f"q{i}", SYSTEM, book, q, sampling, keep_cut=True) for i, q in enumerate(questions)]
 
 
 def alone(model, request):
@@ -71,7 +72,7 @@ def test_answers_are_those_of_the_plain_path(which, requests, request):
     assert len({reply.text for reply in replies.values()}) >= 10
     for r in requests:
         assert model.prompts.ids(r) == expected[r.id][0]
-        assert replies[r.id].key == r.key(model.name)
+        assert replies[r.id].key == r.key(model.identity)
         assert replies[r.id].usage.prompt == len(expected[r.id][0]) == model.count_tokens(r)[0]
         assert 0 < replies[r.id].usage.completion <= 12
     shared = model.count_tokens(requests[0])[1]
@@ -191,13 +192,44 @@ def test_reasoning_is_kept_apart(made, requests, tmp_path, monkeypatch):
     monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "Look and look")
     reply = next(model.answer(requests[:1]))
     assert (reply.reasoning, reply.text) == ("Look and look", "")
+    assert reply.failure == "the model used all 12 tokens for thinking and gave no answer" and reply.ended == "length"
+
+
+def test_an_answer_that_ran_out_of_tokens_is_a_failure_that_keeps_its_text(folder, requests):
+    model = TransformersModel(str(folder))
+    kept = {reply.id: reply for reply in model.answer(requests)}
+    strict = {reply.id: reply for reply in model.answer([replace(r, keep_cut=False) for r in requests])}
+    cut = [id_ for id_, reply in kept.items() if reply.ended == "length"]
+    assert cut and all(kept[id_].failure is None for id_ in cut)
+    for id_ in cut:
+        assert strict[id_].failure == "the answer was cut off: it used all 12 tokens it may have"
+        assert (strict[id_].text, strict[id_].ended, strict[id_].usage.completion) == (kept[id_].text, "length", 12)
+    assert all(strict[id_].text == reply.text for id_, reply in kept.items())
+
+
+def test_an_answer_that_ends_is_one(made, requests, tmp_path):
+    model = TransformersModel(str(make_tiny_model(tmp_path / "m", made.book(), ends=True)))
+    replies = list(model.answer([replace(r, keep_cut=False) for r in requests]))
+    assert all(reply.text and reply.failure is None and reply.ended == "stop" for reply in replies)
+
+
+def test_a_model_that_only_ends_has_not_answered(made, requests, tmp_path):
+    model = TransformersModel(str(make_tiny_model(tmp_path / "m", made.book(), ends=True)))
+    head = model.reader.forward.model.lm_head.weight
+    with torch.no_grad():
+        head[2] *= -1  # behind the prompt, where it went on
+    replies = list(model.answer(requests))
+    assert {(reply.failure, reply.ended, reply.usage.completion) for reply in replies} == {
+        ("the reply is empty", "empty", 0)
+    }
 
 
 def test_contexts_with_one_question_each_are_answered_together(folder, made, questions):
     model = TransformersModel(str(folder))
     chapters = made.book().split("\n\n\n")
     retrieved = [
-        Request(str(i), SYSTEM, chapters[i][:1500], q, Sampling(max_tokens=8)) for i, q in enumerate(questions[:6])
+        Request(str(i), SYSTEM, chapters[i][:1500], q, Sampling(max_tokens=8), keep_cut=True)
+        for i, q in enumerate(questions[:6])
     ]
     replies = {reply.id: reply for reply in model.answer(retrieved)}
     assert {i: reply.text for i, reply in replies.items()} == {r.id: alone(model, r)[1] for r in retrieved}

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -28,7 +29,7 @@ def book_text(short_book):
 
 @pytest.fixture(scope="module")
 def tiny(book_text, tmp_path_factory):
-    return make_tiny_model(tmp_path_factory.mktemp("tiny"), book_text, window=65536)
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), book_text, window=65536, ends=True)
 
 
 def scores_of(folder):
@@ -151,6 +152,75 @@ def test_a_bad_line_ends_with_every_question_answered_or_failed(script, short_bo
         assert reasons != {None}
 
 
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"message": {"content": ""}}, "the reply is empty"),
+        ({"message": {"content": None, "refusal": "I will not."}}, "the model refused to answer: I will not."),
+        ({"choice": {"finish_reason": "content_filter"}}, "the endpoint's content filter stopped the answer"),
+        (
+            {"message": {"content": None, "reasoning": "Hm"}, "choice": {"finish_reason": "length"}},
+            "the model used all 2 tokens for thinking and gave no answer",
+        ),
+    ],
+)
+def test_answers_that_are_lost_are_no_abstentions(short_book, tmp_path, parts, reason):
+    """To say nothing is right where nothing is true; to lose the answer is neither right nor wrong."""
+
+    def lost(body):
+        return {name: dict(part) for name, part in parts.items()} if "asked" in to_lose else {}
+
+    to_lose = {"asked"}
+    command = [
+        EVALUATE, "--dataset", short_book, "--model", "openai:tiny", "--memory", "none", "--limit", 40,
+        "--max-tokens", 2, "--out", tmp_path / "r",
+    ]  # fmt: skip
+    with LoopbackEndpoint(lambda prompt: "I don't know.", more=lost) as endpoint:
+        done = in_process.script(*command, "--base-url", endpoint.url)
+        assert done.returncode == 1 and "nothing to score: all 40 questions failed" in done.stderr, done.stderr
+        records = [json.loads(line) for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
+        assert [record["failure"] for record in records] == [reason] * 40 and len(endpoint.calls) == 40
+        to_lose.clear()
+        done = in_process.script(*command, "--base-url", endpoint.url)
+        assert done.returncode == 0, done.stderr
+    assert len(endpoint.calls) == 80 and scores_of(tmp_path / "r")["n_failed"] == 0
+
+
+def test_one_lost_answer_in_two_counts_as_failed(short_book, tmp_path):
+    """Abstentions that came are scored, those that did not are not."""
+
+    def lost(body):
+        return {"message": {"content": ""}} if len(str(body["messages"])) % 2 else {}
+
+    with LoopbackEndpoint(lambda prompt: "I do not know.", more=lost) as endpoint:
+        done = in_process.script(
+            EVALUATE, "--dataset", short_book, "--model", "openai:tiny", "--base-url", endpoint.url, "--memory", "none",
+            "--limit", 40, "--out", tmp_path / "r",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    n = sum(len(str(call.body["messages"])) % 2 for call in endpoint.calls)
+    assert 0 < n < 40 and scores_of(tmp_path / "r")["n_failed"] == n
+    assert f"failed {n} times: the reply is empty" in done.stdout
+
+
+def test_a_checkpoint_that_is_swapped_in_place_is_another_run(short_book, book_text, tmp_path):
+    tiny = make_tiny_model(tmp_path / "tiny", book_text, ends=True)
+    command = [
+        EVALUATE, "--dataset", short_book, "--memory", "none", "--model", f"hf:{tiny}", "--max-tokens", 8, "--limit", 6,
+    ]  # fmt: skip
+    assert in_process.script(*command, "--out", tmp_path / "r").returncode == 0
+    before = (tmp_path / "r/answers.jsonl").read_bytes()
+    make_tiny_model(tmp_path / "tiny", book_text, ends=True, seed=1)
+    in_process.refused(in_process.script(*command, "--out", tmp_path / "r"), "holds another run: its weights is")
+    assert (tmp_path / "r/answers.jsonl").read_bytes() == before
+    assert in_process.script(*command, "--out", tmp_path / "other").returncode == 0
+    first, second = (
+        {json.loads(line)["key"]: json.loads(line)["answer"] for line in (tmp_path / name / "answers.jsonl").open()}
+        for name in ("r", "other")
+    )
+    assert not first.keys() & second.keys() and sorted(first.values()) != sorted(second.values())
+
+
 def test_a_window_that_is_given_is_checked(script, short_book, tmp_path):
     with LoopbackEndpoint() as endpoint:
         done = endpoint_run(script, short_book, endpoint, tmp_path / "r", "--memory", "in-context", "--window", "2000")
@@ -158,7 +228,10 @@ def test_a_window_that_is_given_is_checked(script, short_book, tmp_path):
 
 
 def test_a_killed_run_at_an_endpoint_pays_no_journaled_answer_twice(short_book, tmp_path, hf_home):
-    with LoopbackEndpoint(lambda prompt: "I do not know.", latency_s=0.05) as endpoint:
+    killed = threading.Event()
+    with LoopbackEndpoint(
+        lambda prompt: "I do not know.", may_answer=lambda call: endpoint.answered < 40 or killed.is_set()
+    ) as endpoint:
         command = [
             sys.executable, ROOT / EVALUATE, "--dataset", short_book, "--memory", "none", "--model", "openai:tiny",
             "--base-url", endpoint.url, "--max-tokens", "8", "--out", tmp_path / "r",
@@ -172,9 +245,11 @@ def test_a_killed_run_at_an_endpoint_pays_no_journaled_answer_twice(short_book, 
         process.wait()
         kept = {json.loads(line)["id"] for line in journal.read_bytes().split(b"\n")[:-1]}
         paid_before = Counter(call.user for call in endpoint.calls if call.answered)
+        killed.set()
+        endpoint.recheck()
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         paid = Counter(call.user for call in endpoint.calls if call.answered)
-    assert 20 <= len(kept) < 450
+    assert 20 <= len(kept) <= 40 and not endpoint.stuck
     assert len(paid) == 450 and scores_of(tmp_path / "r")["n_failed"] == 0
     assert sum(paid.values()) - 450 == sum(paid_before.values()) - len(kept) <= 64  # those in flight when it was killed

@@ -220,19 +220,19 @@ def test_a_judge_that_is_killed_asks_no_journaled_call_twice(short_book, run, hf
 
 
 def test_a_tiny_model_in_process_fails_cleanly_as_a_judge(short_book, run, tmp_path):
-    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192)
+    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192, ends=True)
     done = script(
         EVALUATE, "--dataset", short_book, "--rejudge", "--judge", f"hf:{tiny}", "--judge-max-tokens", 8, "--limit", 5, "--out", run
     )  # fmt: skip
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert "nothing to score: all 5 questions failed" in done.stderr
-    assert f"judge hf:{tiny} failed" in done.stdout.replace("\n", "")
-    failed = [r for r in records(run, "judgements.jsonl") if r["judge"] == f"hf:{tiny}"]
+    assert f"judge hf:{tiny}@" in done.stdout.replace("\n", "")
+    failed = [r for r in records(run, "judgements.jsonl") if r["judge"].startswith(f"hf:{tiny}@")]
     assert failed and all("no JSON object" in r["failure"] and len(r["raw"]) == 2 for r in failed)
 
 
 def test_reader_and_judge_of_one_name_are_loaded_once(short_book, tmp_path):
-    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192)
+    tiny = make_tiny_model(tmp_path / "tiny", "a book of words", window=8192, ends=True)
     done = script(
         EVALUATE, "--dataset", short_book, "--memory", "none", "--model", f"hf:{tiny}", "--max-tokens", 4, "--judge",
         f"hf:{tiny}", "--judge-max-tokens", 4, "--limit", 3, "--out", tmp_path / "r",

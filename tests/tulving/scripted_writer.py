@@ -23,24 +23,53 @@ FOUND_BY_EXACT = {
     "place in two paragraphs": "single_location",
     "name forgotten": "has_entity",
     "deed forgotten": "has_content",
-    "a title": "paragraphs_nb",
+    "an opening without a number": "paragraphs_nb",
     "one paragraph less": "paragraphs_nb",
     "no numbers": "paragraphs_initials_shape",
     "numbers from 2": "paragraphs_initials_increment",
     "identity": "other_entities_shape",
     "a mark without number": "other_entities_shape_integer",
     "cut off": "cut_off",
+    "thought to the end": "cut_off",
+    "empty": "empty",
+    "refused": "refused",
+    "filtered": "refused",
+}
+# A reply without a chapter: the parts of its choice.
+NOTHING = {
+    "thought to the end": {"finish_reason": "length", "message": {"content": "<think>Let me see"}},
+    "empty": {"message": {"content": " "}},
+    "refused": {"message": {"content": None, "refusal": "I cannot write this."}},
+    "filtered": {"finish_reason": "content_filter", "message": {"content": "(1) It"}},
 }
 FOUND_BY_LLM = {
     "a second place": "llm_location",
     "a second date": "llm_date",
     "a second person": "llm_entity",
     "a second event": "llm_content",
-    "verdict in prose": "llm_no_verdict",
-    "verdict as text": "llm_no_verdict",
 }
-# Nothing is wrong with the chapter, and the check is asked for once more.
-FORGIVEN = {"right", "verdict in prose at first", "verdict after prose"}
+# What stands around a chapter in which nothing is wrong.
+WRAPPINGS = {
+    "a title": "The Day\n\n{}",
+    "a heading": "# Chapter 3: The Day\n{}",
+    "a preface and a title": "Sure! Here is the chapter:\n\n**The Day**\n\n{}",
+    "a fence": "```markdown\n{}\n```",
+    "a closing remark": "{}\n\n---\n\nLet me know if you would like any changes!",
+    "all at once": "Certainly.\n\n```\nTitle: The Day\n\n{}\n```\n\nAll facts stand where you wanted them.\n",
+}
+# How many replies to the check give no verdict, before one does.
+WITHOUT_VERDICT = {
+    "verdict in prose at first": 1,
+    "verdict twice as text": 2,
+    "verdict thrice broken": 3,
+    "verdict refused at first": 1,
+    "verdict cut off twice": 2,
+    "verdict empty thrice": 3,
+}
+FORGIVEN = {"right", "verdict after prose", *WRAPPINGS, *WITHOUT_VERDICT}
+NEVER_A_VERDICT = "never a verdict"  # also when the check is asked for four times; then there is one
+
+RETRY = "The previous attempt at this chapter failed:"
 
 _DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d\d?, \d{{4}}")
 
@@ -68,16 +97,18 @@ class ScriptedWriter:
         assert body["temperature"] == 1.0 and body["messages"][0]["role"] == "system"
         if "=== Chapter ===" in prompt:
             assert set(body["response_format"]["json_schema"]["schema"]["required"]) == set("1234")
-            return {"message": {"content": self._check(prompt, body["seed"])}}
+            return self._check(prompt, body["seed"])
         event = {key: _after(f"- {key}: ", prompt) for key in ("date", "place", "person", "event")}
         mistake = self.mistake(self._numbers[event["date"], event["place"]], body["seed"])
         text = self._write(prompt, event, mistake, body["seed"])
         self._mistake_in[text] = mistake
-        spent = body["max_tokens"] if mistake == "cut off" else len(text.split())
-        return {
-            "message": {"content": text},
-            "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": spent},
-        }
+        text = WRAPPINGS.get(mistake, "{}").replace("{}", text)
+        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": len(text.split())}
+        if mistake in NOTHING:
+            choice = dict(NOTHING[mistake])
+            return {"message": choice.pop("message"), "choice": choice, "usage": usage}
+        choice = {"finish_reason": "length" if mistake == "cut off" else "stop"}
+        return {"message": {"content": text}, "choice": choice, "usage": usage}
 
     def _write(self, prompt: str, event: dict[str, str], mistake: str, seed: int) -> str:
         n = int(found[1]) if (found := re.search(r"Exactly (\d+) paragraphs", prompt)) else 1
@@ -114,7 +145,8 @@ class ScriptedWriter:
             f"{'' if mistake == 'no numbers' else f'({i}) '}{' '.join(sentences)}"
             for i, sentences in enumerate(paragraphs, start)
         ]
-        return "\n\n".join(["The Day", *numbered] if mistake == "a title" else numbered)
+        opening = ["It had been raining since the morning."] if mistake == "an opening without a number" else []
+        return "\n\n".join([*opening, *numbered])
 
     def _addition(self, mistake: str, event: dict[str, str]) -> str | None:
         others = {
@@ -127,7 +159,7 @@ class ScriptedWriter:
         }  # fmt: skip
         return others[mistake][0] if mistake in others else None
 
-    def _check(self, prompt: str, repeat: int) -> str:
+    def _check(self, prompt: str, repeat: int) -> Body:
         """What stands in the chapter, honestly; only the form of the answer may be wrong."""
         chapter = prompt.partition("=== Chapter ===\n\n")[2].partition("\n\n=== End of the chapter")[0]
         place = _between("happen at ", ", and is no other place", prompt)
@@ -140,16 +172,29 @@ class ScriptedWriter:
             "3": {known for known in self.universe.entities if known in chapter} == {name},
             "4": {known for known in self.universe.contents if known in chapter} == {event},
         }
-        match self._mistake_in[chapter]:
-            case "verdict in prose":
-                return "All of it is as it should be."
-            case "verdict in prose at first" if repeat == 0:
-                return "I think that the answer is yes."
-            case "verdict as text":
-                return json.dumps({number: str(right).lower() for number, right in verdict.items()})
-            case "verdict after prose":
-                return f"Here {{in short}} is what I found:\n```json\n{json.dumps(verdict)}\n```\nThat is all."
-        return json.dumps(verdict)
+        mistake = self._mistake_in[chapter]
+        said = json.dumps(verdict)
+        if repeat < (4 if mistake == NEVER_A_VERDICT else WITHOUT_VERDICT.get(mistake, 0)):
+            return self._no_verdict(mistake, verdict)
+        if mistake == "verdict after prose":
+            said = f"Here {{in short}} is what I found:\n```json\n{said}\n```\nThat is all."
+        return {"message": {"content": said}}
+
+    def _no_verdict(self, mistake: str, verdict: Mapping[str, bool]) -> Body:
+        said = json.dumps(verdict)
+        if "refused" in mistake:
+            return {"message": {"content": None, "refusal": "I cannot check this."}}
+        if "cut off" in mistake:
+            return {"message": {"content": said[:-9]}, "choice": {"finish_reason": "length"}}
+        if "text" in mistake:
+            said = json.dumps({number: str(right).lower() for number, right in verdict.items()})
+        elif "prose" in mistake:
+            said = "I think that the answer is yes."
+        elif "empty" in mistake:
+            said = ""
+        else:
+            said = said[:-9]
+        return {"message": {"content": said}}
 
 
 def _after(label: str, prompt: str) -> str:
@@ -197,8 +242,7 @@ def expected_requests(mistakes: Mistakes, n_events: int, most: int = 10) -> int:
     """How many chapters and checks a script leads to."""
     rounds, _ = expected_iterations(mistakes, n_events, most)
     n = sum(2 * one["candidates"] - one["failed_exact"] for one in rounds)
-    asked_again = {"verdict in prose", "verdict as text", "verdict in prose at first"}
-    return n + sum(mistake in asked_again for planned in mistakes.values() for mistake in planned[:most])
+    return n + sum(WITHOUT_VERDICT.get(mistake, 0) for planned in mistakes.values() for mistake in planned[:most])
 
 
 def paid(endpoint: LoopbackEndpoint) -> Counter[str]:

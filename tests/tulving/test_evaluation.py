@@ -13,7 +13,7 @@ from epbench.tulving.lexical_judge import LexicalJudge
 class Shaky:
     """Fails the given questions, answers the others with their id, and remembers what it was asked."""
 
-    name = "shaky"
+    name = identity = "shaky"
 
     def __init__(self, fails=()):
         self.fails, self.asked = set(fails), []

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_cases import VERDICTS, with_published
 
-from epbench.tulving.llm_check import NO_VERDICT, QUESTIONS, failed_checks, read_verdict
+from epbench.tulving.llm_check import QUESTIONS, failed_checks, read_verdict
 
 RIGHT = '{"1": true, "2": true, "3": true, "4": true}'
 
@@ -44,7 +44,6 @@ def test_what_is_no_verdict():
         '{"1": ' + "[" * 100_000 + "}",
     ):
         assert read_verdict(reply) is None, reply[:80]
-        assert failed_checks(read_verdict(reply)) == [NO_VERDICT]
 
 
 def test_the_first_verdict_counts():

@@ -122,7 +122,10 @@ def test_the_order_is_asked_for_only_where_it_counts(some, second_call, order):
         (lambda p: json.dumps(verdict(p, [1, 0, "high"])), 'the score of true item 3 is "high"'),
         (lambda p: json.dumps(verdict(p, [1, float("nan"), 0])), "the score of true item 2 is NaN"),
         (lambda p: "I would say that it is right.", "no JSON object with items and scores was found"),
-        (lambda p: "", "no JSON object with items and scores was found"),
+        (lambda p: json.dumps(verdict(p, [1, 0, 1, 1])), "a score is"),
+        (lambda p: honest(p).replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
+        (lambda p: honest(p).replace('"number": 2', '"number": 3'), "true item 3 has two scores"),
+        (lambda p: honest(p).replace('"score": 1', '"score": 0, "score": 1', 1), '"score" more than once'),
     ],
 )
 def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
@@ -140,6 +143,7 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
         (lambda p: f"Sure:\n```json\n{honest(p)}\n```\nAnything else?", 1),
         (lambda p: f"<think>{{hm}}</think>{honest(p)}", 1),
         (lambda p: json.dumps(verdict(p, [1.7, 1, -0.2])), 1),
+        (lambda p: json.dumps(verdict(p, ["1", " 1.0", "0.5"])).replace('"number": 2', '"number": "2"'), 1),
     ],
 )
 def test_prose_fences_and_numbers_out_of_range_need_no_repair(dressed, n_calls):
@@ -161,6 +165,43 @@ def test_garbage_twice_is_a_failure_and_asked_anew_by_the_next_start(calls):
         assert again.failure is None and len(endpoint.calls) == 3 and not is_repair(endpoint.calls[2].user)
         assert judged(judge_at(endpoint, calls=calls), some)["q1"].verdict == again.verdict
         assert len(endpoint.calls) == 3
+
+
+@pytest.mark.parametrize("end", ["stop", "length"])
+def test_an_empty_or_cut_reply_is_repaired_once_too(end, calls):
+    """Nothing of it is believed, and the next start asks anew where the repair was in vain."""
+
+    def nothing_at_first(body):
+        if is_repair(str(body["messages"][-1]["content"])):
+            return {}
+        return {"message": {"content": "" if end == "stop" else '{"items": ["x'}, "choice": {"finish_reason": end}}
+
+    with LoopbackEndpoint(honest, more=nothing_at_first) as endpoint:
+        found = judged(judge_at(endpoint, calls=calls), case())["q1"]
+        assert found.verdict.scores == [1.0, 1.0, 1.0] and len(found.raw) == 1 and len(endpoint.calls) == 2
+        assert ("the reply is empty" if end == "stop" else "the answer was cut off") in endpoint.calls[1].user
+        assert found.usage.prompt == 20
+
+    nothing = {"message": {"content": ""}, "choice": {"finish_reason": end}}
+    with LoopbackEndpoint(honest, more=lambda body: dict(nothing)) as endpoint:
+        found = judged(judge_at(endpoint), case())["q1"]
+    assert found.verdict is None and len(endpoint.calls) == 2
+    assert "unusable, also when asked again: the reply is empty" in found.failure
+
+
+def test_a_refusal_is_no_verdict_and_not_asked_for_again():
+    refusal = {"message": {"content": None, "refusal": "I judge nobody."}}
+    with LoopbackEndpoint(honest, more=lambda body: dict(refusal)) as endpoint:
+        found = judged(judge_at(endpoint), case())["q1"]
+    assert found.verdict is None and "I judge nobody." in found.failure and len(endpoint.calls) == 1
+
+
+def test_a_verdict_that_names_a_field_twice_is_never_believed():
+    twice = lambda prompt: honest(prompt).replace('"items"', '"items": [], "items"')  # noqa: E731
+    with LoopbackEndpoint(twice) as endpoint:
+        found = judged(judge_at(endpoint), case())["q1"]
+    assert found.verdict is None and len(endpoint.calls) == len(found.raw) == 2
+    assert 'unusable, also when asked again: the object has "items" more than once' in found.failure
 
 
 def test_an_order_that_is_none_fails_alone_and_keeps_the_first_call(calls):

@@ -23,7 +23,7 @@ class Oracle:
         pack: by which the requests were written: it tells how the segments stand in a question.
     """
 
-    name = "oracle"
+    name = identity = "oracle"
 
     def __init__(self, pack: Pack) -> None:
         parts = [
@@ -47,7 +47,7 @@ class Oracle:
             first, second = self._places(request)
             found = first >= 0 and second >= 0
             earlier = first < second if found else Draws("oracle", request.id).unit() < 0.5
-            yield Reply(request.key(self.name), request.id, "A" if earlier else "B")
+            yield Reply(request.key(self.identity), request.id, "A" if earlier else "B")
 
     def _places(self, request: Request) -> tuple[int, int]:
         """Where both segments begin in the context; -1 for one that is not in it.

@@ -88,7 +88,7 @@ def select_prompt(
     answers = {pair.id: pair.answer for pair in pairs}
     tried = []
     for number, asked in requests.items():
-        records = [journal.records.get(request.key(model.name), {"failure": "not asked"}) for request in asked]
+        records = [journal.records.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
         said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
         right = sum(label == answer for label, answer in said)
         labels = [label for label, _ in said if label != "X"]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from epbench.memfail.cases import Question, Unit
 from epbench.memfail.checks import Check, Judge, Kind
 from epbench.memfail.harness import Setting
+from epbench.memfail.model_judge import ModelJudge
 from epbench.memfail.prompts import Prompts
 from epbench.memories.loading import System
 from epbench.models.plan import make_plan
@@ -39,10 +40,11 @@ def plan_lines(
         turns = [{"role": "user", "content": unit.text} for unit in told]
         replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         plans[f"reader {model.name}, replies"] = make_plan(replies, model)
+    judged_by = judge.model.name if isinstance(judge, ModelJudge) else judge.name  # a plan reads no weights
     if judging := judge.plan(checks_in_advance(units, questions, system, setting)):
-        plans[f"judge {judge.name}"] = judging
+        plans[f"judge {judged_by}"] = judging
     else:
-        lines.append(f"judge {judge.name}: no tokens")
+        lines.append(f"judge {judged_by}: no tokens")
     return lines + [f"{who}: {line}" for who, plan in plans.items() for line in plan.lines()]
 
 

@@ -165,7 +165,7 @@ def _harvest(
 ) -> Harvest:
     journal = Journal(folder / ANSWERS)
     unanswered = {"failure": "the reader gave no reply"}
-    records = {request.id: journal.records.get(request.key(model.name), unanswered) for request in requests}
+    records = {request.id: journal.records.get(request.key(model.identity), unanswered) for request in requests}
     journal.close()
     failures = failures_of(questions, recall, setting)
     traces = []

@@ -44,7 +44,7 @@ _ABOVE = re.compile(r"\b(?:above|over|exceeds?|more|rises?|at least|or longer)\b
 class LexicalReader:
     """Rule-based reader of notes."""
 
-    name = "lexical"
+    name = identity = "lexical"
 
     def window(self) -> int | None:
         """None: rules read a text of any length."""
@@ -60,7 +60,7 @@ class LexicalReader:
         for request in requests:
             asked = _QUESTION.search(request.question)
             text = read_notes(_NOTE.findall(request.context), asked[1]) if asked else HEARD
-            yield Reply(request.key(self.name), request.id, text)
+            yield Reply(request.key(self.identity), request.id, text)
 
 
 def read_notes(notes: Sequence[str], question: str) -> str:

@@ -1,23 +1,23 @@
 """A language model as judge: one statement a request, a verdict under a JSON schema (paper: Appendix D.3).
 
 The memories stand first in the prompt and the fact last, so that a store is read once for all facts that are looked for
-in it, whether stored or faithful. A reply that is no verdict is asked for once more, with what was wrong; if that is none
-either, the judgement has failed.
+in it, whether stored or faithful. A reply that is no verdict is asked for once more, with what was wrong; if the second
+one is no verdict either, the judgement has failed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
 from epbench.errors import BadInput
-from epbench.memfail.checks import Check, Judgement
+from epbench.memfail.checks import Check, Judge, Judgement
 from epbench.memfail.judging_prompts import JudgingPrompts
+from epbench.memfail.lexical_judge import LexicalJudge
 from epbench.models.plan import Plan, make_plan
 from epbench.models.protocol import Model, Reply, Request, Usage
-from epbench.models.replied_json import objects_in
-
-_PROBLEM = 'no JSON object with a "verdict" that is true or false was found'
+from epbench.models.replied_json import WITHOUT_TEXT, Unusable, boolean_of, last_object_with
 
 
 class ModelJudge:
@@ -29,12 +29,13 @@ class ModelJudge:
     """
 
     def __init__(self, model: Model, prompts: JudgingPrompts) -> None:
-        self._model, self._prompts = model, prompts
+        self.model, self._prompts = model, prompts
         self.prompt_hash = prompts.hash
 
     @property
     def name(self) -> str:
-        return self._model.name
+        """The model's identity: another checkpoint in the same place is another judge."""
+        return self.model.identity
 
     def plan(self, checks: Sequence[Check]) -> Plan:
         """Most requests and tokens of judging these checks, each reply usable at once.
@@ -42,10 +43,11 @@ class ModelJudge:
         Raises:
             BadInput: a prompt with its reply exceeds the model's window; nothing is ever cut off.
         """
-        plan, window = make_plan(self._requests(checks), self._model), self._model.window()
+        # The rules' keys tell checks apart as well as its own, for which the weights would have to be read.
+        plan, window = make_plan(self._requests(checks, LexicalJudge()), self.model), self.model.window()
         if window is not None and plan.longest > window:
             raise BadInput(
-                f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
+                f"judge {self.model.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
                 f"{window:,}; choose another judge, or --isolate, which gives every row a small store of its own"
             )
         return plan
@@ -57,34 +59,51 @@ class ModelJudge:
             BadInput: as `plan`.
         """
         self.plan(checks)
-        asked = {request.key(self.name): request for request in self._requests(checks)}
+        asked = {request.key(self.name): request for request in self._requests(checks, self)}
         unusable: list[tuple[Request, Reply]] = []
-        replies = self._model.answer(list(asked.values()))
+        replies = self.model.answer(list(asked.values()))
         with closing(replies):  # or what is open at an endpoint would go on when this stops
             for reply in replies:
-                if reply.failure is None and _verdict(reply) is None:
-                    unusable.append((self._prompts.repair_request(asked[reply.key], _PROBLEM), reply))
+                try:
+                    _check_usable(reply)
+                except Unusable as problem:
+                    unusable.append((self._prompts.repair_request(asked[reply.key], str(problem)), reply))
                 else:
                     yield _judgement(reply)
         if not unusable:
             return
         first = {request.key(self.name): reply for request, reply in unusable}
-        replies = self._model.answer([request for request, _ in unusable])
+        replies = self.model.answer([request for request, _ in unusable])
         with closing(replies):
             for reply in replies:
                 yield _judgement(first[reply.key], reply)
 
-    def _requests(self, checks: Sequence[Check]) -> list[Request]:
-        """One for each different check, those of one context after one another."""
-        requests = [self._prompts.request(c, key) for key, c in {c.key(self): c for c in checks}.items()]
+    def _requests(self, checks: Sequence[Check], judge: Judge) -> list[Request]:
+        """One for each different check, by the keys of any judge, those of one context after one another."""
+        requests = [self._prompts.request(c, key) for key, c in {c.key(judge): c for c in checks}.items()]
         place = {context: i for i, context in enumerate(dict.fromkeys(request.context for request in requests))}
         return sorted(requests, key=lambda request: place[request.context])
 
 
-def _verdict(reply: Reply) -> tuple[bool, str] | None:
-    """Verdict and reason by the last object that has a verdict: what comes before it is thinking aloud."""
-    found = [content for content in objects_in(reply.text) if isinstance(content.get("verdict"), bool)]
-    return (found[-1]["verdict"], str(found[-1].get("reason", ""))) if found else None
+def read_verdict(text: str) -> tuple[bool, str]:
+    """Verdict and reason by the last object that has a verdict: what comes before it is thinking aloud.
+
+    Raises:
+        Unusable: there is no such object, it names a field twice, or its verdict is neither true nor false.
+    """
+    found = last_object_with(text, "verdict")
+    verdict = boolean_of(found["verdict"])
+    if verdict is None:
+        raise Unusable(f"the verdict is {json.dumps(found['verdict'])[:60]}, true or false is expected")
+    return verdict, str(found.get("reason", ""))
+
+
+def _check_usable(reply: Reply) -> None:
+    """Raise Unusable where a repair is worth it; a call that failed otherwise has failed for good."""
+    if reply.failure is None:
+        read_verdict(reply.text)
+    elif reply.ended in WITHOUT_TEXT:
+        raise Unusable(reply.failure)
 
 
 def _judgement(*replies: Reply) -> Judgement:
@@ -96,7 +115,10 @@ def _judgement(*replies: Reply) -> Judgement:
         completion=sum(reply.usage.completion for reply in replies),
     )
     raw = tuple(reply.text for reply in replies if reply.failure is None)
-    found = _verdict(last) if last.failure is None else None
-    if found is None:
-        return Judgement(last.id, None, failure=last.failure or f"{_PROBLEM}, twice", raw=raw, usage=usage)
-    return Judgement(last.id, *found, raw=raw, usage=usage)
+    if last.failure is not None:
+        return Judgement(last.id, None, failure=last.failure, raw=raw, usage=usage)
+    try:
+        return Judgement(last.id, *read_verdict(last.text), raw=raw, usage=usage)
+    except Unusable as problem:
+        failure = f"the judge's reply is unusable, also when asked again: {problem}"
+        return Judgement(last.id, None, failure=failure, raw=raw, usage=usage)

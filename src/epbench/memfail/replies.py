@@ -41,7 +41,7 @@ def with_replies(
         ask(path, list(requests.values()), model, progress)
         journal = Journal(path)
         for place, request in requests.items():
-            told, record = conversations[place].turns[round_], journal.records.get(request.key(model.name), {})
+            told, record = conversations[place].turns[round_], journal.records.get(request.key(model.identity), {})
             if "answer" not in record:
                 grown[place] = replace(grown[place], failure=f"no reply: {record.get('failure', 'none came')}")
             else:

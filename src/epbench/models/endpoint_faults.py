@@ -24,18 +24,21 @@ class Fault(Exception):
         passing: whether the same request may succeed later.
         overload: whether fewer requests at once would help.
         wait_s: seconds that the endpoint asks all to wait; None if it does not.
+        refused: whether the endpoint finds fault with the request itself, so that another wording may help.
     """
 
     reason: str
     passing: bool = True
     overload: bool = False
     wait_s: float | None = None
+    refused: bool = False
 
 
 def fault_of(error: Exception, timeout_s: float) -> Fault:
     """The fault behind an exception of the client or of the reading of its answer.
 
-    429 and 5xx, timeouts, cut connections and unreadable answers pass; every other status does not.
+    429 and 5xx, timeouts, cut connections and answers that are no JSON pass; every other status does not, nor does JSON
+    that is no chat completion.
     """
     import openai
 
@@ -51,10 +54,12 @@ def fault_of(error: Exception, timeout_s: float) -> Fault:
 
 def _fault_of_status(error: APIStatusError) -> Fault:
     status, text = error.status_code, error.response.text
+    # Money that has run out does not come back by itself, though it has the status of a rate limit.
+    passing = (status == 429 and "insufficient_quota" not in text) or status >= 500 or status in _TIMED_OUT
     return Fault(
         f"{status} {error_words(text) or error.response.reason_phrase}",
-        # Money that has run out does not come back by itself, though it has the status of a rate limit.
-        passing=(status == 429 and "insufficient_quota" not in text) or status >= 500 or status in _TIMED_OUT,
+        passing=passing,
+        refused=not passing and status != 429,
         overload=status in OVERLOADED | _TIMED_OUT,
         wait_s=retry_after_s(error.response.headers),
     )

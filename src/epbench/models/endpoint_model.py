@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from urllib.parse import urlsplit
 from epbench.errors import BadInput
 from epbench.models.background import Outbox, iterate
 from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s
+from epbench.models.endpoint_dialect import Dialect
 from epbench.models.endpoint_faults import Fault, fault_of
-from epbench.models.endpoint_wire import Dialect, chat_body, read_chat
+from epbench.models.endpoint_wire import chat_body, read_chat
 from epbench.models.protocol import Reply, Request
 from epbench.models.waves import by_context
 
@@ -27,6 +29,10 @@ log = logging.getLogger(__name__)
 CHARACTERS_PER_TOKEN = 4
 _WINDOW_TIMEOUT_S = 10.0
 _LONGEST_FAILURE = 400  # characters
+_FORMAT_WARNINGS = {
+    "json_object": "%s takes no JSON schema; it is asked for any JSON object instead (%s)",
+    "prompt": "%s takes no response_format; the prompt alone asks for JSON (%s)",
+}
 
 
 class EndpointModel:
@@ -80,6 +86,11 @@ class EndpointModel:
     @property
     def name(self) -> str:
         return f"openai:{self._model}"
+
+    @property
+    def identity(self) -> str:
+        """The name: nothing is known of an endpoint's weights."""
+        return self.name
 
     def window(self) -> int | None:
         """As given, else what the endpoint's list of models says (vLLM does); None if it does not."""
@@ -161,21 +172,23 @@ class EndpointModel:
             if fault.wait_s and fault.passing:
                 gate.pause(fault.wait_s)
             gate.leave()
-            if not fault.passing and dialect.learned(fault.reason) != dialect:
-                self._learn(fault.reason)
+            if fault.refused and (learned := _learned(dialect, request, fault)) != dialect:
+                self._learn(learned, fault.reason)
                 attempt -= 1  # nothing was wrong with the line
             elif not fault.passing:
                 break
             elif not fault.wait_s and attempt < self._attempts:
                 await asyncio.sleep(backoff_s(attempt, base_s=self._backoff_base_s))
         tries = f" ({attempt} attempts)" if fault.passing else ""
-        outbox.put(Reply(request.key(self.name), request.id, failure=self._clean(fault.reason) + tries))
+        outbox.put(Reply(request.key(self.identity), request.id, failure=self._clean(fault.reason) + tries))
 
-    def _learn(self, reason: str) -> None:
-        """Speak to the endpoint as it wants; what that changes in the answers is told once."""
-        known, self._dialect = self._dialect, self._dialect.learned(reason)
+    def _learn(self, learned: Dialect, reason: str) -> None:
+        """Speak to the endpoint as it wants; what that changes in the answers is said once."""
+        known, self._dialect = self._dialect, self._dialect.joined(learned)
         for field in sorted(self._dialect.without - known.without):
             log.warning("%s takes no %s; it answers without (%s)", self.name, field, self._clean(reason))
+        if self._dialect.answer_format != known.answer_format:
+            log.warning(_FORMAT_WARNINGS[self._dialect.answer_format], self.name, self._clean(reason))
 
     async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
         """
@@ -186,9 +199,10 @@ class EndpointModel:
         try:
             async with asyncio.timeout(self._timeout_s):
                 response = await client.chat.completions.with_raw_response.create(**body)
-            return read_chat(response.text, request, request.key(self.name))
+            reply = read_chat(response.text, request, request.key(self.identity))
         except Exception as error:
             raise fault_of(error, self._timeout_s) from error
+        return reply if reply.failure is None else replace(reply, failure=self._clean(reply.failure))
 
     def _clean(self, reason: str) -> str:
         """One line of bearable length, without the key: some endpoints quote it."""
@@ -196,6 +210,12 @@ class EndpointModel:
         for secret in self._secrets:
             reason = reason.replace(secret, "***")
         return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
+
+
+def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:
+    """The dialect in which the request was refused, with what the refusal teaches."""
+    with_format = request.schema is not None and dialect.answer_format != "prompt"
+    return dialect.learned(fault.reason, with_format=with_format)
 
 
 def _check(name: str, url: str | None, key: str) -> None:

@@ -4,57 +4,49 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from epbench.models.ending import as_answered
+from epbench.models.endpoint_dialect import Dialect
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
 TOP_LOGPROBS = 20  # the most that the API allows
 
 
-_REFUSED = re.compile(r"unsupported|not supported?|not allowed|unrecognized|unknown", re.IGNORECASE)
+_CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
+_BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
+_JSON_PLEASE = "Answer with one JSON object."
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What an endpoint wants said in another way; found out by what it refuses.
-
-    Attributes:
-        max_tokens: name of that field; OpenAI's newer models know `max_completion_tokens` only.
-        without: fields that it does not take, of temperature, seed and logprobs.
-    """
-
-    max_tokens: str = "max_tokens"
-    without: frozenset[str] = frozenset()
-
-    def learned(self, reason: str) -> Dialect:
-        """The dialect after a refusal for this reason; the same where the reason is another one."""
-        if self.max_tokens == "max_tokens" and "max_completion_tokens" in reason:
-            return replace(self, max_tokens="max_completion_tokens")
-        if not _REFUSED.search(reason):
-            return self
-        named = {field for field in ("temperature", "seed", "logprobs") if re.search(rf"\b{field}\b", reason)}
-        return replace(self, without=self.without | named)
+class NoCompletion(Exception):
+    """A response with status 200 that holds JSON, but no chat completion: the same request would get the same."""
 
 
 def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> dict[str, Any]:
     """Body of POST /chat/completions; requests of one context agree in all bytes before their questions.
 
-    The API has no place for the start of an answer, `request.answer_start`.
+    The API has no place for the start of an answer, `request.answer_start`. Where an endpoint takes no schema, the
+    prompt asks for JSON, in a line of its own if it does not do so already; OpenAI refuses `json_object` without it.
     """
     messages = [{"role": "system", "content": request.system}] if request.system else []
     dialect = dialect or Dialect()
+    user = request.user
+    unheld = request.schema is not None and dialect.answer_format != "json_schema"
+    if unheld and "json" not in f"{request.system} {user}".lower():
+        user += f"\n\n{_JSON_PLEASE}"
     body: dict[str, Any] = {
         "model": model,
-        "messages": [*messages, {"role": "user", "content": request.user}],
+        "messages": [*messages, {"role": "user", "content": user}],
         "temperature": request.sampling.temperature,
         dialect.max_tokens: request.sampling.max_tokens,
         "seed": request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
     }
-    if request.schema is not None:
+    if request.schema is not None and dialect.answer_format == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    elif request.schema is not None and dialect.answer_format == "json_schema":
         schema = {"name": "answer", "schema": request.schema, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     if request.labels:
@@ -64,22 +56,25 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
 
 
 def read_chat(text: str, request: Request, key: str) -> Reply:
-    """The reply in the body of a response with status 200.
+    """The reply in the body of a response with status 200; a failure where it holds no answer.
+
+    Tokens that the endpoint counts in an odd way, such as below 0 or in words, are unknown: 0.
 
     Raises:
-        ValueError: it is no JSON, or no chat completion; the message quotes it.
+        ValueError: it is no JSON, such as a proxy's page or a torn body; the message quotes it.
+        NoCompletion: it is no chat completion; the message quotes it.
     """
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"the answer is no JSON: {text or 'it is empty'}") from None
     try:
         choice = body["choices"][0]
         message = choice["message"]
-        content = _text(message.get("content") or message.get("refusal"))
+        refusal = _text(message.get("refusal") or None) or _text(message.get("content"), "refusal")
         apart = _text(message.get("reasoning_content") or message.get("reasoning"))
-        reasoning, answer = split_reasoning(content)
-        return Reply(
+        reasoning, answer = split_reasoning(_text(message.get("content")))
+        reply = Reply(
             key,
             request.id,
             answer,
@@ -87,8 +82,16 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
             probabilities=label_probabilities(request.labels, choice.get("logprobs")),
             usage=_usage(body.get("usage")),
         )
+        ended = str(choice.get("finish_reason")).lower()
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise ValueError(f"the answer is no chat completion: {error_words(text)}") from None
+        raise NoCompletion(f"the answer is no chat completion: {error_words(text)}") from None
+    if refusal:
+        return replace(reply, failure=f"the model refused to answer: {refusal}", ended="refusal")
+    if ended == "content_filter":
+        return replace(reply, failure="the endpoint's content filter stopped the answer", ended="content_filter")
+    if ended in _BROKEN:
+        return replace(reply, failure=f"the endpoint ended the answer: {ended}")
+    return as_answered(request, reply, cut=ended in _CUT, thought=_thought(body.get("usage")))
 
 
 def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float] | None:
@@ -123,19 +126,32 @@ def error_words(text: str) -> str:
     return error if isinstance(error, str) else json.dumps(error)
 
 
-def _text(content: Any) -> str:
-    """A text, or the text parts of a list of parts."""
+def _text(content: Any, kind: str = "text") -> str:
+    """The parts of this kind in a list of parts, joined; a plain string is one part of text."""
     if content is None or isinstance(content, str):
-        return content or ""
-    return "".join(part["text"] for part in content if part.get("type") == "text")
+        return (content or "") if kind == "text" else ""
+    return "".join(part[kind] for part in content if part.get("type") == kind)
 
 
 def _usage(usage: Any) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
-    details = usage.get("prompt_tokens_details") or {}
     return Usage(
-        prompt=int(usage.get("prompt_tokens") or 0),
-        cached=int(details.get("cached_tokens") or 0),
-        completion=int(usage.get("completion_tokens") or 0),
+        prompt=_count(usage.get("prompt_tokens")),
+        cached=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+        completion=_count(usage.get("completion_tokens")),
     )
+
+
+def _thought(usage: Any) -> bool:
+    """Whether tokens went into reasoning that the endpoint does not show."""
+    return isinstance(usage, Mapping) and _detail(usage, "completion_tokens_details", "reasoning_tokens") > 0
+
+
+def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
+    found = usage.get(details)
+    return _count(found.get(name)) if isinstance(found, Mapping) else 0
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else 0

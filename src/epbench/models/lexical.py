@@ -38,7 +38,7 @@ _CUES: tuple[tuple[Asked, re.Pattern[str]], ...] = (
 class LexicalReader:
     """Rule-based reader of stories in chapters."""
 
-    name = "lexical"
+    name = identity = "lexical"
 
     def window(self) -> int | None:
         """None: rules read a text of any length."""
@@ -54,7 +54,7 @@ class LexicalReader:
         for request in requests:
             question = _QUESTION.search(request.question)
             asked = question[1] if question else request.question
-            yield Reply(request.key(self.name), request.id, answer_question(_story(request.context), asked))
+            yield Reply(request.key(self.identity), request.id, answer_question(_story(request.context), asked))
 
 
 @lru_cache(maxsize=4)

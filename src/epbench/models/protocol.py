@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+Ended = Literal["stop", "length", "refusal", "content_filter", "empty"]
+
+_FINGERPRINT = re.compile(r"(?<=.)@[0-9a-f]{12,64}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Request:
             An endpoint may say more before it comes to the label, and generates up to `sampling.max_tokens`.
         answer_start: words that the answer begins with, such as `Answer: Segment`; they are no part of the reply.
             Endpoints cannot be made to begin so, and get the prompt without.
+        keep_cut: a text that ran out of tokens is wanted all the same, because whoever asked judges it by checks of
+            their own. The answer does not depend on it, so it is not part of the key.
     """
 
     id: str
@@ -52,6 +59,7 @@ class Request:
     schema: Mapping[str, Any] | None = None
     labels: tuple[str, ...] = ()
     answer_start: str = ""
+    keep_cut: bool = False
 
     @property
     def user(self) -> str:
@@ -59,7 +67,11 @@ class Request:
         return f"{self.context}\n\n{self.question}" if self.context else self.question
 
     def key(self, model: str) -> str:
-        """Hash of all that the answer depends on; the journal's key."""
+        """Hash of all that the answer depends on; the journal's key.
+
+        Args:
+            model: the model's `identity`.
+        """
         drawn = (self.sampling.max_tokens, self.sampling.temperature, self.sampling.seed, self.repeat)
         parts = [model, self.id, self.system, _digest(self.context), self.question, drawn, self.schema, self.labels]
         if self.answer_start:  # only then, so that journals from before there was any keep their keys
@@ -94,11 +106,13 @@ class Reply:
     Attributes:
         key: the request's key.
         id: the request's id.
-        text: the answer, without any block of reasoning before it.
+        text: the answer, without any block of reasoning before it; of a failed reply, the part of an answer that came.
         reasoning: that block, if there was one.
         failure: why there is no answer; None if there is one.
         probabilities: of each wanted label, over the whole vocabulary (they sum to at most 1).
         usage: tokens.
+        ended: why generation ended where that was not the usual end: `length` (the tokens ran out), `refusal`,
+            `content_filter` or `empty`.
     """
 
     key: str
@@ -108,6 +122,7 @@ class Reply:
     failure: str | None = None
     probabilities: Mapping[str, float] | None = None
     usage: Usage = Usage()
+    ended: Ended = "stop"
 
 
 class Model(Protocol):
@@ -116,6 +131,14 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """As on the command line: `lexical`, `hf:PATH`, `vllm:PATH`, `openai:NAME`."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """The name, and for weights on this machine their fingerprint, as `hf:PATH@1f0c3a…`.
+
+        Journal keys are made of it. The first use reads the files of the weights, but loads nothing.
+        """
         ...
 
     def window(self) -> int | None:
@@ -135,3 +158,18 @@ class Model(Protocol):
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """One reply for each request, as soon as it is there, in any order; closing it ends what is open."""
         ...
+
+
+def weights_of(model: Model) -> dict[str, str]:
+    """What a run's identity says of the model's weights: `{"weights": fingerprint}`, or nothing where none is known."""
+    fingerprint = model.identity.removeprefix(model.name).removeprefix("@")
+    return {"weights": fingerprint} if fingerprint else {}
+
+
+def name_of(identity: str) -> str:
+    """The name in a model's `identity`, as the command line takes it.
+
+    >>> name_of("hf:models/tiny@1f0c3a9b2d4e")
+    'hf:models/tiny'
+    """
+    return _FINGERPRINT.sub("", identity) if identity.startswith(("hf:", "vllm:")) else identity

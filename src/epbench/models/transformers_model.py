@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.models.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.ending import as_answered
+from epbench.models.fingerprint import identity_of
 from epbench.models.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
@@ -43,6 +45,11 @@ class TransformersModel:
         self.path = str(Path(path_or_id).expanduser()) if path_or_id.startswith("~") else path_or_id
         self.name = f"hf:{path_or_id}"
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
+
+    @cached_property
+    def identity(self) -> str:
+        """See `Model.identity`."""
+        return identity_of(self.name, self.path)
 
     @cached_property
     def prompts(self) -> PromptTokens:
@@ -103,7 +110,7 @@ class TransformersModel:
                 why = (
                     f"prompt of {len(ids):,} tokens and answer of {new:,} do not fit in the window of {window:,} tokens"
                 )
-                yield Reply(request.key(self.name), request.id, failure=why, usage=Usage(prompt=len(ids)))
+                yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
                 continue
             asks.append(self.ask_of(request, ids))
             asked.append(request)
@@ -124,14 +131,15 @@ class TransformersModel:
         )
 
     def _reply(self, request: Request, told: Told, n_prompt: int, cached: int) -> Reply:
-        key, usage = request.key(self.name), Usage(n_prompt, cached, len(told.ids))
+        key, usage = request.key(self.identity), Usage(n_prompt, cached, len(told.ids))
         if told.failure is not None:
             return Reply(key, request.id, failure=told.failure, usage=Usage(n_prompt))
         tokenizer = self.prompts.tokenizer
         # Marks of reasoning may be special tokens, so these are dropped only after it is split off.
         text = self.prompts.opening(request) + tokenizer.decode(told.ids, skip_special_tokens=False)
         reasoning, answer = (self.prompts.without_specials(part) for part in split_reasoning(text))
-        return Reply(key, request.id, answer, reasoning, probabilities=told.probabilities, usage=usage)
+        reply = Reply(key, request.id, answer, reasoning, probabilities=told.probabilities, usage=usage)
+        return as_answered(request, reply, cut=not told.ended)
 
     def _with_weights(self) -> Any:
         import torch

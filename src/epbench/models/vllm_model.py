@@ -15,6 +15,7 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.models.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.fingerprint import identity_of
 from epbench.models.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.vllm_wire import LabelIds, answer_tokens, read_output, refusals, sampling_params
@@ -65,6 +66,11 @@ class VllmModel:
         self._numbers = count()
         self._label_ids: dict[str, list[int]] = {}
         self._cached = self._repeated = 0
+
+    @cached_property
+    def identity(self) -> str:
+        """See `Model.identity`."""
+        return identity_of(self.name, self._path)
 
     def window(self) -> int | None:
         """`max_model_len`, else what config and tokenizer say."""
@@ -146,7 +152,7 @@ class VllmModel:
                     if failure is None:
                         running[number] = request
                     else:
-                        yield Reply(request.key(self.name), request.id, failure=failure, usage=Usage(len(ids)))
+                        yield Reply(request.key(self.identity), request.id, failure=failure, usage=Usage(len(ids)))
                 if not taken and not running:
                     return
                 for output in self._step() if running else ():
@@ -180,7 +186,7 @@ class VllmModel:
 
     def _read(self, request: Request, output: Any) -> Reply:
         ids, opening = self._ids_of(request), self._prompts.opening(request)
-        return read_output(request, request.key(self.name), output, ids, opening=opening, specials=self._specials)
+        return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
 
     @cached_property
     def _specials(self) -> list[str]:

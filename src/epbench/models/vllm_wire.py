@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from epbench.models.ending import as_answered
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
@@ -58,7 +59,7 @@ def sampling_params(request: Request, label_ids: LabelIds) -> Any:
 def read_output(
     request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, specials: Sequence[str]
 ) -> Reply:
-    """The reply in a finished `RequestOutput`.
+    """The reply in a finished `RequestOutput`; a failure where it holds no answer.
 
     Args:
         request: that was answered.
@@ -80,7 +81,8 @@ def read_output(
             for label in request.labels
         }
     reasoning, answer = (_without(part, specials) for part in split_reasoning(opening + made.text))
-    return Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
+    reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
+    return as_answered(request, reply, cut=made.finish_reason == "length")
 
 
 def _without(text: str, specials: Sequence[str]) -> str:

@@ -28,12 +28,13 @@ def no_progress(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
 def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progress = no_progress) -> None:
     """Put the answers to all requests into the journal at `path`; those that it has are not asked for again.
 
-    A record has key, id, repeat, answer (the text) or failure (the reason), and where there are any: reasoning,
-    probabilities of the wanted labels, usage in tokens, and seconds since the reply before. A question that fails is
-    journaled with its reason, and the next start asks it again.
+    A record has key, id, repeat, answer (the text) or failure (the reason), and where there are any: partial (of a
+    failed reply, the text that came), ended (see `Reply`), reasoning, probabilities of the wanted labels, usage in
+    tokens, and seconds since the reply before. A question that fails is journaled with its reason, and the next start
+    asks it again.
     """
     journal = Journal(path)
-    open_requests = {key: request for request in requests if not journal.done(key := request.key(model.name))}
+    open_requests = {key: request for request in requests if not journal.done(key := request.key(model.identity))}
     records = answered(journal, list(open_requests.values()), model)
     with closing(records):  # or what is open at an endpoint would go on when this stops
         for _ in progress(records, "answers", len(open_requests)):
@@ -43,12 +44,16 @@ def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progres
 
 def answered(journal: Journal, requests: Sequence[Request], model: Model) -> Generator[Record]:
     """Ask a model; each reply's record, as in `ask`, once it is in the journal. Closing it ends what is open."""
-    repeats = {request.key(model.name): request.repeat for request in requests}
+    repeats = {request.key(model.identity): request.repeat for request in requests}
     replies = model.answer(requests)
     last = time.monotonic()
     with closing(replies):
         for reply in replies:
             outcome: dict[str, Any] = {"answer": reply.text} if reply.failure is None else {"failure": reply.failure}
+            if reply.failure is not None and reply.text:
+                outcome["partial"] = reply.text
+            if reply.ended != "stop":
+                outcome["ended"] = reply.ended
             if reply.reasoning:
                 outcome["reasoning"] = reply.reasoning
             if reply.probabilities is not None:

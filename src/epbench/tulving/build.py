@@ -38,6 +38,7 @@ class Recipe:
         order: `narrative`, or `chronological` for the chapters sorted by date.
         selection: rule by which questions are picked.
         writer: of the chapters: `template`, or a model as on the command line.
+        checker: of the chapters that a model writes, as on the command line; None for the writer itself.
     """
 
     book: str
@@ -48,6 +49,7 @@ class Recipe:
     order: Order = "narrative"
     selection: Selection = "uniform"
     writer: str = TemplateWriter.name
+    checker: str | None = None
 
     @property
     def n_events(self) -> int:
@@ -108,7 +110,7 @@ def make_book(recipe: Recipe, writer: Writer | None = None, progress: Progress =
     Raises:
         BadInput: unknown book, universe or selection, more events than the universe holds, or a writer none of whose
             chapters passes the checks.
-        RunFailed: the writer's model left requests without an answer.
+        RunFailed: the writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
     outline = draw_outline(recipe)
     universe, events = outline.universe, outline.events

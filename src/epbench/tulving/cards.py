@@ -77,6 +77,8 @@ def _model_card(recipe: Recipe, data: BookData, writing: Writing, configs: Seque
     n_candidates, n_exact, n_llm = (
         sum(getattr(one, count) for one in rounds) for count in ("candidates", "failed_exact", "failed_llm")
     )
+    checker = writing.about.get("checker", writing.writer)
+    same = checker == writing.writer
     failed = Counter[str]()
     for one in rounds:
         failed.update(one.failed_checks)
@@ -86,17 +88,19 @@ def _model_card(recipe: Recipe, data: BookData, writing: Writing, configs: Seque
         f"date and location. The language model `{writing.writer}` wrote a chapter for each by a prompt that fixes the "
         "style, the number of paragraphs, and in which of them date, location, full name and deed stand word for "
         "word. Every candidate went through the exact checks (each of the four in its paragraph and in no other), and "
-        "then through four questions to the same model: are place, date, person and event right, and the only ones? "
+        f"then through four questions to {'the same model' if same else f'another model, `{checker}`'}: are place, date, "
+        "person and event right, and the only ones? "
         f"What failed was written anew, {MOST_ATTEMPTS} times at most.\n\n"
         f"In {len(rounds)} rounds {n_candidates:,} candidates gave {len(data.chapters):,} chapters; {n_exact:,} failed "
-        f"an exact check, {n_llm:,} the model's{_listed(failed)}. {_dropped(writing)} `writing.json` has the numbers "
-        "round by round, what was dropped, and where in its chapter each fact is told; `positions.svg` shows the latter."
+        f"an exact check, {n_llm:,} the model's{_listed(failed)}. {_dropped(writing)}{_early(writing)} `writing.json` has "
+        "the numbers round by round, what was dropped, and where in its chapter each fact is told; `positions.svg` shows "
+        "the latter."
     )
     limits = (
-        "That a chapter tells its facts is certain; that it tells no second place, date or event was judged by the "
-        "model that wrote it, which may err. The prose has that model's habits: scores compare with those of other "
-        "systems on this book, not with those on a book by another writer. Chapters are independent: no event causes "
-        "another."
+        "That a chapter tells its facts is certain; that it tells no second place, date or event was judged by "
+        f"{'the model that wrote it' if same else f'`{checker}`'}, which may err. The prose has its writer's habits: scores "
+        "compare with those of other systems on this book, not with those on a book by another writer. Chapters are "
+        "independent: no event causes another."
     )
     wording = (
         f"Names, places and the wording of the questions are ours; the prose is that of `{writing.writer}`, and the "
@@ -117,6 +121,10 @@ def _dropped(writing: Writing) -> str:
         for number, (event, checks) in writing.dropped.items()
     ]
     return f"Dropped for want of a chapter, with the checks that the last candidate failed: {'; '.join(named)}."
+
+
+def _early(writing: Writing) -> str:
+    return " The writing ended early, since too many candidates in a row had failed." if writing.ended_early else ""
 
 
 def released_card(name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:

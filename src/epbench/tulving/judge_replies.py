@@ -1,16 +1,15 @@
-"""From a judge's reply to items, scores and order; prose and fences around the JSON are nothing to stumble over."""
+"""From a judge's reply to items, scores and order.
+
+Prose and fences around the JSON do not matter, and numbers may be given as text. A reply that could be read in two ways
+is unusable: a field that is named twice, two scores of one true item, fewer or more scores than true items.
+"""
 
 from __future__ import annotations
 
 import json
-import math
-from typing import Any, TypeGuard
+from typing import Any
 
-from epbench.models.replied_json import objects_in
-
-
-class Unusable(Exception):
-    """A reply that is no verdict; the message says why, in words that the judge is told."""
+from epbench.models.replied_json import Unusable, last_object_with, number_of
 
 
 def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
@@ -24,9 +23,10 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
         The items, without blanks; one score per true item, in their order, clipped to [0, 1]; the reason.
 
     Raises:
-        Unusable: no such object, an item that is no text, a score that is no finite number, or not one for each.
+        Unusable: there is no such object, it names a field twice, an item is no text, a score is no finite number, or
+            there is not exactly one score for each true item.
     """
-    found = _object_with(reply, "items", *(["scores"] if n else []))
+    found = last_object_with(reply, "items", *(["scores"] if n else []))
     items = _list(found, "items")
     for item in items:
         if not isinstance(item, str):
@@ -44,52 +44,47 @@ def read_order(reply: str, n: int) -> list[int]:
         n: number of different true items.
 
     Raises:
-        Unusable: no such object, or something in it that is no number of a true item.
+        Unusable: there is no such object, it names a field twice, or something in the order is no number of a true
+            item.
     """
-    order = _list(_object_with(reply, "order"), "order")
-    for number in order:
-        if not _is_number_of_item(number, n):
-            raise Unusable(f"the order has {_shown(number)}, a whole number from 1 to {n} is expected")
-    return [number - 1 for number in dict.fromkeys(order)]
+    places: list[int] = []
+    for entry in _list(last_object_with(reply, "order"), "order"):
+        number = _number_of_item(entry, n)
+        if number is None:
+            raise Unusable(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
+        places.append(number - 1)
+    return list(dict.fromkeys(places))
 
 
 def _scores(entries: list[Any], n: int) -> list[float]:
     """The scores in the order of the true items, whatever the order of the entries."""
     by_number: dict[int, float] = {}
     for entry in entries:
-        number, score = (entry.get("number"), entry.get("score")) if isinstance(entry, dict) else (None, None)
-        if not _is_number_of_item(number, n):
+        number = _number_of_item(entry.get("number"), n) if isinstance(entry, dict) else None
+        if number is None:
             raise Unusable(f"a score is {_shown(entry)}, an object with the number of a true item is expected")
         if number in by_number:
             raise Unusable(f"true item {number} has two scores, one is expected")
-        if isinstance(score, bool) or not isinstance(score, int | float) or not _is_finite(score):
-            raise Unusable(f"the score of true item {number} is {_shown(score)}, a number from 0 to 1 is expected")
+        score = number_of(entry.get("score"))
+        if score is None:
+            shown = _shown(entry.get("score"))
+            raise Unusable(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
         by_number[number] = min(1.0, max(0.0, score))
     if len(by_number) != n:
         raise Unusable(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
     return [float(by_number[number]) for number in range(1, n + 1)]
 
 
-def _is_number_of_item(number: Any, n: int) -> TypeGuard[int]:
-    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= n
-
-
-def _is_finite(score: float) -> bool:
-    return isinstance(score, int) or math.isfinite(score)  # isfinite cannot take very large integers
+def _number_of_item(value: Any, n: int) -> int | None:
+    """A whole number from 1 to n, or None."""
+    number = number_of(value)
+    return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
 
 
 def _list(found: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(found[key], list):
         raise Unusable(f"{key} is {_shown(found[key])}, a list is expected")
     return list(found[key])
-
-
-def _object_with(reply: str, *keys: str) -> dict[str, Any]:
-    """The last JSON object in the reply that has these keys: what comes before it is thinking aloud."""
-    found = [candidate for candidate in objects_in(reply) if all(key in candidate for key in keys)]
-    if not found:
-        raise Unusable(f"no JSON object with {' and '.join(keys)} was found")
-    return found[-1]
 
 
 def _shown(value: Any) -> str:

@@ -163,7 +163,8 @@ def plan_lines(judge: Judge, cases: Sequence[Case]) -> list[str]:
         BadInput: a case does not fit the judge's window.
     """
     plan = judge.plan(cases)
-    who = f"judge {judge.name}: {len(cases):,} verdicts"
+    name = judge.model.name if isinstance(judge, ModelJudge) else judge.name  # a plan reads no weights
+    who = f"judge {name}: {len(cases):,} verdicts"
     if plan is None:
         return [f"{who}, no tokens"]
     first, *others = (line.removeprefix("at most ") for line in plan.lines())

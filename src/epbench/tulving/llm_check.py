@@ -16,8 +16,6 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-NO_VERDICT = "llm_no_verdict"
-
 
 def read_verdict(reply: str) -> dict[str, bool] | None:
     """The answers by fact, or None where the reply gives no verdict.
@@ -35,8 +33,6 @@ def read_verdict(reply: str) -> dict[str, bool] | None:
     return None
 
 
-def failed_checks(verdict: dict[str, bool] | None) -> list[str]:
-    """Names of the checks that a candidate with this verdict fails: `llm_location`, …, or `llm_no_verdict`."""
-    if verdict is None:
-        return [NO_VERDICT]
+def failed_checks(verdict: dict[str, bool]) -> list[str]:
+    """Names of the checks that a candidate with this verdict fails: `llm_location`, …"""
     return [f"llm_{fact}" for fact, right in verdict.items() if not right]

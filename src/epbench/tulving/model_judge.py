@@ -15,11 +15,12 @@ from typing import TypeVar
 from epbench.errors import BadInput
 from epbench.models.plan import Plan, make_plan
 from epbench.models.protocol import Model, Request, Usage
+from epbench.models.replied_json import WITHOUT_TEXT, Unusable
 from epbench.runs.asking import answered
 from epbench.runs.journal import Journal, Record
 from epbench.tulving.judge import Case, Judgement, Verdict
 from epbench.tulving.judge_prompts import JudgePrompts, load_judge_prompts
-from epbench.tulving.judge_replies import Unusable, read_order, read_verdict
+from epbench.tulving.judge_replies import read_order, read_verdict
 
 MAX_TOKENS = 2048
 T = TypeVar("T")
@@ -50,7 +51,8 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        return self.model.name
+        """The model's identity: another checkpoint in the same place is another judge."""
+        return self.model.identity
 
     def plan(self, cases: Sequence[Case]) -> Plan:
         """Most requests and tokens of judging them, each reply usable at once.
@@ -64,7 +66,7 @@ class ModelJudge:
         plan, window = make_plan(requests, self.model), self.model.window()
         if window is not None and plan.longest > window:
             raise BadInput(
-                f"judge {self.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
+                f"judge {self.model.name}: a prompt and its reply take up to {plan.longest:,} tokens, its window has "
                 f"{window:,}; lower --judge-max-tokens or choose another judge"
             )
         return plan
@@ -100,6 +102,10 @@ class ModelJudge:
 def may_need_order(case: Case) -> bool:
     """Whether the order of the answer counts, if all true items are in it."""
     return case.get == "chronological" and len(case.distinct_truth) >= 2
+
+
+class _Lost(Exception):
+    """A call without a reply, with the reason."""
 
 
 class _Course:
@@ -144,7 +150,7 @@ class _Course:
                     prompts.order_request(case, self.key, max_tokens), lambda reply: read_order(reply, len(truth))
                 )
                 order = [truth[place] for place in places]
-        except Unusable as problem:
+        except (Unusable, _Lost) as problem:
             return Judgement(self.key, None, str(problem), tuple(self._raw), self._usage)
         if case.trace == "full_details":
             items = items and ["account"]  # one answer is one account, whatever it was taken apart into
@@ -156,26 +162,25 @@ class _Course:
         """What `read` makes of the reply, or of the one to the repaired request.
 
         Raises:
-            Unusable: a call failed, or both replies are unusable.
+            _Lost: a call got no reply, or the model refused to give one.
+            Unusable: both replies are unusable.
         """
-        first = yield from self._reply(request)
         try:
-            return read(first)
+            return read((yield from self._reply(request)))
         except Unusable as error:
             problem = str(error)
         repair = self.judge.prompts.repair_request(request, problem)
-        second = yield from self._reply(repair)
         try:
-            return read(second)
+            return read((yield from self._reply(repair)))
         except Unusable as error:
             self._void = [call.key(self.judge.name) for call in (request, repair)]
             raise Unusable(f"the judge's reply is unusable, also when asked again: {error}") from None
 
     def _reply(self, request: Request) -> Generator[Request, Record, str]:
         record = yield request
-        if record.get("failure") is not None:
-            raise Unusable(record["failure"])
         used, total = Usage(**record.get("usage", {})), self._usage
         self._usage = Usage(total.prompt + used.prompt, total.cached + used.cached, total.completion + used.completion)
+        if (failure := record.get("failure")) is not None:
+            raise (Unusable if record.get("ended") in WITHOUT_TEXT else _Lost)(failure)
         self._raw.append(record["answer"])
         return str(record["answer"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from epbench.models.protocol import name_of
 from epbench.runs.page import cell, markdown
 from epbench.tulving.questions import BINS
 
@@ -62,7 +63,7 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
     if judge["prompt_hash"] is None:
         return f"judge {judge['name']}, as published: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
-        check = f"python eval_scripts/judge_check.py --judge {judge['name']} --out runs/judge"
+        check = f"python eval_scripts/judge_check.py --judge {name_of(judge['name'])} --out runs/judge"
         return f"judge {judge['name']} has no passport; make it, with the judge's options, and report again: {check}"
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
     failed = f"; {n} made answers without a verdict" if (n := judge["passport"].get("failed")) else ""

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> dict[str, str]:
     """The texts of writing.json and positions.svg, by name.
 
-    writing.json has writer, seed, what the writer tells of itself (prompt_hash, temperature, max_tokens, tokens), the
-    iterations (Table 7), the dropped events with the checks that their last candidates failed, counts of chapters by
-    n_paragraphs, style and side_characters (Table 8), and where the facts stand (Figure 5).
+    writing.json has writer, seed, what the writer tells of itself (checker, prompt_hash, temperature, max_tokens,
+    tokens), the iterations (Table 7), whether these ended early, the dropped events with the checks that their last
+    candidates failed, counts of chapters by n_paragraphs, style and side_characters (Table 8), and where the facts
+    stand (Figure 5).
     """
     positions = fact_positions(chapters)
     content = {
@@ -30,6 +31,7 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
         "seed": seed,
         **writing.about,
         "iterations": [asdict(iteration) for iteration in writing.iterations],
+        "ended_early": writing.ended_early,
         "dropped": [
             {"event_number": number, "event": event_values(event), "failed_checks": checks}
             for number, (event, checks) in writing.dropped.items()

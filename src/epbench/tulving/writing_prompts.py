@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from epbench.tulving.checks import excerpt_at_fault, paragraphs_with, planned_paragraphs, split_paragraphs
 from epbench.tulving.events import Event
 from epbench.tulving.plans import Plan
 from epbench.tulving.universe import Universe
@@ -25,9 +26,12 @@ class WritingPrompts:
     one_paragraph: str
     in_one_of_several: str
     in_the_only_one: str
+    retry: str
     check_system: str
     check: str
     genres: Mapping[str, str]
+    faults: Mapping[str, str]
+    facts: Mapping[str, str]
 
     def chapter_system(self, universe: Universe) -> str:
         """What the writer is told to be."""
@@ -36,23 +40,52 @@ class WritingPrompts:
     def chapter_prompt(self, event: Event, plan: Plan, universe: Universe) -> str:
         """What the writer is asked for: one chapter, paragraph by paragraph."""
         single = plan.n_paragraphs == 1
-
-        def inside(paragraph: int) -> str:
-            return self.in_the_only_one if single else self.in_one_of_several.format(paragraph=paragraph)
-
         return self.chapter.format(
             **_facts(event),
             genre=self.genres[universe.kind],
             first_name=event.first_name,
             deed=event.deed,
             layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=plan.n_paragraphs),
-            in_time=inside(plan.time),
-            in_space=inside(plan.space),
-            in_entity=inside(plan.entity),
-            in_content=inside(plan.content),
+            in_time=self._where(plan.time, plan),
+            in_space=self._where(plan.space, plan),
+            in_entity=self._where(plan.entity, plan),
+            in_content=self._where(plan.content, plan),
             style=plan.style,
             adjectives=", ".join(universe.styles[plan.style]),
         )
+
+    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, plan: Plan) -> str:
+        """What is added to the prompt of a chapter: how the attempt before failed.
+
+        Args:
+            failed: names of the checks that the attempt failed, at least one.
+            text: of the attempt.
+            event, plan: of the chapter.
+        """
+        faults = "\n".join(f"- {self.fault(check, text, event, plan)}" for check in failed)
+        return self.retry.format(faults=faults)
+
+    def fault(self, check: str, text: str, event: Event, plan: Plan) -> str:
+        """One failed check of an attempt in a sentence: what was expected, and what was found."""
+        kind, _, fact = check.partition("_")
+        paragraphs = split_paragraphs(text)
+        if kind not in ("has", "single", "correct"):
+            return self.faults[check].format(
+                **_facts(event),
+                n_found=len(paragraphs),
+                n_paragraphs=plan.n_paragraphs,
+                excerpt=excerpt_at_fault(check, text),
+            )
+        return self.faults[kind].format(
+            fact=self.facts[fact].format(**_facts(event), deed=event.deed),
+            found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, event)[fact]),
+            where=self._where(planned_paragraphs(plan)[fact], plan),
+        )
+
+    def _where(self, paragraph: int, plan: Plan) -> str:
+        if plan.n_paragraphs == 1:
+            return self.in_the_only_one
+        return self.in_one_of_several.format(paragraph=paragraph)
 
     def check_prompt(self, event: Event, chapter: str) -> str:
         """What the checker is asked: four questions on a candidate."""
@@ -67,5 +100,5 @@ def _facts(event: Event) -> dict[str, str]:
 def load_writing_prompts() -> WritingPrompts:
     """Our prompts."""
     content = tomllib.loads(OWN.read_text("utf-8"))
-    genres = content.pop("genres")
-    return WritingPrompts(**{key: text.strip("\n") for key, text in content.items()}, genres=genres)
+    tables = {key: content.pop(key) for key in ("genres", "faults", "facts")}
+    return WritingPrompts(**{key: text.strip("\n") for key, text in content.items()}, **tables)

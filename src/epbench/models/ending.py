@@ -1,0 +1,54 @@
+"""Whether what a model generated is an answer. What was lost on the way is a failure, never an abstention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from epbench.models.protocol import Reply, Request
+from epbench.models.replied_json import is_whole_json
+
+
+def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = False) -> Reply:
+    """The reply as it is where it holds an answer, else as a failure with its reason.
+
+    A text that ran out of tokens is an answer only if it is complete JSON, if the request keeps cut texts, or if labels
+    are wanted, which stand at its beginning. An empty text never is, unless the probabilities of labels are known.
+
+    Args:
+        request: that was asked.
+        reply: with the visible text, the reasoning, and the tokens as far as they are known.
+        cut: whether the tokens ran out.
+        thought: whether the model is known to have thought, where its reasoning is not in the reply.
+    """
+    if not reply.text and reply.probabilities is None:
+        reason = _why_empty(request, reply, cut, thought or bool(reply.reasoning))
+        return replace(reply, failure=reason, ended="length" if cut else "empty")
+    if not cut or reply.probabilities is not None:
+        return reply
+    kept = request.keep_cut or request.labels or is_whole_json(reply.text)
+    return replace(reply, failure=None if kept else f"the answer was cut off: {_spent(request, reply)}", ended="length")
+
+
+def _why_empty(request: Request, reply: Reply, cut: bool, thought: bool) -> str:
+    if not cut:
+        return "the model gave no answer after its thinking" if thought else "the reply is empty"
+    if not thought:
+        return f"the reply is empty: {_spent(request, reply)}"
+    if _stopped_early(request, reply):
+        return f"the model was cut off while it was thinking: {_spent(request, reply)}"
+    return f"the model used all {_most(request)} for thinking and gave no answer"
+
+
+def _spent(request: Request, reply: Reply) -> str:
+    if _stopped_early(request, reply):  # no number of its own, so that equal reasons are counted together
+        return f"the model's window or another limit ended it before the {_most(request)} it may have"
+    return f"it used all {_most(request)} it may have"
+
+
+def _stopped_early(request: Request, reply: Reply) -> bool:
+    return 0 < reply.usage.completion < request.sampling.max_tokens
+
+
+def _most(request: Request) -> str:
+    n = request.sampling.max_tokens
+    return f"{n:,} token{'' if n == 1 else 's'}"

@@ -1,0 +1,224 @@
+"""Answers belong to weights, not to the path where these lie."""
+
+import json
+import os
+import shutil
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import pytest
+from tiny_model import make_tiny_model
+
+from epbench.models import fingerprint
+from epbench.models.fingerprint import weights_fingerprint
+from epbench.models.lexical import LexicalReader
+from epbench.models.protocol import Request, Sampling, name_of, weights_of
+from epbench.models.transformers_model import TransformersModel
+from epbench.models.vllm_model import VllmModel
+from epbench.runs.asking import ANSWERS, ask
+from epbench.runs.journal import Journal
+
+TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache/weights.json"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_tiny_model(tmp_path / "model", TEXT, ends=True)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Names of the files that are read for their digest."""
+    names, whole = [], fingerprint._read
+    monkeypatch.setattr(fingerprint, "_read", lambda path: names.append(path.name) or whole(path))
+    return names
+
+
+def test_a_fingerprint_is_of_the_content_not_of_the_place(folder, tmp_path):
+    first = weights_fingerprint(str(folder))
+    assert len(first) == 12 and int(first, 16) >= 0
+    moved = shutil.copytree(folder, tmp_path / "elsewhere")
+    assert weights_fingerprint(str(moved)) == first
+    os.utime(folder / "model.safetensors", (1, 1))
+    assert weights_fingerprint(str(folder)) == first
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["model.safetensors", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+     "chat_template.jinja"],
+)  # fmt: skip
+def test_every_file_that_decides_answers_counts(folder, name):
+    first = weights_fingerprint(str(folder))
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    changed = weights_fingerprint(str(folder))
+    (folder / name).unlink()
+    assert len({first, changed, weights_fingerprint(str(folder))}) == 3
+
+
+def test_what_a_training_leaves_beside_the_weights_does_not_count(folder):
+    first = weights_fingerprint(str(folder))
+    for name in (
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state_0.pth",
+        "training_args.bin",
+        "trainer_state.json",
+        "README.md",
+    ):
+        (folder / name).write_text("not the model")
+    (folder / "checkpoint-9").mkdir()
+    (folder / "checkpoint-9/model.safetensors").write_text("another model")
+    assert weights_fingerprint(str(folder)) == first
+    (folder / "pytorch_model.bin").write_text("weights")
+    assert weights_fingerprint(str(folder)) != first
+
+
+def test_a_checkpoint_is_read_once(folder, store, read, monkeypatch):
+    monkeypatch.setattr(fingerprint, "_SETTLED_NS", -(10**18))  # as if it had been written long ago
+    first = weights_fingerprint(str(folder))
+    n = len(read)
+    assert "model.safetensors" in read and len(json.loads(store.read_text())) == n
+    assert weights_fingerprint(str(folder)) == first and len(read) == n
+    content = (folder / "config.json").read_bytes()
+    (folder / "config.json").write_bytes(content + b" ")
+    assert weights_fingerprint(str(folder)) != first and read[n:] == ["config.json"]
+    assert len(json.loads(store.read_text())) == n, "what is known of a file that has changed is forgotten"
+
+
+def test_files_that_may_still_be_written_are_read_again(folder, store, read):
+    """A file of one size can change twice within one tick of the file system's clock."""
+    first = weights_fingerprint(str(folder))
+    n = len(read)
+    assert weights_fingerprint(str(folder)) == first and len(read) == 2 * n and not store.exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"1 2 3 4 /x": 7}'])
+def test_a_damaged_store_is_made_anew(folder, store, read, monkeypatch, content):
+    monkeypatch.setattr(fingerprint, "_SETTLED_NS", -(10**18))
+    store.parent.mkdir()
+    store.write_text(content)
+    first = weights_fingerprint(str(folder))
+    n = len(read)
+    assert weights_fingerprint(str(folder)) == first and len(read) == n > 0
+
+
+def test_a_store_that_cannot_be_written_is_done_without(folder, store, read, monkeypatch):
+    monkeypatch.setattr(fingerprint, "_SETTLED_NS", -(10**18))
+    store.parent.write_text("a file where the folder should be")
+    first = weights_fingerprint(str(folder))
+    n = len(read)
+    assert weights_fingerprint(str(folder)) == first and len(read) == 2 * n
+
+
+def test_hashing_much_is_announced(folder, caplog, monkeypatch):
+    with caplog.at_level("INFO", "epbench"):
+        weights_fingerprint(str(folder))
+        assert not caplog.records
+        monkeypatch.setattr(fingerprint, "_LONG_TO_READ", 1)
+        weights_fingerprint(str(folder))
+    assert f"in {folder} once" in caplog.text
+
+
+def test_links_into_the_hubs_cache_are_named_by_their_blobs(folder, tmp_path, read):
+    first = weights_fingerprint(str(folder))
+    blobs = tmp_path / "blobs"
+    blobs.mkdir()
+    digest = fingerprint._read(folder / "model.safetensors")
+    (folder / "model.safetensors").rename(blobs / digest)
+    (folder / "model.safetensors").symlink_to(blobs / digest)
+    read.clear()
+    assert weights_fingerprint(str(folder)) == first
+    assert digest not in read and "model.safetensors" not in read and "config.json" in read
+
+
+def test_a_name_on_the_hub_has_its_commit(folder, tmp_path, monkeypatch):
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    snapshot = tmp_path / "hub/models--some--tiny/snapshots" / commit
+    shutil.copytree(folder, snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs/main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert weights_fingerprint("some/tiny") == commit
+    assert TransformersModel("some/tiny").identity == f"hf:some/tiny@{commit}"
+    assert weights_fingerprint("nobody/nothing") is None
+    assert TransformersModel("nobody/nothing").identity == "hf:nobody/nothing"
+
+
+def test_an_adapter_counts_with_its_base(folder, tmp_path):
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_text("weights")
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(folder)}))
+    first = weights_fingerprint(str(adapter))
+    (folder / "model.safetensors").write_text("others")
+    assert weights_fingerprint(str(adapter)) != first
+
+
+def test_identity_is_name_and_fingerprint(folder):
+    found = weights_fingerprint(str(folder))
+    for model in (TransformersModel(str(folder)), VllmModel(str(folder))):
+        assert model.identity == f"{model.name}@{found}" and name_of(model.identity) == model.name
+        assert weights_of(model) == {"weights": found}
+    assert LexicalReader().identity == "lexical" and weights_of(LexicalReader()) == {}
+    assert name_of("openai:some@0123456789abcdef") == "openai:some@0123456789abcdef"
+    assert name_of("hf:me@work/model") == "hf:me@work/model"
+
+
+@pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
+def test_an_endpoint_is_known_by_its_name():
+    from epbench.models.endpoint_model import EndpointModel
+
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1")
+    assert model.identity == model.name == "openai:tiny" and weights_of(model) == {}
+
+
+def test_a_checkpoint_that_is_swapped_in_place_is_asked_anew(folder, tmp_path):
+    requests = [Request(f"q{i}", "", TEXT, f"Question {i}?", Sampling(max_tokens=8)) for i in range(5)]
+    journal = tmp_path / ANSWERS
+    asked = []
+    for seed in (0, 0, 1, 0):
+        make_tiny_model(folder, TEXT, ends=True, seed=seed)
+        model = TransformersModel(str(folder))
+        ask(journal, requests, model)
+        asked.append((model.identity, sum(1 for _ in journal.open())))
+    assert [n for _, n in asked] == [5, 5, 10, 10], "other weights answer anew, and the first ones are known again"
+    identities = [identity for identity, _ in asked]
+    assert identities[0] == identities[1] == identities[3] != identities[2]
+    records = Journal(journal).records
+    answers = [[records[request.key(identity)]["answer"] for request in requests] for identity in identities[1:3]]
+    assert answers[0] != answers[1]
+
+
+def test_a_plan_reads_no_weights(folder, read):
+    """Neither of the reader, nor of a judge."""
+    from epbench.memfail.judging_prompts import load_judging_prompts
+    from epbench.memfail.model_judge import ModelJudge as MemfailJudge
+    from epbench.models.plan import make_plan
+    from epbench.tulving.judge import Case
+    from epbench.tulving.judging import plan_lines
+    from epbench.tulving.model_judge import ModelJudge
+
+    model = TransformersModel(str(folder))
+    make_plan([Request("1", "", TEXT, "who?")], model)
+    lines = plan_lines(ModelJudge(model, max_tokens=9), [Case("1", "who?", "entities", "all", ("Zoe",), "Zoe")])
+    assert lines[0].startswith(f"judge hf:{folder}: 1 verdicts")
+    MemfailJudge(model, load_judging_prompts()).plan([_check()])
+    assert not read
+    assert ModelJudge(model).name == MemfailJudge(model, load_judging_prompts()).name == model.identity
+    assert read
+
+
+def _check():
+    from epbench.memfail.checks import Check
+
+    need = SimpleNamespace(text="Zoe sings", link=("sings", "rests"), detail=("Zoe",))
+    question = SimpleNamespace(text="who?", truth=["Zoe"], needs=(need,), config="long_hop")
+    return Check("storage", question, need, ("Zoe sings.",))

@@ -1,0 +1,218 @@
+"""A reply that holds no answer is a failure with its reason, never an abstention."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopback_endpoint import LoopbackEndpoint
+
+from epbench.models.endpoint_wire import NoCompletion, read_chat
+from epbench.models.protocol import Request, Sampling
+from epbench.models.replied_json import is_whole_json
+from epbench.models.vllm_wire import read_output
+from epbench.runs.asking import ANSWERS, ask
+from epbench.runs.journal import Journal
+
+ASKED = Request("1", "", "book", "who?", Sampling(max_tokens=1024))
+LABELLED = replace(ASKED, labels=("A", "B"))
+ALL = {"completion_tokens": 1024}
+CUT = "the answer was cut off: it used all 1,024 tokens it may have"
+EMPTY = "the reply is empty"
+THOUGHT = "the model used all 1,024 tokens for thinking and gave no answer"
+NOTHING_AFTER = "the model gave no answer after its thinking"
+EARLY = "the model's window or another limit ended it before the 1,024 tokens it may have"
+
+
+def read(content, finish="stop", request=ASKED, usage=None, **message):
+    choice = {"message": {"content": content, **message}, "finish_reason": finish}
+    return read_chat(json.dumps({"choices": [choice], "usage": usage}), request, "k")
+
+
+@pytest.mark.parametrize(
+    ("content", "finish", "more", "failure", "ended"),
+    [
+        ("", "stop", {}, EMPTY, "empty"),
+        (None, "stop", {}, EMPTY, "empty"),
+        (" \n", None, {}, EMPTY, "empty"),
+        (None, "tool_calls", {"tool_calls": []}, EMPTY, "empty"),
+        ([], "stop", {}, EMPTY, "empty"),
+        ("", "length", {}, "the reply is empty: it used all 1,024 tokens it may have", "length"),
+        ("", "length", {"reasoning_content": "Let me see"}, THOUGHT, "length"),
+        ("<think>Let me see", "length", {}, THOUGHT, "length"),
+        ("<think>Let me see", "stop", {}, NOTHING_AFTER, "empty"),
+        ("<think>Let me see", None, {}, NOTHING_AFTER, "empty"),
+        ("<think>Let me see</think>\n", "stop", {}, NOTHING_AFTER, "empty"),
+        (None, "stop", {"reasoning": "never ended"}, NOTHING_AFTER, "empty"),
+        ("On May 07 and on", "length", {}, CUT, "length"),
+        ("On May 07 and on", "max_tokens", {}, CUT, "length"),
+        ('{"items": ["May 07"', "length", {}, CUT, "length"),
+        ('Here it is: {"items": []}', "length", {}, CUT, "length"),
+        (None, "stop", {"refusal": "I will not."}, "the model refused to answer: I will not.", "refusal"),
+        ([{"type": "refusal", "refusal": "No."}], "stop", {}, "the model refused to answer: No.", "refusal"),
+        ("Well", "content_filter", {}, "the endpoint's content filter stopped the answer", "content_filter"),
+        (None, "content_filter", {}, "the endpoint's content filter stopped the answer", "content_filter"),
+        ("May 0", "error", {}, "the endpoint ended the answer: error", "stop"),
+    ],
+)
+def test_what_an_endpoint_lost_is_a_failure_with_its_reason(content, finish, more, failure, ended):
+    reply = read(content, finish, usage=ALL, **more)
+    assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
+
+
+@pytest.mark.parametrize("finish", ["stop", None, "eos", "tool_calls", "function_call", 7])
+def test_text_that_ended_is_an_answer(finish):
+    reply = read("May 07", finish)
+    assert (reply.text, reply.failure, reply.ended) == ("May 07", None, "stop")
+
+
+def test_a_response_without_a_finish_reason_is_an_answer():
+    reply = read_chat('{"choices": [{"message": {"content": "May 07", "refusal": ""}}]}', ASKED, "k")
+    assert (reply.text, reply.failure) == ("May 07", None)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', " [1, 2]\n", '```json\n{"a": {}}\n```', '```\n{"a": 1}'])
+def test_complete_json_is_an_answer_though_the_tokens_ran_out(text):
+    for request in (ASKED, replace(ASKED, schema={"type": "object"})):
+        reply = read(text, "length", request)
+        assert (reply.text, reply.failure, reply.ended) == (text.strip(), None, "length")
+
+
+@settings(deadline=None)
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda some: st.lists(some, max_size=3)
+                    | st.dictionaries(st.text(max_size=5), some, max_size=3), max_leaves=8), st.integers(0, 200))  # fmt: skip
+def test_a_part_of_json_is_not_whole(content, end):
+    text = json.dumps([content])
+    assert is_whole_json(text) and is_whole_json(f"```json\n{text}\n```")
+    assert not any(is_whole_json(other) for other in (text[: min(end, len(text) - 1)], f"so: {text}", json.dumps(3)))
+
+
+@pytest.mark.parametrize("request_", [replace(ASKED, keep_cut=True), LABELLED])
+def test_a_cut_text_that_is_wanted_all_the_same_is_kept(request_):
+    reply = read("A closer look", "length", request_)
+    assert (reply.text, reply.failure, reply.ended) == ("A closer look", None, "length")
+    assert read("", "length", request_).ended == read("<think>A", "length", request_).ended == "length"
+    assert read("", "length", request_).failure and read("<think>A", "length", request_).failure
+    assert read(None, "content_filter", request_).failure and read("A", refusal="No", request=request_).failure
+
+
+def test_keep_cut_is_no_part_of_the_key():
+    assert replace(ASKED, keep_cut=True).key("m") == ASKED.key("m")
+
+
+def test_tokens_that_a_smaller_limit_took_are_not_blamed_on_the_request():
+    assert read("On May", "length", usage={"completion_tokens": 99}).failure == f"the answer was cut off: {EARLY}"
+    thinking = read("<think>On May", "length", usage={"completion_tokens": 99})
+    assert thinking.failure == f"the model was cut off while it was thinking: {EARLY}"
+    hidden = ALL | {"completion_tokens_details": {"reasoning_tokens": 1024}}
+    assert read("", "length", usage=hidden).failure == THOUGHT
+
+
+ODD = [
+    {},
+    {"choices": []},
+    {"choices": None},
+    {"choices": {"message": {"content": "x"}}},
+    {"choices": "none"},
+    {"choices": [None]},
+    {"choices": [{}]},
+    {"choices": [{"message": None}]},
+    {"choices": [{"message": "Paris"}]},
+    {"choices": [{"message": {"content": 7}}]},
+    {"choices": [{"message": {"content": ["Paris"]}}]},
+    {"error": {"message": "upstream"}},
+    None,
+    3,
+    [],
+]
+
+
+@pytest.mark.parametrize("body", ODD, ids=json.dumps)
+def test_a_response_that_is_no_completion_fails_once(body):
+    text = json.dumps(body)
+    with pytest.raises(NoCompletion):
+        read_chat(text, ASKED, "k")
+    with LoopbackEndpoint() as endpoint:
+        endpoint.completion = lambda _: body
+        (reply,) = model_of(endpoint).answer(book(1))
+    assert len(endpoint.calls) == 1
+    assert reply.failure == f"the answer is no chat completion: {'upstream' if 'error' in text else text}"
+
+
+@settings(deadline=None)
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9), lambda some: st.lists(some, max_size=3)
+    | st.dictionaries(st.sampled_from(["content", "text", "type", "refusal", "reasoning", "token"]), some, max_size=4), max_leaves=9
+), st.sampled_from(["message", "content", "refusal", "finish_reason", "usage", "logprobs"]))  # fmt: skip
+def test_no_odd_part_breaks_the_reading(odd, place):
+    message = {"content": "Paris"} | ({place: odd} if place in ("content", "refusal") else {})
+    choice = {"message": message} | ({place: odd} if place in ("message", "finish_reason", "logprobs") else {})
+    try:
+        reply = read_chat(json.dumps({"choices": [choice], "usage": odd}), LABELLED, "k")
+    except NoCompletion:
+        return
+    assert reply.failure or reply.text or reply.probabilities
+
+
+def test_a_lost_answer_is_asked_for_once_and_again_by_the_next_start(tmp_path):
+    """Its tokens were paid, and what came of it stands in the journal."""
+    parts = {"message": {"content": "On May", "reasoning_content": "hm"}, "choice": {"finish_reason": "length"}}
+    with LoopbackEndpoint(
+        more=lambda body: {name: dict(part) for name, part in parts.items()} if cut else {}
+    ) as endpoint:
+        cut = True
+        ask(tmp_path / ANSWERS, book(2), model_of(endpoint))
+        assert len(endpoint.calls) == 2
+        (first, _) = Journal(tmp_path / ANSWERS)
+        assert first["failure"].startswith("the answer was cut off") and "answer" not in first
+        assert (first["partial"], first["ended"], first["reasoning"]) == ("On May", "length", "hm")
+        assert first["usage"]["prompt"] == 10 and first["usage"]["completion"] > 0
+        cut = False
+        ask(tmp_path / ANSWERS, book(2), model_of(endpoint))
+    assert len(endpoint.calls) == 4
+    for record in Journal(tmp_path / ANSWERS):
+        assert record["answer"] and not {"failure", "partial", "ended"} & record.keys()
+
+
+def test_a_refusal_is_kept_short_and_without_the_key():
+    with LoopbackEndpoint(
+        more=lambda body: {"message": {"content": None, "refusal": f"{KEY} {'no ' * 900}"}}
+    ) as endpoint:
+        reply = replies(endpoint, book(1))["the book-0"]
+    assert len(endpoint.calls) == 1 and reply.ended == "refusal"
+    assert reply.failure.startswith("the model refused to answer: *** no no") and len(reply.failure) == 400
+
+
+def output(text, finish, n=1024, **more):
+    made = SimpleNamespace(text=text, finish_reason=finish, token_ids=[5] * n, **more)
+    return SimpleNamespace(outputs=[made], prompt_token_ids=[1, 2, 3], num_cached_tokens=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "opening", "failure", "ended"),
+    [
+        ("May 07", "stop", "", None, "stop"),
+        ("On May", "length", "", CUT, "length"),
+        ('{"a": 1}', "length", "", None, "length"),
+        ("<|end|>", "stop", "", EMPTY, "empty"),
+        ("Look and look", "length", "<think>\n", THOUGHT, "length"),
+        ("Look and look", "stop", "<think>\n", NOTHING_AFTER, "empty"),
+        ("Look.</think>May 07", "stop", "<think>\n", None, "stop"),
+        ("May", "abort", "", "vLLM ended the answer: abort", "stop"),
+    ],
+)
+def test_what_the_engine_lost_is_a_failure(text, finish, opening, failure, ended):
+    reply = read_output(ASKED, "k", output(text, finish), {}, opening=opening, specials=["<|end|>"])
+    assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
+
+
+def test_the_engine_keeps_cut_texts_and_labels():
+    kept = read_output(replace(ASKED, keep_cut=True), "k", output("On May", "length"), {}, opening="", specials=[])
+    assert (kept.text, kept.failure, kept.ended) == ("On May", None, "length")
+    first = {7: SimpleNamespace(logprob=-0.5), 8: SimpleNamespace(logprob=-1.5)}
+    made = output("<|end|>", "length", 1, logprobs=[first])
+    reply = read_output(LABELLED, "k", made, {"A": [7], "B": [8]}, opening="", specials=["<|end|>"])
+    assert reply.failure is None and reply.probabilities == pytest.approx({"A": 0.60653, "B": 0.22313}, rel=1e-3)

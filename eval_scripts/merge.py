@@ -2,10 +2,10 @@
 
     python eval_scripts/merge.py runs/part1 runs/part2 runs/part3 runs/part4 --out runs/whole
 
-Answers and verdicts are put together and scored as one run. A question that some folder answered is answered; questions
-that no folder holds are counted as failed, so a shard that is missing shows. The shards must have one judge. If that is
-a model, answers that it has not judged yet are counted as failed too, and eval_scripts/tulving.py --rejudge has it judge
-them.
+Answers and verdicts are put together and scored as one run. A question that some folder answered is answered. Questions
+that no folder holds have failed: a Tulving score that they belong to is incomplete, and shown as a range, so a shard that
+is missing shows. The shards must have one judge. If that is a model, answers that it has not judged yet have failed too,
+and eval_scripts/tulving.py --rejudge has it judge them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def _merge_tulving(
     from epbench.runs.asking import ANSWERS, no_progress
     from epbench.runs.folder import open_run
     from epbench.runs.shards import join_journals
-    from epbench.tulving.evaluation import JUDGEMENTS, finish
+    from epbench.tulving.evaluation import JUDGEMENTS, finish, lost_questions
     from epbench.tulving.judge import Judge, PastJudge
-    from epbench.tulving.judging import CALLS, check_judge, judge_answers, judge_failures, note_judge
+    from epbench.tulving.judging import CALLS, check_judge, judge_answers, judge_failures, note, note_judge
     from epbench.tulving.lexical_judge import LexicalJudge
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.parts import part_of
@@ -67,10 +67,11 @@ def _merge_tulving(
         check_judge(folder, judge)
         join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS))
         rows = part_of(data.rows, limit)
-        note_judge(folder, judge, limit=limit)
+        note(folder, limit=limit)
         verdicts = judge_answers(folder, rows, judge, no_progress)
-        missing = len(rows) * first["identity"]["repeats"] - len(verdicts)
-        scores = finish(folder, verdicts, missing, first["label"], judge=judge)
+        lost = lost_questions(rows, verdicts, first["identity"]["repeats"])
+        scores = finish(folder, verdicts, lost, first["label"], judge=judge)
+        note_judge(folder, judge)
     console = Console()
     console.print(screen_tables({first["label"]: scores}))
     for reason, n in judge_failures(out, judge).items():

@@ -5,8 +5,10 @@
     python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
 Writes OUT/table.md and OUT/report.html, one line per run, named by its folder. Tulving books: F1 by the number of matching
-chapters. Book-SORT: accuracy by distance and by the length of excerpts. MemFail: success and the stage that failed, with
-floor and ceiling; folders of several configs are taken as they are, and --published FILE adds published success rates.
+chapters, of runs of one's own and published ones on the same book; runs with an incomplete score stand last, and where
+judges differ, each line names its own. Book-SORT: accuracy by distance and by the length of excerpts. MemFail: success
+and the stage that failed, with floor and ceiling; folders of several configs are taken as they are, and --published FILE
+adds published success rates.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
             raise BadInput(
                 f"{folder / 'run.json'}: benchmark {benchmark!r}; a run of tulving, booksort or memfail is expected"
             )
-    rows = {folder: run["identity"].get("fingerprint", run["identity"].get("released")) for folder, run in runs.items()}
+    # A run of ours has the fingerprint of its dataset in its identity, a published one beside it.
+    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in runs.items()}
     if len(set(benchmarks.values())) > 1 or len(set(rows.values())) > 1:
         raise BadInput(
             f"the runs are on different datasets: {', '.join(f'{f}: {benchmarks[f]} {rows[f]}' for f in folders)}"
@@ -74,6 +77,9 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
         write_text(out / "table.md", sort_tables.markdown_table(scores))
         write_text(out / "report.html", sort_report.comparison_report(Path(first["dataset"]).name, scores))
         return sort_tables.screen_tables(scores)
+    for name, of_run in scores.items():
+        if "incomplete" not in of_run:
+            raise BadInput(f"{name}: its scores.json has no field 'incomplete'; give the run's command again")
     scores = {name: with_passport(of_run) for name, of_run in scores.items()}
     write_text(out / "table.md", tulving_tables.markdown_table(scores))
     write_text(out / "report.html", tulving_report.comparison_report(first["book"], scores))

@@ -15,9 +15,14 @@ from OPENAI_API_KEY). All questions about one book share one reading of it. A pr
 is refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
 
 The judge reads each answer and says which true items are in it: lexical compares words; any model can judge by meaning.
---rejudge has the answers that OUT holds judged by another judge and asks the reader nothing: a run stands for its last
-judge, the verdicts of all are kept, and eval_scripts/compare.py OUT says how far they agree. Where one machine cannot
-hold reader and judge at once, run with lexical first and judge again after that.
+--rejudge has the answers that OUT holds judged by another judge and asks the reader nothing: the run stands for the last
+judge that has judged them all, the verdicts of every judge are kept, and eval_scripts/compare.py OUT says how far they
+agree. With --limit or --shard it is a trial, which prints a table and leaves the run's scores as they are. Where one
+machine cannot hold reader and judge at once, run with lexical first and judge again after that.
+
+A question without an answer or a verdict is neither right nor wrong. The scores that it belongs to are incomplete: they
+are shown as a range, from all such questions wrong to all of them right, and rank nowhere. An empty answer in --answers
+FILE is no answer; to say that nothing happened takes words.
 
 OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, account.json, table.md, report.html.
 A run that was stopped, however hard, goes on where it was when the same command is given again: nothing is paid twice,
@@ -50,7 +55,12 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     memory = parser.add_argument_group("what the reader sees")
     memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or module:Class")
-    memory.add_argument("--answers", type=Path, help="score these answers instead of asking a reader")
+    memory.add_argument(
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help='score these answers instead of asking a reader: JSONL of {"id", "answer"}; an empty answer is none',
+    )
     memory.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large), openai:NAME")
     memory.add_argument("--retriever-url", help="of an embeddings endpoint, if not that of --base-url")
     memory.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
@@ -75,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     judge.add_argument("--judge-window", type=int, help="as --window, of the judge")
     judge.add_argument("--judge-max-tokens", type=int, default=2048, help="of one reply of the judge (2048)")
     judge.add_argument("--judge-prompts", type=Path, help="another prompt pack, TOML or JSON; see data/judging.toml")
-    judge.add_argument("--rejudge", action="store_true", help="judge the answers in OUT by this judge, ask no reader")
+    judge.add_argument("--rejudge", action="store_true", help="judge the answers in OUT by this judge")
 
     part = parser.add_argument_group("how much")
     part.add_argument("--limit", type=int, help="ask only this many questions, a random part of the set")
@@ -101,9 +111,17 @@ def _evaluate(args: Any) -> None:
     from epbench.runs.asking import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.answers_file import read_answers
+    from epbench.tulving.answers_file import is_empty, read_answers
     from epbench.tulving.evaluation import record_answers
-    from epbench.tulving.judging import case_of, check_judge, expected_cases, plan_lines
+    from epbench.tulving.judging import (
+        case_of,
+        check_judge,
+        expected_cases,
+        judge_answers,
+        note,
+        note_judge,
+        plan_lines,
+    )
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.memory import MEMORIES, Asked, published_top_k, requests_for
     from epbench.tulving.parts import part_of
@@ -113,6 +131,8 @@ def _evaluate(args: Any) -> None:
     console = Console()
     if (args.memory is None) == (args.answers is None):
         raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
+    if args.answers and args.repeats > 1:
+        raise BadInput(f"--repeats {args.repeats}: --answers FILE holds one answer to each question")
     data = load_tulving(args.dataset)
     rows = part_of(data.rows, args.limit, args.shard)
     identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
@@ -124,7 +144,15 @@ def _evaluate(args: Any) -> None:
         identity |= {"memory": "answers", "model": args.answers.name, "answers": fingerprint_of(answers)}
         identity |= {"repeats": args.repeats}
         judge = _judge(args)
-        plan = plan_lines(judge, [case_of(row, answers[row["id"]]) for row in rows if row["id"] in answers])
+        given = {row["id"]: row for row in rows if not is_empty(answers.get(row["id"], ""))}
+        if len(given) < len(rows):
+            console.print(
+                f"warning: {args.answers} answers {len(given)} of {len(rows)} questions; an empty answer is none. "
+                "Complete it and give another --out.",
+                style="yellow",
+                soft_wrap=True,
+            )
+        plan = plan_lines(judge, [case_of(row, answers[id_]) for id_, row in given.items()])
     else:
         model = choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel))
         prompts = load_prompts(args.prompts)
@@ -176,17 +204,25 @@ def _evaluate(args: Any) -> None:
                 if requests:
                     check_window(requests, model, {})
             ask(folder / ANSWERS, requests, model, command.bar)
-        _judge_and_score(folder, rows, args.repeats, judge, label, limit=args.limit, shard=args.shard)
+        # 3. Which true items are in each answer; 4. the scores, from the journals alone.
+        note(folder, limit=args.limit, shard=args.shard)
+        verdicts = judge_answers(folder, rows, judge, command.bar)
+        _show_failures(folder, judge)
+        _score(folder, rows, verdicts, args.repeats, judge, label)
+        note_judge(folder, judge)
 
 
 def _rejudge(args: Any, given: Set[str]) -> None:
-    """Judge the answers of an earlier run again; what is said of its reader must be true of it."""
+    """Judge the answers of an earlier run again; what is said of its reader must be true of it.
+
+    The run's own files change at the end, when all its answers are judged.
+    """
     from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.asking import ANSWERS
     from epbench.runs.folder import open_run, read_json
-    from epbench.tulving.judging import open_cases, plan_lines
+    from epbench.tulving.judging import check_all_judged, judge_answers, note_judge, open_cases, plan_lines
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.parts import part_of
 
@@ -198,15 +234,18 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     data = load_tulving(args.dataset)
     run = read_json(args.out / "run.json")
     if "released" in run["identity"]:
-        if Path(args.dataset).name != run["book"]:
-            raise BadInput(f"{args.out / 'run.json'}: a run on {run['book']!r}, --dataset {args.dataset} is given")
+        if run.get("fingerprint") != data.fingerprint:
+            raise BadInput(
+                f"{args.out / 'run.json'}: a run on {run['book']!r} as published, with fingerprint "
+                f"{run.get('fingerprint')}; {args.dataset} has {data.fingerprint}. Give the book that builders/tulving.py "
+                "--released makes of the archive; where the run has no fingerprint, score it again by --released"
+            )
         identity: dict[str, Any] = {"benchmark": "tulving"}
     else:
         identity = {"benchmark": "tulving", "fingerprint": data.fingerprint} | _reader_as_given(args, given, data.rows)
-    part = {"limit": run.get("limit"), "shard": run.get("shard")}
-    if given & part.keys():  # a trial on a few answers; the run stays what it is
-        part = {"limit": args.limit, "shard": args.shard}
-    rows = part_of(data.rows, part["limit"], part["shard"])
+    rows = asked = part_of(data.rows, run.get("limit"), run.get("shard"))
+    if given & {"limit", "shard"}:  # of the questions of the run; its own shard is the whole of it
+        rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
     with open_run(args.out, identity, {}) as folder:
         if args.plan or judge.name != "lexical":
@@ -214,48 +253,83 @@ def _rejudge(args: Any, given: Set[str]) -> None:
         if args.plan:
             return
         label, repeats = run.get("label", args.out.name), run["identity"].get("repeats", 1)
-        _judge_and_score(folder, rows, repeats, judge, label, dataset=args.dataset)
+        verdicts = judge_answers(folder, rows, judge, command.bar)
+        if rows != asked:
+            _show_trial(folder, rows, verdicts, repeats, judge, label)
+            return
+        _show_failures(folder, judge)
+        check_all_judged(folder, rows, verdicts, judge)
+        _score(folder, rows, verdicts, repeats, judge, label)
+        note_judge(folder, judge, dataset=args.dataset)
 
 
-def _judge_and_score(folder: Path, rows: Any, repeats: int, judge: Any, label: str, **about: Any) -> None:
+def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
+    """What the scores would be on a few of the answers; the run's own stay as they are."""
     from rich.console import Console
 
-    from epbench.runs.account import token_account
-    from epbench.runs.folder import read_json
-    from epbench.runs.journal import Journal
-    from epbench.tulving.evaluation import finish
-    from epbench.tulving.judging import CALLS, judge_answers, judge_failures, note_judge
+    from epbench.tulving.evaluation import lost_questions, scores_of
+    from epbench.tulving.judging import judge_of_scores
     from epbench.tulving.tables import screen_tables
 
-    # 3. Which true items are in each answer; 4. the scores, from the journals alone.
-    note_judge(folder, judge, **about)
-    verdicts = judge_answers(folder, rows, judge, command.bar)
+    _show_failures(folder, judge)
+    scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
+    Console().print(screen_tables({label: scores}))
+    _show_tokens(folder)
+    standing = judge_of_scores(folder)
+    stay = f"stay those of judge {standing.name}" if standing else "are yet to be made"
+    Console().print(f"a trial on {len(rows)} questions, verdicts kept; the scores in {folder} {stay}", soft_wrap=True)
+
+
+def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
+    from rich.console import Console
+
+    from epbench.runs.folder import read_json
+    from epbench.tulving.evaluation import finish, lost_questions
+    from epbench.tulving.tables import screen_tables
+
     console = Console()
-    for reason, n in judge_failures(folder, judge).items():  # first, as there may be nothing to score
-        console.print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True, markup=False)
-    scores = finish(folder, verdicts, len(rows) * repeats - len(verdicts), label, judge=judge)
+    scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
     console.print(screen_tables({label: scores}))
-    accounts = {"": read_json(folder / "account.json")}
+    account = read_json(folder / "account.json")
+    _show_account("", account)
+    _show_tokens(folder)
+    for reason, n in account["failed"].items():
+        console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
+    console.print(f"report: {folder / 'report.html'}")
+
+
+def _show_failures(folder: Path, judge: Any) -> None:
+    """Why the judge gave no verdict; printed first, as there may be nothing to score."""
+    from rich.console import Console
+
+    from epbench.tulving.judging import judge_failures
+
+    for reason, n in judge_failures(folder, judge).items():
+        Console().print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True, markup=False)
+
+
+def _show_tokens(folder: Path) -> None:
+    """The account of the judges' calls, if there were any."""
+    from epbench.runs.account import token_account
+    from epbench.runs.journal import Journal
+    from epbench.tulving.judging import CALLS
+
     if (folder / CALLS).exists():
         calls = Journal(folder / CALLS)
-        accounts["judging: "] = token_account(calls)
         calls.close()
-    for who, account in accounts.items():
-        if account["hit_rate"] is not None:
-            console.print(
-                f"{who}{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
-                f"({account['hit_rate']:.1%}), {account['generated']:,} generated, "
-                f"{account['tokens_per_second'] or 0:,.0f} tokens/s",
-                soft_wrap=True,
-            )
-    for reason, n in accounts[""]["failed"].items():
-        console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
-    if scores["n_failed"]:
-        console.print(
-            f"{scores['n_failed']} questions have no answer or no verdict; they count neither as right nor as wrong",
+        _show_account("judging: ", token_account(calls))
+
+
+def _show_account(who: str, account: Any) -> None:
+    from rich.console import Console
+
+    if account["hit_rate"] is not None:
+        Console().print(
+            f"{who}{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
+            f"({account['hit_rate']:.1%}), {account['generated']:,} generated, "
+            f"{account['tokens_per_second'] or 0:,.0f} tokens/s",
             soft_wrap=True,
         )
-    console.print(f"report: {folder / 'report.html'}")
 
 
 def _judge(args: Any, reader: Any = None) -> Any:

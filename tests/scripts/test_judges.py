@@ -127,11 +127,27 @@ def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
         assert len(endpoint.calls) == calls and len(records(run, "judgements.jsonl")) == 2 * n
 
 
-def test_a_trial_of_a_judge_on_a_few_answers_does_not_make_the_run_smaller(short_book, run):
-    rejudge = [EVALUATE, "--dataset", short_book, "--rejudge", "--out", run]
-    whole = read(run, "scores.json")
-    assert script(*rejudge, "--limit", 10).returncode == 0 and read(run, "scores.json")["n_questions"] == 10
-    assert script(*rejudge).returncode == 0 and read(run, "scores.json") == whole
+def results(folder):
+    """What a run says of itself: every file but the journals."""
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and p.suffix in (".json", ".md", ".html")}
+
+
+@pytest.mark.parametrize("part", [["--limit", 10], ["--shard", "1/4"]])
+def test_a_trial_of_a_judge_on_a_few_answers_leaves_the_run_as_it_is(short_book, run, part):
+    before = results(run)
+    with LoopbackEndpoint(zealous) as endpoint:
+        rejudge = [EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
+        done = script(*rejudge, *part)
+        assert done.returncode == 0 and results(run) == before, done.stderr
+        n = len(endpoint.calls)
+        assert 0 < n < LIMIT and "simple recall" in done.stdout
+        assert f"the scores in {run} stay those of judge lexical" in done.stdout
+        reader = [EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
+        assert script(*reader).returncode == 0 and results(run) == before
+        assert script(*rejudge, "--limit", LIMIT).returncode == 0  # no trial: it is the whole run
+        firsts = {call.user for call in endpoint.calls}
+        assert len(firsts) == len(endpoint.calls) > n  # the verdicts of the trial were kept
+    assert read(run, "scores.json")["judge"]["name"] == read(run, "run.json")["judge"]["name"] == "openai:tiny"
 
 
 def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
@@ -176,27 +192,137 @@ def test_own_answers_are_judged_by_a_model_and_again(short_book, judged_by_rules
     refused(script(*base, "--rejudge"), "its answers is")
 
 
-def test_what_the_judge_cannot_judge_is_counted_apart_and_judged_by_the_next_start(short_book, run):
+def odd_answers(run):
     odd = {r["answer"] for r in records(run, "answers.jsonl") if "-" in r["answer"]}
-    assert 3 < len(odd) < 60
+    assert 3 < len(odd) < LIMIT
+    return odd
+
+
+def test_a_judge_that_fails_on_some_answers_leaves_the_scores_of_the_one_before(short_book, run):
+    odd, before = odd_answers(run), results(run)
     with LoopbackEndpoint(lambda p: "{no}" if answer(p) in odd else honest(p)) as endpoint:
         base = [EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
         done = script(*base)
-        assert done.returncode == 0, done.stderr
-        scores = read(run, "scores.json")
+        assert done.returncode == 1 and results(run) == before, done.stderr
         failed = [r for r in records(run, "judgements.jsonl") if r.get("failure")]
-        assert 0 < len(failed) <= scores["n_failed"] < LIMIT and scores["n_questions"] == LIMIT
-        assert f"{scores['n_failed']} questions have no answer or no verdict" in done.stdout
+        n_answers = sum(r["answer"] in odd for r in records(run, "answers.jsonl"))
+        assert len(failed) <= n_answers
+        assert f"openai:tiny has given no verdict on {n_answers} of {LIMIT} answers" in done.stderr
+        assert "stay those of judge lexical; the same command asks for the missing verdicts" in done.stderr
         assert f"judge openai:tiny failed {len(failed)} times: the judge's reply is unusable" in done.stdout
         assert all(r["raw"] == ["{no}", "{no}"] for r in failed)
+        reader = [EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
+        assert script(*reader).returncode == 0 and results(run) == before
         endpoint.answer, n = honest, len(endpoint.calls)
         assert script(*base).returncode == 0 and read(run, "scores.json")["n_failed"] == 0
         firsts = [call for call in endpoint.calls[n:] if not is_order(call.user)]
         assert len(firsts) == len(failed)  # those alone
+    assert read(run, "run.json")["judge"]["name"] == read(run, "scores.json")["judge"]["name"] == "openai:tiny"
+
+
+def test_a_judge_that_fails_wholly_leaves_no_trace_in_a_run(short_book, run, tmp_path):
+    before = results(run)
+    with LoopbackEndpoint(lambda p: "{no}") as endpoint:
+        done = script(EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run)
+        assert done.returncode == 1 and results(run) == before
+        assert f"no verdict on {LIMIT} of {LIMIT} answers" in done.stderr
+        base = [
+            EVALUATE,
+            "--dataset",
+            short_book,
+            "--memory",
+            "rag-paragraph",
+            "--limit",
+            LIMIT,
+            "--out",
+            tmp_path / "n",
+        ]
+        done = script(*base, *by(endpoint))
+        assert done.returncode == 1 and "nothing to score: all 60 questions failed" in done.stderr
+    assert "judge" not in read(tmp_path / "n", "run.json") and not (tmp_path / "n/scores.json").exists()
+    done = script(*base)  # the run is free for any judge
+    assert done.returncode == 0 and read(tmp_path / "n", "scores.json") == read(run, "scores.json"), done.stderr
+
+
+def test_a_first_judge_that_fails_on_some_answers_gives_bounds(short_book, run, tmp_path):
+    odd = odd_answers(run)
+    with LoopbackEndpoint(lambda p: "{no}" if answer(p) in odd else honest(p)) as endpoint:
+        base = [
+            EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, *by(endpoint), "--out",
+            tmp_path / "n",
+        ]  # fmt: skip
+        done = script(*base)
+        assert done.returncode == 0, done.stderr
+        part = read(tmp_path / "n", "scores.json")
+        assert 0 < part["n_failed"] < LIMIT and part["n_questions"] == LIMIT
+        assert part["simple_recall_score"] is None and part["corrected"] is None
+        assert f"{part['n_failed']} of {LIMIT} questions have no answer or no verdict" in done.stdout
+        endpoint.answer = honest
+        assert script(*base).returncode == 0
+    whole = read(tmp_path / "n", "scores.json")
+    assert whole["n_failed"] == 0 and whole["incomplete"] == {}
+    for name, (low, high) in part["incomplete"].items():
+        value = whole["f1_by_bin"][name.split(".")[1]] if "." in name else whole[name]
+        assert low - 1e-9 <= value <= high + 1e-9, name
+
+
+def killed_while_writing(name, *argv):
+    """Start the script in a process of its own that dies, as by kill -9, when it is about to write a file of this name."""
+    die = f"""
+import os, signal, sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+replace = Path.replace
+def mortal(path, target):
+    if Path(target).name == {name!r}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(path, target)
+Path.replace = mortal
+spec = spec_from_file_location("tulving", {str(ROOT / EVALUATE)!r})
+module = module_from_spec(spec)
+spec.loader.exec_module(module)
+module.main(sys.argv[1:])
+"""
+    done = subprocess.run([sys.executable, "-c", die, *map(str, argv)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("name", ["scores.json", "table.md", "run.json"])
+@pytest.mark.parametrize("again", ["reader", "judge"])
+def test_a_kill_between_two_result_files_is_mended_by_the_next_start(short_book, run, name, again):
+    """Judged by rules, then by a stricter reading of the same answers; the process dies at each of the files."""
+    reader = ["--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
+    before = read(run, "scores.json")
+    with LoopbackEndpoint(zealous) as endpoint:
+        rejudge = ["--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
+        killed_while_writing(name, *rejudge)
+        assert read(run, "run.json")["judge"]["name"] == "lexical"
+        assert (read(run, "scores.json") == before) == (name == "scores.json")
+        n = len(endpoint.calls)
+        done = script(EVALUATE, *(reader if again == "reader" else rejudge))
+        assert done.returncode == 0 and len(endpoint.calls) == n, done.stderr
+    judge = "lexical" if again == "reader" else "openai:tiny"
+    assert read(run, "scores.json")["judge"]["name"] == read(run, "run.json")["judge"]["name"] == judge
+    assert f"judge {judge}" in (run / "table.md").read_text() and f"judge {judge}" in (run / "report.html").read_text()
+    assert (read(run, "scores.json") == before) == (again == "reader")
+
+
+@pytest.mark.parametrize("name", ["scores.json", "run.json"])
+def test_a_kill_at_the_end_of_a_first_judging_is_mended_by_the_same_command(
+    short_book, judged_by_rules, tmp_path, name
+):
+    base = ["--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", tmp_path / "n"]
+    assert script(EVALUATE, *base, "--plan").returncode == 0
+    killed_while_writing(name, *base)
+    done = script(EVALUATE, *base)
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "n", "scores.json") == read(judged_by_rules, "scores.json")
+    assert read(tmp_path / "n", "run.json")["judge"] == read(judged_by_rules, "run.json")["judge"]
 
 
 @pytest.mark.parametrize("after", [3, 55])
 def test_a_judge_that_is_killed_asks_no_journaled_call_twice(short_book, run, hf_home, after):
+    before_judging = results(run)
     with LoopbackEndpoint(honest, latency_s=0.02) as endpoint:
         command = [sys.executable, EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", run]
         env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "k"}
@@ -208,6 +334,7 @@ def test_a_judge_that_is_killed_asks_no_journaled_call_twice(short_book, run, hf
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        assert results(run) == before_judging
         kept = calls.read_bytes().count(b"\n")
         before = Counter(call.user for call in endpoint.calls if call.answered)
         done = script(*command[1:])
@@ -229,6 +356,7 @@ def test_a_tiny_model_in_process_fails_cleanly_as_a_judge(short_book, run, tmp_p
     assert f"judge hf:{tiny}@" in done.stdout.replace("\n", "")
     failed = [r for r in records(run, "judgements.jsonl") if r["judge"].startswith(f"hf:{tiny}@")]
     assert failed and all("no JSON object" in r["failure"] and len(r["raw"]) == 2 for r in failed)
+    assert read(run, "run.json")["judge"]["name"] == read(run, "scores.json")["judge"]["name"] == "lexical"
 
 
 def test_reader_and_judge_of_one_name_are_loaded_once(short_book, tmp_path):
@@ -260,7 +388,8 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
         (parts[0] / "judgements.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lost))
         done = script(*merge, "--out", tmp_path / "again")
         assert done.returncode == 0 and "has not judged this answer" in done.stdout
-        assert 3 <= read(tmp_path / "again", "scores.json")["n_failed"] < LIMIT / 2
+        again = read(tmp_path / "again", "scores.json")
+        assert 3 <= again["n_failed"] < LIMIT / 2 and again["simple_recall_score"] is None and again["incomplete"]
         done = script(EVALUATE, "--dataset", short_book, "--rejudge", *by(endpoint), "--out", tmp_path / "again")
         assert done.returncode == 0, done.stderr
         assert len(endpoint.calls) == n  # its calls were in the shards
@@ -293,6 +422,34 @@ def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
     assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
     assert read(run, "scores.json") == published  # the published judge is the last again
     assert read(run, "run.json")["judge"]["name"] == published["judge"]["name"]
-    other = tmp_path / "long"
-    (tmp_path / "short").rename(other)
-    refused(script(EVALUATE, "--dataset", other, "--rejudge", "--out", run), "a run on 'short'")
+    assert script("builders/tulving.py", "--book", "short", "--out", tmp_path / "made").returncode == 0
+    refused(
+        script(EVALUATE, "--dataset", tmp_path / "made/short", "--rejudge", "--out", run),
+        "a run on 'short' as published",
+    )
+
+
+def test_own_and_published_runs_on_one_book_stand_side_by_side(released, tmp_path):
+    archive = released("released_n20.zip")
+    assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
+    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    book, mine = tmp_path / "short", tmp_path / "mine"
+    assert script(EVALUATE, "--dataset", book, "--memory", "rag-chapter", "--out", mine).returncode == 0
+    published = next(path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
+    assert read(published, "run.json")["fingerprint"] == read(mine, "run.json")["identity"]["fingerprint"]
+    report = ["eval_scripts/report.py", published, mine, "--out", tmp_path / "report"]
+    done = script(*report)
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "report/table.md").read_text()
+    assert (
+        f"| {published.name} | claude-3-5-sonnet-20240620 (as published) |" in table and "| mine | lexical |" in table
+    )
+    assert "numbers by different judges are not comparable" in table
+    assert script(EVALUATE, "--dataset", book, "--rejudge", "--out", published).returncode == 0
+    assert script(*report).returncode == 0
+    table = (tmp_path / "report/table.md").read_text()
+    assert "| judge |" not in table and "not comparable" not in table and "| mine | 1.000 |" in table
+    assert script("builders/tulving.py", "--book", "short", "--out", tmp_path / "made").returncode == 0
+    other = tmp_path / "other"
+    assert script(EVALUATE, "--dataset", tmp_path / "made/short", "--memory", "none", "--out", other).returncode == 0
+    refused(script("eval_scripts/report.py", published, other, "--out", tmp_path / "x"), "on different datasets")

@@ -185,7 +185,38 @@ def test_missing_answers_are_counted_apart(script, short_book, runs, tmp_path):
         tmp_path / "r",
     )
     assert done.returncode == 0 and scores_of(tmp_path / "r")["n_failed"] == 7
-    assert "7 questions have no answer" in done.stdout
+    assert (
+        "part.jsonl answers 443 of 450 questions" in done.stdout and "7 of 450 questions have no answer" in done.stdout
+    )
+    scores, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
+    lost = {json.loads(line)["id"] for line in lines[-7:]}
+    assert scores["incomplete"] and sum(scores["failed_by_bin"].values()) <= len(lost) == 7
+    for name, (low, high) in scores["incomplete"].items():
+        value = whole["f1_by_bin"][name.split(".")[1]] if "." in name else whole[name]
+        assert low - 1e-9 <= value <= high + 1e-9, name
+    assert not scores["incomplete"].keys() & scores["intervals"].keys()
+    assert "An incomplete score is a range" in done.stdout and "(incomplete)" in (tmp_path / "r/table.md").read_text()
+
+
+def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp_path):
+    """Nothing said of what never happened is not right: someone who is asked in vain has abstained from nothing."""
+    answers = [json.loads(line) for line in (runs / "in-context/answers.jsonl").read_text().splitlines()]
+    silent = "".join(
+        json.dumps({"id": a["id"], "answer": "" if i % 2 else " \n"}) + "\n" for i, a in enumerate(answers)
+    )
+    (tmp_path / "silent.jsonl").write_text(silent)
+    base = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers"]
+    done = script(*base, tmp_path / "silent.jsonl", "--out", tmp_path / "r")
+    assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
+    assert (
+        "judge" not in json.loads((tmp_path / "r/run.json").read_text()) and not (tmp_path / "r/scores.json").exists()
+    )
+    answers[0]["answer"] = ""
+    (tmp_path / "one.jsonl").write_text("".join(json.dumps(a) + "\n" for a in answers))
+    done = script(*base, tmp_path / "one.jsonl", "--out", tmp_path / "one")
+    assert done.returncode == 0 and scores_of(tmp_path / "one")["n_failed"] == 1
+    assert "failed 1 times: empty answer" in done.stdout
+    refused(script(*base, tmp_path / "one.jsonl", "--repeats", "2", "--out", tmp_path / "x"), "--repeats 2")
 
 
 @pytest.mark.parametrize(
@@ -279,6 +310,21 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
     refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no scores.json")
 
 
+def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
+    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
+    (tmp_path / "best.jsonl").write_text("\n".join(line for i, line in enumerate(lines) if i % 9))
+    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "best.jsonl"]
+    assert script(*command, "--out", tmp_path / "part").returncode == 0
+    done = script("eval_scripts/report.py", tmp_path / "part", runs / "none", "--out", tmp_path / "report")
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "report/table.md").read_text()
+    assert table.index("| none |") < table.index("| part |") and "- part: 50 of 450 questions have no answer" in table
+    assert "all wrong to all right" in (tmp_path / "report/report.html").read_text()
+    old = {key: value for key, value in scores_of(tmp_path / "part").items() if key != "incomplete"}
+    (tmp_path / "part/scores.json").write_text(json.dumps(old))
+    refused(script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"), "no field 'incomplete'")
+
+
 def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):
     archive = released
     done = script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
@@ -315,7 +361,13 @@ def test_shards_merge_into_the_whole_run(script, short_book, runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert scores_of(tmp_path / "whole") == scores_of(runs / "rag-paragraph")
     done = script("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
-    assert scores_of(tmp_path / "two")["n_failed"] > 100
+    two = scores_of(tmp_path / "two")
+    assert two["n_failed"] > 100 and two["n_questions"] == 450 and two["simple_recall_score"] is None
+    low, high = two["incomplete"]["simple_recall_score"]
+    assert (
+        low < scores_of(tmp_path / "whole")["simple_recall_score"] < high
+        and "An incomplete score is a range" in done.stdout
+    )
     refused(script("eval_scripts/merge.py", parts[0], runs / "none", "--out", tmp_path / "x"), "its memory is 'none'")
 
 

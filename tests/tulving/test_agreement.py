@@ -128,5 +128,5 @@ def test_the_last_judge_stands_in_the_scores(folder):
         (folder / "scores.json").write_text(json.dumps({"judge": judge}))
         assert last_judge(folder) == expected
     (folder / "scores.json").write_text("{}")
-    with pytest.raises(BadInput, match="a judge is expected"):
+    with pytest.raises(BadInput, match="scores with a judge are expected"):
         last_judge(folder)

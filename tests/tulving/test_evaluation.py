@@ -1,13 +1,16 @@
 """A reader that fails now and then: what failed is neither right nor wrong, and is asked again."""
 
 import json
+import re
 
 from epbench.models.protocol import Reply, Request
 from epbench.runs.asking import ANSWERS, ask
 from epbench.runs.folder import open_run
-from epbench.tulving.evaluation import finish
+from epbench.tulving.evaluation import finish, judged, lost_questions, record_answers, scores_of
 from epbench.tulving.judging import judge_answers
 from epbench.tulving.lexical_judge import LexicalJudge
+from epbench.tulving.report import comparison_report
+from epbench.tulving.tables import complete_first, markdown_table, notes, score_cell
 
 
 class Shaky:
@@ -46,16 +49,17 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
         with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
             ask(folder / ANSWERS, requests, model, quiet)
             verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
-            return finish(folder, verdicts, len(rows) - len(verdicts), "shaky")
+            return finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
 
     first = start(shaky := Shaky(fails=["bx", "dx"]))
-    assert (first["n_failed"], first["n_questions"], first["f1_by_bin"]) == (2, 8, {"1": 1.0})
+    assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
+    assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
     assert len(shaky.asked) == 8
     reasons = [json.loads(line).get("failure") for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
     assert reasons.count("429 too many requests") == 2
     second = start(again := Shaky())
     assert again.asked == ["bx", "dx"]
-    assert (second["n_failed"], second["n_questions"]) == (0, 8)
+    assert (second["n_failed"], second["n_questions"], second["f1_by_bin"]) == (0, 8, {"1": 1.0})
     third = start(never := Shaky())
     assert never.asked == [] and third == second
 
@@ -66,9 +70,82 @@ def test_repeats_are_judged_each_and_the_account_adds_up(tmp_path):
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, requests, Shaky(), quiet)
         verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
-        finish(folder, verdicts, 0, "shaky")
+        finish(folder, verdicts, lost_questions(rows, verdicts, 3), "shaky")
     assert len(verdicts) == 3
     assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
     account = json.loads((tmp_path / "r/account.json").read_text())
     assert (account["requests"], account["failed"], account["saved"]) == (3, {}, 0)
     assert "No request failed" in (tmp_path / "r/report.html").read_text()
+
+
+def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tmp_path):
+    """An answer that was asked anew under another key replaces the one before it."""
+    rows = [row("ax"), row("bx")]
+    (tmp_path / "answers.jsonl").write_text(
+        "".join(
+            json.dumps({"key": str(i), "id": id_, "repeat": repeat, "answer": answer}) + "\n"
+            for i, (id_, repeat, answer) in enumerate(
+                [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
+            )
+        )
+    )
+    verdicts = judge_answers(tmp_path, rows, LexicalJudge(), quiet)
+    assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
+    assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
+    assert scores_of(verdicts, lost_questions(rows, verdicts, 2))["n_failed"] == 1
+    assert lost_questions(rows[:1], verdicts, 1) == []  # were there more verdicts than repeats, none is lost
+
+
+def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
+    empty = row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}
+    rows = [empty, empty | {"id": "bx", "time": "bx"}]
+    for _ in range(2):  # a second start writes nothing more
+        with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+            record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
+            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+            scores = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "mine")
+    assert scores["incomplete"]["f1_by_bin.0"] == [0.5, 1.0] and scores["simple_recall_score"] is None
+    assert json.loads((tmp_path / "r/account.json").read_text())["failed"] == {"empty answer": 1}
+    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 2
+
+
+def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
+    rows = [row(f"{letter}x") for letter in "abcd"]
+    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+        ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), quiet)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        part = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
+    whole = scores_of(verdicts, [])
+    assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
+    assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
+    assert list(complete_first({"part": part, "whole": whole, "other": part})) == ["whole", "part", "other"]
+    table = markdown_table({"part": part, "whole": whole})
+    assert table.index("| whole | –") < table.index("| part | – | 0.750–1.000 (incomplete) |")
+    assert "- part: 1 of 4 questions have no answer or no verdict (bin 1: 1)." in table
+    assert "- An incomplete score is a range, from all of these questions wrong to all of them right." in table
+    assert notes({"part": part})[0].startswith("1 of 4 questions") and "questions have" not in notes({"w": whole})[0]
+    page = (folder / "report.html").read_text()
+    assert "0.75–1.00 (4, 1 lost)" in page and "0.750–1.000 (incomplete)" in page
+    for shown, ranges in ((page, 1), (comparison_report("b", {"part": part, "whole": whole}), 1)):
+        picture = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
+        assert "all wrong to all right" in picture
+        assert picture.count("url(#h") == ranges + 1  # hatched: the bin, and its sign in the legend
+    assert "url(#h" not in comparison_report("b", {"whole": whole})
+
+
+def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
+    verdicts = [judged_row("ax"), judged_row("bx")]
+    one = scores_of(verdicts, [], {"judge": {"name": "claude", "prompt_hash": None, "passport": None}})
+    two = scores_of(verdicts, [], judge=LexicalJudge())
+    three = two | {"judge": two["judge"] | {"prompt_hash": "other"}}
+    table = markdown_table({"published": one, "mine": two})
+    assert "| F1 by chapters | judge | 0 (0)" in table and "| published | claude (as published) | –" in table
+    assert "| mine | lexical | –" in table
+    assert "numbers by different judges are not comparable" in table
+    assert "<td>claude (as published)</td>" in comparison_report("b", {"published": one, "mine": two})
+    assert f"lexical ({two['judge']['prompt_hash']})" in markdown_table({"a": two, "b": three})
+    assert "different judges" not in markdown_table({"a": two, "b": two})
+
+
+def judged_row(id_):
+    return judged(row(id_), {"items": [f"Person {id_}"], "scores": [1.0], "order": []})

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from epbench import BadInput
+from epbench import BadInput, RunFailed
 from epbench.models.choose import Options
 from epbench.models.endpoint_model import EndpointModel
 from epbench.runs.asking import no_progress
 from epbench.runs.folder import write_json
 from epbench.tulving.judge import Judgement, PastJudge, Verdict
 from epbench.tulving.judging import (
+    check_all_judged,
     check_judge,
     choose_judge,
     expected_cases,
@@ -137,6 +138,29 @@ def test_a_run_keeps_its_judge_until_it_is_told_otherwise(tmp_path):
     for other in (PastJudge("b", "1"), PastJudge("a", "2")):
         with pytest.raises(BadInput, match=rf"judged by a \(1\), now {other.name} \({other.prompt_hash}\) .*--rejudge"):
             check_judge(tmp_path, other)
+    # Killed between the scores of judge b and its name in run.json: either may score the run anew.
+    write_json(tmp_path / "scores.json", {"judge": {"name": "b", "prompt_hash": "1"}})
+    check_judge(tmp_path, PastJudge("a", "1"))
+    check_judge(tmp_path, PastJudge("b", "1"))
+    with pytest.raises(BadInput, match="--rejudge"):
+        check_judge(tmp_path, PastJudge("a", "2"))
+
+
+def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path):
+    answers(tmp_path, said("a", "x"), said("c", "y"), ("b", 0, {"failure": "429"}))
+    judge = Counting(fails=["x"])
+    verdicts = judge_answers(tmp_path, ROWS, judge, no_progress)
+    check_all_judged(tmp_path, ROWS, verdicts, judge)  # nobody has scored the run yet
+    scores = {"judge": {"name": "counting", "prompt_hash": "1"}}
+    write_json(tmp_path / "scores.json", scores)
+    check_all_judged(tmp_path, ROWS, verdicts, judge)  # the scores were its own
+    scores["judge"]["prompt_hash"] = None
+    write_json(tmp_path / "scores.json", scores)
+    with pytest.raises(
+        RunFailed, match="no verdict on 1 of 2 answers; .* stay those of judge counting; the same command"
+    ):
+        check_all_judged(tmp_path, ROWS, verdicts, judge)
+    check_all_judged(tmp_path, ROWS, judge_answers(tmp_path, ROWS, Counting(), no_progress), judge)
 
 
 def test_judges_are_chosen_by_name(tmp_path, monkeypatch):

@@ -219,7 +219,7 @@ def run_of(folder, judge):
     with open_run(folder, {"memory": "none"}, {"book": "short"}):
         record_answers(folder, answers, "test")
         judged = judge_answers(folder, ROWS, judge, quiet)
-        return finish(folder, judged, 0, "mine", judge=judge)
+        return finish(folder, judged, [], "mine", judge=judge)
 
 
 def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
@@ -249,7 +249,7 @@ def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path
 def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     judge = MadeJudge(MADE)
-    before = {"f1_by_bin": {"0": 1.0}} | judge_scores(judge, {"0": 1.0})
+    before = {"f1_by_bin": {"0": 1.0}, "failed_by_bin": {}} | judge_scores(judge, {"0": 1.0})
     assert with_passport(before) == before and before["corrected"] is None
     store_passport(judge, passport_of() | {"failed": 7})
     after = with_passport(before)

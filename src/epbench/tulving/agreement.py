@@ -10,11 +10,10 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.stored import Row
-from epbench.runs.folder import read_scores
 from epbench.tulving.evaluation import JUDGEMENTS, judged
 from epbench.tulving.judge import PastJudge
 from epbench.tulving.judge_agreement import judge_agreement
-from epbench.tulving.judging import PUBLISHED, read_journal, verdict_records
+from epbench.tulving.judging import PUBLISHED, judge_of_scores, read_journal, verdict_records
 from epbench.tulving.scoring import Judged, mean, question_f1
 
 
@@ -31,10 +30,10 @@ def last_judge(folder: Path) -> PastJudge:
     Raises:
         BadInput: the run has no scores, or they name no judge.
     """
-    judge = read_scores(folder).get("judge")
+    judge = judge_of_scores(folder)
     if judge is None:
-        raise BadInput(f"{folder / 'scores.json'}: a judge is expected and not there; start the run again")
-    return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED)
+        raise BadInput(f"{folder / 'scores.json'}: scores with a judge are expected and not there; start the run again")
+    return judge
 
 
 def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -8,12 +8,20 @@ from pathlib import Path
 
 from epbench.errors import BadInput
 
+EMPTY = "empty answer"
+"""The reason of the failure that an empty answer is: a system that says nothing has not said that nothing happened."""
+
+
+def is_empty(answer: str) -> bool:
+    """Whether an answer holds nothing but white space."""
+    return not answer.strip()
+
 
 def read_answers(path: Path, ids: Collection[str]) -> dict[str, str]:
     """Answers by question id.
 
     Args:
-        path: UTF-8, one JSON object a line; other fields are ignored.
+        path: UTF-8, one JSON object a line; other fields are ignored. An answer may be empty; see `is_empty`.
         ids: of the questions that may be answered.
 
     Raises:

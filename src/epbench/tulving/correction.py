@@ -42,13 +42,17 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
     return {"simple_recall_score": mean(known) if len(known) == len(bins) else None, "f1_by_bin": bins}
 
 
-def judge_scores(judge: Judge, f1_by_bin: Mapping[str, float]) -> dict[str, Any]:
+def judge_scores(judge: Judge, f1_by_bin: Mapping[str, float] | None) -> dict[str, Any]:
     """What scores.json says of the judge.
+
+    Args:
+        judge: who judged.
+        f1_by_bin: observed mean F1, in [0, 1]; None where the headline is incomplete, so that nothing is corrected.
 
     Returns:
         judge: name, prompt_hash, sensitivity, specificity, order and their intervals, and passport: the made answers
         that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without a passport;
-        corrected: the recall corrected for it, None without a passport.
+        corrected: the recall corrected for it, None without a passport or for an incomplete headline.
     """
     passport = find_passport(judge)
     about: dict[str, Any] = {"name": judge.name, "prompt_hash": judge.prompt_hash, "passport": None}
@@ -57,7 +61,13 @@ def judge_scores(judge: Judge, f1_by_bin: Mapping[str, float]) -> dict[str, Any]
     about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
     for share in SHARES:
         about |= {name: passport[name] for name in (share, f"{share}_interval")}
-    return {"judge": about, "corrected": corrected(f1_by_bin, passport)}
+    return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
+
+
+def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
+    """f1_by_bin of a run's scores; None where a bin lost questions."""
+    f1_by_bin: Mapping[str, float] = scores["f1_by_bin"]
+    return None if scores["failed_by_bin"] else f1_by_bin
 
 
 def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,5 +79,5 @@ def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # nobody, or a published one
         return dict(scores)
-    found = judge_scores(PastJudge(judge["name"], judge["prompt_hash"]), scores["f1_by_bin"])
-    return dict(scores) | (found if found["corrected"] else {})
+    found = judge_scores(PastJudge(judge["name"], judge["prompt_hash"]), recall_to_correct(scores))
+    return dict(scores) | (found if found["judge"]["passport"] else {})

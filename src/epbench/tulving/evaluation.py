@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS
 from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal
-from epbench.tulving.correction import judge_scores
+from epbench.tulving.answers_file import EMPTY, is_empty
+from epbench.tulving.correction import judge_scores, recall_to_correct
 from epbench.tulving.judge import Judge
 from epbench.tulving.report import html_report
-from epbench.tulving.scoring import Judged, score_run
+from epbench.tulving.scoring import Judged, QuestionToScore, score_run
 from epbench.tulving.tables import markdown_table
 
 JUDGEMENTS = "judgements.jsonl"
@@ -24,57 +26,79 @@ RESULTS = ("scores.json", "account.json", "table.md", "report.html")  # that `fi
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that came from elsewhere into the journal."""
+    """Put answers that came from elsewhere into the journal; an empty one is no answer, and stands there as a failure."""
     journal = Journal(folder / ANSWERS)
     for id_, answer in answers.items():
         key = Request(id_, "", "", answer).key(source)
-        if not journal.done(key):
-            journal.add(key, id=id_, repeat=0, answer=answer)
+        if key not in journal.records:
+            outcome = {"failure": EMPTY} if is_empty(answer) else {"answer": answer}
+            journal.add(key, id=id_, repeat=0, **outcome)
     journal.close()
+
+
+def scores_of(
+    rows: Sequence[Judged],
+    lost: Sequence[QuestionToScore],
+    more: Mapping[str, Any] | None = None,
+    *,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """The content of scores.json: see `score_run` and `judge_scores`; arguments as in `finish`."""
+    scores = score_run(rows, lost) | dict(more or {})
+    return scores if judge is None else scores | judge_scores(judge, recall_to_correct(scores))
 
 
 def finish(
     folder: Path,
     rows: Sequence[Judged],
-    n_failed: int,
+    lost: Sequence[QuestionToScore],
     label: str,
     more: Mapping[str, Any] | None = None,
     *,
     judge: Judge | None = None,
 ) -> dict[str, Any]:
-    """Write scores.json, account.json, table.md and report.html from the journals.
+    """Write scores.json, account.json, table.md and report.html from the journals, in this order.
 
     Args:
         folder: of the run.
         rows: the judged answers.
-        n_failed: number of questions without an answer or a verdict.
+        lost: the questions without an answer or a verdict; see `lost_questions`.
         label: the run's name in tables.
         more: goes into scores.json too.
         judge: who judged; what its passport says goes into scores.json and the reports.
+
+    Raises:
+        RunFailed: no row at all; nothing is written then.
     """
-    scores = score_run(rows, n_failed=n_failed) | dict(more or {})
-    if judge is not None:
-        scores |= judge_scores(judge, scores["f1_by_bin"])
+    scores = scores_of(rows, lost, more, judge=judge)
     journal = Journal(folder / ANSWERS)
     account = token_account(journal) | memory_account(folder)
     journal.close()
     write_json(folder / "scores.json", scores)
     write_json(folder / "account.json", account)
     write_text(folder / "table.md", markdown_table({label: scores}))
-    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, account))
+    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, lost, account))
     return scores
+
+
+def lost_questions(rows: Sequence[Row], verdicts: Sequence[Judged], repeats: int) -> list[QuestionToScore]:
+    """The questions that a run asked and that have no verdict, each once for every repeat that is missing.
+
+    Args:
+        rows: the questions that the run asked.
+        verdicts: those that there are.
+        repeats: how often the run asked each question, at least 1.
+    """
+    found = Counter(verdict.id for verdict in verdicts)
+    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]
 
 
 def judged(row: Row, verdict: dict[str, Any]) -> Judged:
     """A row of the dataset with the verdict on its answer."""
-    return Judged(
-        id=row["id"],
-        get=row["get"],
-        bin=row["bin"],
-        n_chapters=row["n_chapters"],
-        cue=(row["time"], row["space"], row["entity"], row["content"]),
-        truth=row["answer"],
-        items=verdict["items"],
-        scores=verdict["scores"],
-        order=verdict["order"],
-    )
+    return Judged(**_to_score(row), items=verdict["items"], scores=verdict["scores"], order=verdict["order"])
+
+
+def _to_score(row: Row) -> dict[str, Any]:
+    """The fields of `QuestionToScore`."""
+    plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
+    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "truth": row["answer"]}

@@ -12,15 +12,15 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, RunFailed
 from epbench.hub.stored import Row
 from epbench.models.choose import Options, choose_model
 from epbench.models.protocol import Model
 from epbench.runs.asking import ANSWERS, Progress
-from epbench.runs.folder import read_json, write_json
+from epbench.runs.folder import read_json, read_scores, write_json
 from epbench.runs.journal import Journal, Record
 from epbench.tulving.evaluation import JUDGEMENTS, judged
-from epbench.tulving.judge import Case, Judge, Judgement
+from epbench.tulving.judge import Case, Judge, Judgement, PastJudge
 from epbench.tulving.judge_prompts import load_judge_prompts
 from epbench.tulving.lexical_judge import LexicalJudge
 from epbench.tulving.model_judge import MAX_TOKENS, ModelJudge
@@ -117,12 +117,19 @@ def verdict_records(folder: Path, rows: Sequence[Row], judge: Judge) -> list[tup
 
 
 def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, Case]]:
-    """The journaled answers to these rows, in the order of the rows and of the repeats; failures are none."""
+    """The journaled answers to these rows, in the order of the rows and of the repeats; failures are none.
+
+    Of several answers to one repeat of a question the last one counts: a memory system whose memories have changed is
+    asked anew, under another key.
+    """
     place = {row["id"]: i for i, row in enumerate(rows)}
     records = read_journal(folder / ANSWERS).values()
-    given = [record for record in records if record.get("failure") is None and record["id"] in place]
-    given.sort(key=lambda record: (place[record["id"]], record["repeat"]))
-    return [(record, case_of(rows[place[record["id"]]], record["answer"])) for record in given]
+    given = {
+        (place[record["id"]], record["repeat"]): record
+        for record in records
+        if record.get("failure") is None and record["id"] in place
+    }
+    return [(record, case_of(rows[i], record["answer"])) for (i, _), record in sorted(given.items())]
 
 
 def read_journal(path: Path) -> dict[str, Record]:
@@ -172,22 +179,60 @@ def plan_lines(judge: Judge, cases: Sequence[Case]) -> list[str]:
     return [f"{who}, at most {first}", *(f"judge: at most {line}" for line in others)]
 
 
+def judge_of_scores(folder: Path) -> PastJudge | None:
+    """The judge whom a run's scores are of; None where it has no scores, or they name no judge."""
+    judge = read_scores(folder).get("judge") if (folder / "scores.json").is_file() else None
+    return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED) if judge else None
+
+
 def check_judge(folder: Path, judge: Judge) -> None:
-    """Refuse to mix: a run that one judge has begun to judge is scored by that judge.
+    """Refuse to replace the scores of one judge by those of another, unless --rejudge asks for it.
+
+    A process that was killed between the scores of a new judge and its name in run.json has left two names. Either judge
+    is accepted then, and scores the run anew, which leaves one.
 
     Raises:
-        BadInput: another one judged it.
+        BadInput: the run has scores by another judge.
     """
-    noted: Mapping[str, str] = read_json(folder / "run.json").get("judge", {})
-    given = {"name": judge.name, "prompt_hash": judge.prompt_hash}
-    if noted and {name: noted[name] for name in given} != given:
+    noted: Mapping[str, str] | None = read_json(folder / "run.json").get("judge")
+    judges = [PastJudge(noted["name"], noted["prompt_hash"]) if noted else None, judge_of_scores(folder)]
+    found = [other for other in judges if other is not None]
+    if found and PastJudge(judge.name, judge.prompt_hash) not in found:
         raise BadInput(
-            f"{folder / 'run.json'}: judged by {noted['name']} ({noted['prompt_hash']}), now {judge.name} "
+            f"{folder / 'run.json'}: judged by {found[0].name} ({found[0].prompt_hash}), now {judge.name} "
             f"({judge.prompt_hash}) is given; --rejudge has the answers judged by another judge"
         )
 
 
+def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[Judged], judge: Judge) -> None:
+    """Refuse to replace the scores of one judge by those of another who has not judged every answer.
+
+    Args:
+        folder: of the run.
+        rows: the questions that the run asked.
+        verdicts: of this judge on the answers to them.
+        judge: who gave them.
+
+    Raises:
+        RunFailed: a verdict is missing, and the run has scores by another judge. The message says how many.
+    """
+    n_answers, standing = len(given_answers(folder, rows)), judge_of_scores(folder)
+    missing = n_answers - len(verdicts)
+    if missing and standing not in (None, PastJudge(judge.name, judge.prompt_hash)):
+        raise RunFailed(
+            f"judge {judge.name} has given no verdict on {missing} of {n_answers} answers; the scores in {folder} stay "
+            f"those of judge {standing.name}; the same command asks for the missing verdicts"
+        )
+
+
 def note_judge(folder: Path, judge: Judge, **more: Any) -> None:
-    """Write into run.json who judges the run, and what else must be known to judge it again."""
-    about = {"name": judge.name, "prompt_hash": judge.prompt_hash}
-    write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": about} | more)
+    """Write into run.json whom the run's scores are of, and what else must be known of it.
+
+    Call it when the scores are written: a judge that gave none must not be held to be the run's judge.
+    """
+    note(folder, judge={"name": judge.name, "prompt_hash": judge.prompt_hash}, **more)
+
+
+def note(folder: Path, **more: Any) -> None:
+    """Write into run.json what must be known to judge the run again."""
+    write_json(folder / "run.json", read_json(folder / "run.json") | more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from epbench.errors import BadInput
@@ -41,8 +42,13 @@ def load_tulving(name: str) -> Loaded:
     _check(name, "chapters", chapters, {"chapter", "text"})
     text = next(iter(stored_rows(name, "book", "test", "tulving")))["text"]
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters])
+    return Loaded(name, rows, book, fingerprint_of_book(rows, text))
+
+
+def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:
+    """Hash of the rows of the config `qa` and of the text: runs of one fingerprint were asked the same of the same."""
     content = json.dumps([rows, text], sort_keys=True, ensure_ascii=False)
-    return Loaded(name, rows, book, hashlib.sha256(content.encode()).hexdigest()[:16])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _check(name: str, config: str, rows: list[Row], columns: set[str]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from epbench.tulving.archive import Files
 from epbench.tulving.evaluation import JUDGEMENTS, RESULTS, finish, judged
 from epbench.tulving.judge import PastJudge
 from epbench.tulving.judging import PUBLISHED, note_judge
+from epbench.tulving.loading import fingerprint_of_book
 from epbench.tulving.published_subset import asked_questions, check_subset
 from epbench.tulving.published_verdicts import PublishedVerdict, read_published_verdict
 from epbench.tulving.reference_numbers import reference_numbers
-from epbench.tulving.released import Archive, ReleasedBook, read_questions
+from epbench.tulving.released import Archive, ReleasedBook, read_book, read_questions
 from epbench.tulving.scoring import Judged
 
 Scores = dict[str, Any]
@@ -158,17 +160,24 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
     result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
     for run in others:
         _forget_scores(run, out / run.folder)
+    fingerprint = cache(lambda book: _fingerprint(archive, book))
     for run in progress(runs, "published runs", len(runs)):
         try:
-            content = read_published_run(archive.files, run)
+            content, of_book = read_published_run(archive.files, run), fingerprint(run.book)
         except BadInput as error:
             result.not_scored[run.label] = str(error)
             _forget_scores(run, out / run.folder)
             continue
-        result.scores[run.label] = _score_run(run, content, out / run.folder)
+        result.scores[run.label] = _score_run(run, content, out / run.folder, of_book)
         if content.notes:
             result.notes[run.label] = content.notes
     return result
+
+
+def _fingerprint(archive: Archive, book: ReleasedBook) -> str:
+    """The fingerprint of the dataset that builders/tulving.py makes of the book: runs of our own on it have the same."""
+    data = read_book(archive, book)
+    return fingerprint_of_book([question._asdict() for question in data.selected], data.book())
 
 
 def _content(files: Files, run: PublishedRun) -> list[str]:
@@ -189,7 +198,7 @@ def _forget_scores(run: PublishedRun, out: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path) -> Scores:
+def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str) -> Scores:
     book = run.book
     with open_run(out, _identity(run), {"book": book.name}) as folder:
         answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
@@ -201,13 +210,14 @@ def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path) -> Score
         answers.close()
         verdicts.close()
         rows = content.judged()
-        note_judge(folder, PastJudge(book.generator, PUBLISHED))
         more = {
             "reference": reference_numbers(rows, [verdict.indexes for verdict in content.verdicts]),
             "judge": {"name": book.generator, "prompt_hash": None, "passport": None},
             "notes": content.notes,
         }
-        return finish(folder, [clipped(row) for row in rows], 0, run.label, more)
+        scores = finish(folder, [clipped(row) for row in rows], [], run.label, more)
+        note_judge(folder, PastJudge(book.generator, PUBLISHED), fingerprint=fingerprint)
+        return scores
 
 
 def _add(journal: Journal, key: str, values: dict[str, Any]) -> None:

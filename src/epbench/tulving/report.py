@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.runs.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
 from epbench.tulving.questions import BINS
-from epbench.tulving.scoring import Judged, question_f1
-from epbench.tulving.tables import judge_lines, n_in_bin
+from epbench.tulving.scoring import Judged, QuestionToScore, question_f1
+from epbench.tulving.tables import complete_first, judge_column, n_in_bin, notes, score_cell
 from epbench.tulving.templates import CUES
 
 
 def html_report(
-    title: str, run: Mapping[str, Any], scores: Mapping[str, Any], rows: Sequence[Judged], account: Mapping[str, Any]
+    title: str,
+    run: Mapping[str, Any],
+    scores: Mapping[str, Any],
+    rows: Sequence[Judged],
+    lost: Sequence[QuestionToScore],
+    account: Mapping[str, Any],
 ) -> str:
     """The page of one run.
 
@@ -24,6 +30,7 @@ def html_report(
         run: content of run.json.
         scores: content of scores.json.
         rows: the judged answers, for the table by cue.
+        lost: the questions without an answer or a verdict, for the same table.
         account: content of account.json.
     """
     return page(
@@ -31,12 +38,13 @@ def html_report(
         f"""{pairs(run["identity"])}
 {_picture({title: scores})}
 <h2>Scores</h2>
-{_judges({title: scores})}
+{_notes({title: scores})}
 {_scores(scores)}
 <h2>By cue</h2>
 <p>Mean F1 of all questions, by the given elements (t time, s space, e entity, c content) and the number of matching
-chapters; in brackets the number of questions.</p>
-{_by_cue(rows)}
+chapters; in brackets the number of questions. Where some have no answer or no verdict, the mean lies between two ends: all
+of them wrong, all of them right.</p>
+{_by_cue(rows, lost)}
 <h2>Tokens and failures</h2>
 {_took(account)}
 {"".join(f"<h3>{stage}</h3>{_took(account[stage])}" for stage in ("storing", "retrieving") if stage in account)}
@@ -51,21 +59,28 @@ def _took(account: Mapping[str, Any]) -> str:
 
 
 def comparison_report(book: str, runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page of several runs on one book: scores by the run's name."""
-    body = [[name, *(cell(scores[key]) for key in _NAMES)] for name, scores in runs.items()]
-    shown = f"{_picture(runs)}\n<h2>Scores</h2>\n{table(['run', *_NAMES], body)}\n{_judges(runs)}"
+    """The page of several runs on one book: scores by the run's name, those with incomplete scores last."""
+    runs = complete_first(runs)
+    judges = judge_column(runs)
+    head = ["run", *(["judge"] if judges else []), *_NAMES]
+    body = [
+        [name, *judges.get(name, ()), *(score_cell(scores, key) for key in _NAMES)] for name, scores in runs.items()
+    ]
+    shown = f"{_picture(runs)}\n<h2>Scores</h2>\n{table(head, body)}\n{_notes(runs)}"
     return page(f"{book}: {len(runs)} runs", shown)
 
 
-def _judges(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    return "".join(f"<p>{html.escape(line)}</p>" for line in judge_lines(runs))
+def _notes(runs: Mapping[str, Mapping[str, Any]]) -> str:
+    return "".join(f"<p>{html.escape(line)}</p>" for line in notes(runs))
 
 
 def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """Bars of F1 by bin, the runs side by side, with their intervals."""
+    """Bars of F1 by bin, the runs side by side, with their intervals; a bin that lost questions is a hatched range."""
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
-    bins = [bin_ for bin_ in BINS if any(bin_ in scores["f1_by_bin"] for scores in runs.values())]
+    bins = [bin_ for bin_ in BINS if any(bin_ in scores["n_by_bin"] for scores in runs.values())]
+    ranges = any(scores["failed_by_bin"] for scores in runs.values())
     width = 0.8 / len(runs)
     with drawing():
         figure = Figure(figsize=(8, 3.5), layout="constrained")
@@ -81,34 +96,56 @@ def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:
             axes.bar(
                 places, means, width * 0.92, yerr=errors, capsize=3, color=COLOURS[i % 8], ecolor="#222", label=name
             )
+            for place, bin_ in zip(places, bins, strict=True):
+                if bin_ in scores["failed_by_bin"]:
+                    low, high = scores["incomplete"][f"f1_by_bin.{bin_}"]
+                    colour = COLOURS[i % 8]
+                    axes.bar(place, high - low, width * 0.92, low, facecolor="none", edgecolor=colour, hatch="////")
         axes.set_xticks(range(len(bins)), [f"{bin_}\n({n_in_bin(runs, bin_)})" for bin_ in bins])
         axes.set(ylim=(0, 1.05), xlabel="matching chapters (questions)", ylabel="mean F1")
         axes.spines[["top", "right"]].set_visible(False)
-        if len(runs) > 1:
-            figure.legend(loc="outside upper center", ncols=4, frameon=False)
-        return picture(figure, _CAPTION)
+        handles = axes.get_legend_handles_labels()[0] if len(runs) > 1 else []
+        if ranges:
+            handles.append(Patch(facecolor="none", edgecolor="#555", hatch="////", label=_RANGE))
+        if handles:
+            figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False)
+        return picture(figure, _CAPTION + (_ABOUT_RANGE if ranges else ""))
 
 
 _CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
 with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""
+_RANGE = "incomplete: all wrong to all right"
+_ABOUT_RANGE = "\nA hatched range is of a bin in which questions have no answer or no verdict."
 _NAMES = (
     "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", "n_questions", "n_failed",
 )  # fmt: skip
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
-    rows = [[name, cell(scores[name]), *map(cell, scores["intervals"].get(name, ["", ""]))] for name in _NAMES]
+    rows = [[name, score_cell(scores, name), *map(cell, scores["intervals"].get(name, ["", ""]))] for name in _NAMES]
     return table(["score", "value", "from", "to"], rows)
 
 
-def _by_cue(rows: Sequence[Judged]) -> str:
-    cells: dict[tuple[str, str], list[float]] = {}
-    for row, f1 in zip(rows, question_f1(rows), strict=True):
-        cue = "".join(letter for letter, value in zip("tsec", row.cue, strict=True) if value is not None)
-        cells.setdefault((cue, row.bin), []).append(f1)
+def _by_cue(rows: Sequence[Judged], lost: Sequence[QuestionToScore]) -> str:
+    f1: dict[tuple[str, str], list[float]] = {}
+    for row, value in zip(rows, question_f1(rows), strict=True):
+        f1.setdefault((_cue_of(row), row.bin), []).append(value)
+    n_lost = Counter((_cue_of(question), question.bin) for question in lost)
     body = [
-        [cue, *(f"{sum(v) / len(v):.2f} ({len(v)})" if (v := cells.get((cue, bin_))) else "" for bin_ in BINS)]
+        [cue, *(_mean_cell(f1.get((cue, bin_), []), n_lost[cue, bin_]) for bin_ in BINS)]
         for cue in CUES
-        if any((cue, bin_) in cells for bin_ in BINS)
+        if any((cue, bin_) in f1 or n_lost[cue, bin_] for bin_ in BINS)
     ]
     return table(["cue", *BINS], body)
+
+
+def _cue_of(question: QuestionToScore) -> str:
+    return "".join(letter for letter, value in zip("tsec", question.cue, strict=True) if value is not None)
+
+
+def _mean_cell(f1: Sequence[float], n_lost: int) -> str:
+    """`0.83 (6)`, or `0.50–0.75 (8, 2 lost)`."""
+    n, total = len(f1) + n_lost, sum(f1)
+    if n_lost:
+        return f"{total / n:.2f}–{(total + n_lost) / n:.2f} ({n}, {n_lost} lost)"
+    return f"{total / n:.2f} ({n})" if n else ""

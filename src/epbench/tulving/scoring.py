@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import RunFailed
 from epbench.metric_folders import metric_module
@@ -19,17 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One question with the verdict on its answer.
+class QuestionToScore:
+    """What tells of which scores a question is a part; all that is known of one that was lost.
 
     Attributes:
         id: of the question.
         get, bin, n_chapters: of the question.
         cue: its given values; questions of one cue are one cluster.
         truth: true items, repeats included.
-        items: found in the answer.
-        scores: one per true item, in [0, 1].
-        order: the true items found, as the answer orders them; only used where get is chronological.
     """
 
     id: str
@@ -38,48 +36,119 @@ class Judged:
     n_chapters: int
     cue: tuple[str | None, ...]
     truth: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Judged(QuestionToScore):
+    """One question with the verdict on its answer.
+
+    Attributes:
+        items: found in the answer.
+        scores: one per true item, in [0, 1].
+        order: the true items found, as the answer orders them; only used where get is chronological.
+    """
+
     items: Sequence[str]
     scores: Sequence[float]
     order: Sequence[str]
 
 
-def score_run(rows: Sequence[Judged], *, n_failed: int = 0) -> dict[str, Any]:
+class Result(NamedTuple):
+    """What a score is the mean of: a question, its F1, and its tau, None where not all true items were found."""
+
+    question: QuestionToScore
+    f1: float
+    tau: float | None
+
+
+def score_run(rows: Sequence[Judged], lost: Sequence[QuestionToScore] = ()) -> dict[str, Any]:
     """The content of scores.json.
 
+    A score is the mean over all questions that the run asked for it. Where some of them were lost there is no such
+    mean, and one over the others would hide what they were: the score is None, or missing from f1_by_bin, and
+    `incomplete` has its bounds.
+
     Args:
-        rows: the judged answers; failed questions are not among them.
-        n_failed: number of questions without an answer or a verdict: neither right nor wrong.
+        rows: the judged answers.
+        lost: the questions without an answer or a verdict, neither right nor wrong; one that was asked several times
+            stands here once for each time that it was lost.
 
     Returns:
         simple_recall_score and f1_by_bin (get = all), latest (get = latest, two or more chapters), all_matched and
-        kendall_tau (get = chronological, two or more true items), chronological_awareness, n_questions, n_failed,
-        n_by_bin, intervals. A score without a question is None.
+        kendall_tau (get = chronological, two or more true items), chronological_awareness; None for a score of which
+        the run asked no question. n_questions, n_failed (those that were lost); n_by_bin and failed_by_bin, the same
+        of the questions with get = all, by bin. incomplete: for each score that lost a question [low, high], its value
+        if all of them were answered wrong (no item found) and right (all found, in order); low of kendall_tau is −1
+        where no list would be complete. intervals: of the complete scores. Names in these two are those of the
+        scores, and `f1_by_bin.<bin>`.
 
     Raises:
         RunFailed: no row at all.
     """
     if not rows:
-        raise RunFailed(f"nothing to score: all {n_failed} questions failed; start the run again to retry them")
+        raise RunFailed(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")
     f1 = question_f1(rows)
-    recall = f1_by_bin(rows, f1)
-    latest = [value for row, value in zip(rows, f1, strict=True) if is_latest(row)]
-    taus = [_tau(row) for row in rows if has_order(row)]
-    found = [tau for tau in taus if tau is not None]
-    scores: dict[str, Any] = {
-        "simple_recall_score": mean(list(recall.values())),
-        "f1_by_bin": recall,
-        "latest": mean(latest),
-        "all_matched": len(found) / len(taus) if taus else None,
-        "kendall_tau": mean(found),
+    seen = [Result(row, value, _tau(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
+    means = _means(seen)
+    worst = _means([*seen, *(Result(question, 0.0, None) for question in lost)])
+    best = _means([*seen, *(Result(question, 1.0, 1.0) for question in lost)])
+    of_lost = _names_of(lost)
+    incomplete = {
+        name: [-1.0 if (low := worst[name]) is None else low, high]
+        for name, high in best.items()
+        if name in of_lost and high is not None
     }
-    scores["chronological_awareness"] = chronological_awareness(
-        scores["latest"], scores["all_matched"], scores["kendall_tau"]
-    )
-    scores["n_questions"] = len(rows) + n_failed
-    scores["n_failed"] = n_failed
-    scores["n_by_bin"] = {bin_: sum(row.get == "all" and row.bin == bin_ for row in rows) for bin_ in recall}
-    scores["intervals"] = _intervals(rows, f1)
-    return scores
+    n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
+    complete = {name: None if name in incomplete else value for name, value in means.items()}
+    return {
+        "simple_recall_score": complete["simple_recall_score"],
+        "f1_by_bin": {bin_: complete[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
+        "latest": complete["latest"],
+        "all_matched": complete["all_matched"],
+        "kendall_tau": complete["kendall_tau"],
+        "chronological_awareness": complete["chronological_awareness"],
+        "n_questions": len(rows) + len(lost),
+        "n_failed": len(lost),
+        "n_by_bin": n_by_bin,
+        "failed_by_bin": failed_by_bin,
+        "incomplete": incomplete,
+        "intervals": {name: found for name, found in _intervals(rows, f1).items() if name not in incomplete},
+    }
+
+
+def _means(results: Sequence[Result]) -> dict[str, float | None]:
+    """The scores of these results, by name; None where none of them counts."""
+    recall = f1_by_bin([result.question for result in results], [result.f1 for result in results])
+    taus = [result.tau for result in results if has_order(result.question)]
+    found = [tau for tau in taus if tau is not None]
+    latest = mean([result.f1 for result in results if is_latest(result.question)])
+    all_matched, tau = len(found) / len(taus) if taus else None, mean(found)
+    return {
+        "simple_recall_score": mean(list(recall.values())),
+        **{f"f1_by_bin.{bin_}": value for bin_, value in recall.items()},
+        "latest": latest,
+        "all_matched": all_matched,
+        "kendall_tau": tau,
+        "chronological_awareness": chronological_awareness(latest, all_matched, tau),
+    }
+
+
+def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
+    """The names of the scores that are made of these questions."""
+    names = {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
+    if names:
+        names.add("simple_recall_score")
+    if any(map(is_latest, lost)):
+        names |= {"latest", "chronological_awareness"}
+    if any(map(has_order, lost)):
+        names |= {"all_matched", "kendall_tau", "chronological_awareness"}
+    return names
+
+
+def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
+    """Number of questions with get = all, by bin; bins without a question are left out."""
+    counts = Counter(question.bin for question in questions if question.get == "all")
+    return {bin_: counts[bin_] for bin_ in BINS if counts[bin_]}
 
 
 def question_f1(rows: Sequence[Judged]) -> list[float]:
@@ -93,12 +162,12 @@ def question_f1(rows: Sequence[Judged]) -> list[float]:
     return [question["f1"] for question in result["per_question"]]
 
 
-def is_latest(row: Judged) -> bool:
+def is_latest(row: QuestionToScore) -> bool:
     """Whether the question counts for `latest`: with one chapter there is nothing to keep apart."""
     return row.get == "latest" and row.n_chapters >= 2
 
 
-def has_order(row: Judged) -> bool:
+def has_order(row: QuestionToScore) -> bool:
     """Whether the question counts for Kendall's tau."""
     return row.get == "chronological" and len(set(row.truth)) >= 2
 
@@ -115,7 +184,7 @@ def _tau(row: Judged) -> float | None:
     return tau
 
 
-def f1_by_bin(rows: Sequence[Judged], f1: Sequence[float]) -> dict[str, float]:
+def f1_by_bin(rows: Sequence[QuestionToScore], f1: Sequence[float]) -> dict[str, float]:
     """Mean F1 of the questions with get = all, by bin; bins without a question are left out."""
     by_bin: dict[str, list[float]] = {bin_: [] for bin_ in BINS}
     for row, value in zip(rows, f1, strict=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from epbench.models.protocol import name_of
@@ -22,23 +23,92 @@ _ORDER = (
 Rows = list[list[str]]
 
 
-def _recall(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    titles = ["F1 by chapters", *(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS)]
-    rows = [
-        [label, *(cell(scores["f1_by_bin"].get(bin_)) for bin_ in BINS), cell(scores["simple_recall_score"])]
-        for label, scores in runs.items()
-    ]
+Cell = Callable[[Mapping[str, Any], str], str]  # from the content of scores.json and the name of a score
+
+
+def _recall(runs: Mapping[str, Mapping[str, Any]], shown: Cell) -> tuple[list[str], Rows]:
+    judges = judge_column(runs)
+    titles = ["F1 by chapters", *(["judge"] if judges else []), *(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS)]
+    names = [*(f"f1_by_bin.{bin_}" for bin_ in BINS), "simple_recall_score"]
+    rows = [[label, *judges.get(label, ()), *(shown(scores, name) for name in names)] for label, scores in runs.items()]
     return [*titles, "simple recall"], rows
 
 
+def score_cell(scores: Mapping[str, Any], name: str) -> str:
+    """A score with three digits; `0.250–1.000 (incomplete)`, its bounds, where questions of it were lost.
+
+    Args:
+        scores: content of scores.json.
+        name: of the score, as in `intervals` of scores.json: `latest`, `f1_by_bin.2`.
+    """
+    if bounds := scores["incomplete"].get(name):
+        return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
+    return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores[name])
+
+
+def _narrow_cell(scores: Mapping[str, Any], name: str) -> str:
+    """The same for a screen: `0.250– 1.000*` breaks between the ends where columns are narrow."""
+    bounds = scores["incomplete"].get(name)
+    return f"{bounds[0]:.3f}– {bounds[1]:.3f}*" if bounds else score_cell(scores, name)
+
+
+def complete_first(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The runs in their order, those with an incomplete score after the others: they rank nowhere."""
+    return dict(sorted(runs.items(), key=lambda run: bool(run[1]["incomplete"])))
+
+
+def judge_column(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The name of each run's judge; empty where all runs have the same one."""
+    judges = {label: scores.get("judge") or {"name": "not noted", "prompt_hash": ""} for label, scores in runs.items()}
+    different = {(judge["name"], judge["prompt_hash"]) for judge in judges.values()}
+    if len(different) < 2:
+        return {}
+    names = Counter(name for name, _ in different)
+    return {label: [_name_of(judge, names[judge["name"]] > 1)] for label, judge in judges.items()}
+
+
+def _name_of(judge: Mapping[str, Any], has_namesake: bool) -> str:
+    if judge["prompt_hash"] is None:
+        return f"{judge['name']} (as published)"
+    return f"{judge['name']} ({judge['prompt_hash']})" if has_namesake else str(judge["name"])
+
+
+def notes(runs: Mapping[str, Mapping[str, Any]], mark: str = "") -> list[str]:
+    """What must be known to read the tables: what is missing in which run, and who judged.
+
+    Args:
+        runs: content of scores.json by the run's label.
+        mark: of an incomplete score, to stand before the line that explains it.
+    """
+    lines = [_lost_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if scores["n_failed"]]
+    if any(scores["incomplete"] for scores in runs.values()):
+        lines.append(
+            f"{mark}An incomplete score is a range, from all of these questions wrong to all of them right. The command "
+            "of the run, given again, asks its reader or judge for what is missing."
+        )
+    if judge_column(runs):
+        lines.append("The runs have different judges, and numbers by different judges are not comparable.")
+    return [*lines, *judge_lines(runs)]
+
+
+def _lost_line(label: str, scores: Mapping[str, Any]) -> str:
+    where = [f"bin {bin_}: {n}" for bin_, n in scores["failed_by_bin"].items()]
+    if others := scores["n_failed"] - sum(scores["failed_by_bin"].values()):
+        where.append(f"latest and order: {others}")
+    return (
+        f"{label and label + ': '}{scores['n_failed']} of {scores['n_questions']} questions have no answer or no verdict "
+        f"({', '.join(where)})."
+    )
+
+
 def n_in_bin(runs: Mapping[str, Mapping[str, Any]], bin_: str) -> str:
-    """Number of questions of a bin, or `9–54` where the runs have asked parts of different size."""
+    """Number of questions asked of a bin, or `9–54` where the runs have asked parts of different size."""
     counts = [scores["n_by_bin"].get(bin_, 0) for scores in runs.values()]
     return "–".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def _order(runs: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    rows = [[label, *(cell(scores[key]) for _, key in _ORDER)] for label, scores in runs.items()]
+def _order(runs: Mapping[str, Mapping[str, Any]], shown: Cell) -> tuple[list[str], Rows]:
+    rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
     return ["order in time", *(title for title, _ in _ORDER)], rows
 
 
@@ -53,7 +123,7 @@ def judge_lines(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
             name: corrected["simple_recall_score"] for name in names if (corrected := runs[name].get("corrected"))
         }
         of = f"{', '.join(names)}: " if len(judged) > 1 else ""
-        lines.append(f"{of}{about}{_corrected(recalls)}")
+        lines.append(f"{of}{about}{_corrected(recalls, len(names))}")
     return lines
 
 
@@ -70,13 +140,13 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
     return f"judge {judge['name']}: {shares}{failed}"
 
 
-def _corrected(recalls: Mapping[str, float | None]) -> str:
-    """The end of a line: the corrected recall of one run, or of several with their names."""
+def _corrected(recalls: Mapping[str, float | None], n_runs: int) -> str:
+    """The end of a line: the corrected recalls, with the names of the runs where the line is of several."""
     if not recalls:
         return ""
     if None in recalls.values():
         return "; it tells right from wrong too seldom to correct scores"
-    values = [f"{name} {cell(recall)}" if len(recalls) > 1 else cell(recall) for name, recall in recalls.items()]
+    values = [f"{name} {cell(recall)}" if n_runs > 1 else cell(recall) for name, recall in recalls.items()]
     return f"; simple recall corrected for it: {', '.join(values)}"
 
 
@@ -87,28 +157,34 @@ def _share(about: Mapping[str, Any], name: str) -> str:
 
 
 def screen_tables(runs: Mapping[str, Mapping[str, Any]]) -> Group:
-    """A row per run: F1 by number of matching chapters (their questions), then latest state and order; then the judges."""
+    """A row per run: F1 by number of matching chapters (their questions), then latest state and order; then `notes`."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    runs = complete_first(runs)
     tables: list[Table | Text] = []
-    for titles, rows in (_recall(runs), _order(runs)):
+    for titles, rows in (_recall(runs, _narrow_cell), _order(runs, _narrow_cell)):
         table = Table()
         for i, title in enumerate(titles):
             table.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
         for row in rows:
             table.add_row(*row)
         tables.append(table)
-    return Group(*tables, *map(Text, judge_lines(runs)))
+    return Group(*tables, *map(Text, notes(runs, mark="* ")))
 
 
 def markdown_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The same as Markdown, with a third table of the 95 % intervals before the judges."""
+    """The same as Markdown, with a third table of the 95 % intervals before the notes."""
+    runs = complete_first(runs)
     names = sorted({name for scores in runs.values() for name in scores["intervals"]})
     intervals = [[name, *(_interval(scores, name) for scores in runs.values())] for name in names]
-    tables = (_recall(runs), _order(runs), (["95 % interval, drawing cues with replacement", *runs], intervals))
-    lines = "".join(f"- {line}\n" for line in judge_lines(runs))
+    tables = (
+        _recall(runs, score_cell),
+        _order(runs, score_cell),
+        (["95 % interval, drawing cues with replacement", *runs], intervals),
+    )
+    lines = "".join(f"- {line}\n" for line in notes(runs))
     return "\n".join([*(markdown(titles, rows) for titles, rows in tables), lines])
 
 

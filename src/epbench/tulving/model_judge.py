@@ -174,9 +174,9 @@ class _Course:
 
     def _reply(self, request: Request) -> Generator[Request, Record, str]:
         record = yield request
-        if record.get("failure") is not None:
-            raise Unusable(record["failure"])
         used, total = Usage(**record.get("usage", {})), self._usage
         self._usage = Usage(total.prompt + used.prompt, total.cached + used.cached, total.completion + used.completion)
+        if record.get("failure") is not None:
+            raise Unusable(record["failure"])
         self._raw.append(record["answer"])
         return str(record["answer"])

@@ -126,6 +126,7 @@ def test_the_order_is_asked_for_only_where_it_counts(some, second_call, order):
         (lambda p: honest(p).replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
         (lambda p: honest(p).replace('"number": 2', '"number": 3'), "true item 3 has two scores"),
         (lambda p: honest(p).replace('"score": 1', '"score": 0, "score": 1', 1), '"score" more than once'),
+        (lambda p: "{}", "no JSON object with items and scores was found"),
     ],
 )
 def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
@@ -151,6 +152,22 @@ def test_prose_fences_and_numbers_out_of_range_need_no_repair(dressed, n_calls):
         found = judged(judge_at(endpoint), case())["q1"]
     assert len(endpoint.calls) == n_calls
     assert found.verdict.scores[:2] == [1.0, 1.0] and all(0 <= score <= 1 for score in found.verdict.scores)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"message": {"content": ""}}, "the reply is empty"),
+        ({"message": {"content": '{"items": ["M'}, "choice": {"finish_reason": "length"}}, "the answer was cut off"),
+    ],
+)
+def test_a_reply_that_was_lost_is_a_failure_and_asked_anew_by_the_next_start(calls, parts, reason):
+    with LoopbackEndpoint(honest, more=lambda body: {name: dict(part) for name, part in parts.items()}) as endpoint:
+        found = judged(judge_at(endpoint, calls=calls), case())["q1"]
+        assert found.verdict is None and found.failure.startswith(reason) and len(endpoint.calls) == 1
+        assert found.usage.prompt == 10, "it was paid"
+        endpoint.more = lambda body: {"choice": {"finish_reason": "length"}}  # what came is complete
+        assert judged(judge_at(endpoint, calls=calls), case())["q1"].verdict.scores == [1.0, 1.0, 1.0]
 
 
 def test_garbage_twice_is_a_failure_and_asked_anew_by_the_next_start(calls):

@@ -46,6 +46,12 @@ def tiny(book: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def ending(book: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that ends its answers, as scripts expect: what runs out of tokens is a failure to them."""
+    return make_tiny_model(tmp_path_factory.mktemp("ending") / "model", book, window=WINDOW, ends=True)
+
+
+@pytest.fixture(scope="session")
 def model(tiny: Path) -> Iterator[VllmModel]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENGINE_ENV.items():

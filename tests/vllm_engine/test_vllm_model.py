@@ -25,10 +25,12 @@ SCHEMA = {
 }
 
 
-def ask(context, n, *, name="q", max_tokens=12, **more):
+def ask(context, n, *, name="q", max_tokens=12, keep_cut=True, **more):
+    """Random weights hardly ever end an answer, so what ran out of tokens is kept."""
+    sampling = Sampling(max_tokens=max_tokens)
     question = "Question: On which dates did event {} take place, and who was there?"
     return [
-        Request(f"{name}{i}", SYSTEM, context, question.format(i), Sampling(max_tokens=max_tokens), **more)
+        Request(f"{name}{i}", SYSTEM, context, question.format(i), sampling, keep_cut=keep_cut, **more)
         for i in range(n)
     ]
 
@@ -99,8 +101,16 @@ def test_a_block_of_reasoning_that_the_prompt_opens_is_split_off(model, monkeypa
     template = str(model._prompts.tokenizer.chat_template)
     monkeypatch.setattr(model._prompts.tokenizer, "chat_template", template + "<think>\n")
     (reply,) = answers(model, ask("A story.", 1, name="thought"))
-    assert reply.failure is None
-    assert reply.text == "" and reply.reasoning
+    assert reply.failure == "the model used all 12 tokens for thinking and gave no answer"
+    assert reply.text == "" and reply.reasoning and reply.ended == "length"
+
+
+def test_an_answer_that_ran_out_of_tokens_is_a_failure_that_keeps_its_text(model, fifty, fifty_answers):
+    assert {reply.ended for reply in fifty_answers} >= {"length"}
+    for kept, strict in zip(fifty_answers, answers(model, [replace(r, keep_cut=False) for r in fifty]), strict=True):
+        cut = kept.ended == "length"
+        assert strict.failure == ("the answer was cut off: it used all 12 tokens it may have" if cut else kept.failure)
+        assert (strict.text, strict.ended, strict.key) == (kept.text, kept.ended, kept.key)
 
 
 def test_labels_have_the_probabilities_of_the_first_token(model, tiny, eight_thousand_tokens):

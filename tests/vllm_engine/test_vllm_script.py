@@ -18,17 +18,19 @@ from vllm_engine.conftest import ENGINE_ENV
 ROOT = Path(__file__).parents[2]
 
 
-def command(short_book, tiny, memory, out, limit):
+def command(short_book, ending, memory, out, limit):
     return [
         sys.executable, str(ROOT / "eval_scripts/tulving.py"), "--dataset", str(short_book), "--memory", memory,
-        "--model", f"vllm:{tiny}", "--max-tokens", "8", "--limit", str(limit), "--out", str(out),
+        "--model", f"vllm:{ending}", "--max-tokens", "8", "--limit", str(limit), "--out", str(out),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("memory", ["in-context", "rag-paragraph", "rag-chapter", "none"])
-def test_the_engine_answers_by_every_memory(short_book, tiny, tmp_path, hf_home, memory):
+def test_the_engine_answers_by_every_memory(short_book, ending, tmp_path, hf_home, memory):
     env = os.environ | ENGINE_ENV | {"HF_HOME": str(hf_home)}
-    done = subprocess.run(command(short_book, tiny, memory, tmp_path / "r", 6), env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        command(short_book, ending, memory, tmp_path / "r", 6), env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     scores, account = (json.loads((tmp_path / "r" / name).read_text()) for name in ("scores.json", "account.json"))
     assert (scores["n_questions"], scores["n_failed"], account["requests"]) == (6, 0, 6)
@@ -38,10 +40,10 @@ def test_the_engine_answers_by_every_memory(short_book, tiny, tmp_path, hf_home,
     assert "hit_rate" in (tmp_path / "r/report.html").read_text()
 
 
-def test_a_killed_run_of_the_engine_goes_on(short_book, tiny, tmp_path, hf_home):
+def test_a_killed_run_of_the_engine_goes_on(short_book, ending, tmp_path, hf_home):
     env = os.environ | ENGINE_ENV | {"HF_HOME": str(hf_home)}
     journal = tmp_path / "r/answers.jsonl"
-    start = command(short_book, tiny, "rag-chapter", tmp_path / "r", 40)
+    start = command(short_book, ending, "rag-chapter", tmp_path / "r", 40)
     process = subprocess.Popen(start, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
         time.sleep(0.005)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
+from epbench.models.fingerprint import digests_of
 
 if TYPE_CHECKING:
     from epbench.retrieval.dense import Matrix
@@ -100,12 +101,11 @@ def _downloaded(model: str) -> Path:
 
 def _content_of(folder: Path) -> str:
     """Hash of what makes the model: another one in the same folder must not find its vectors."""
+    parts = [path for path in sorted(folder.rglob("*")) if path.suffix in _PARTS_OF_A_MODEL and path.is_file()]
+    parts = [path for path in parts if path.relative_to(folder).parts[0] not in ("onnx", "openvino")]
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder)
-        if path.suffix in _PARTS_OF_A_MODEL and path.is_file() and place.parts[0] not in ("onnx", "openvino"):
-            with path.open("rb") as file:
-                digest.update(f"{place.as_posix()} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    for path, content in zip(parts, digests_of(parts), strict=True):
+        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
     return digest.hexdigest()[:16]
 
 

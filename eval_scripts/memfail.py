@@ -12,8 +12,17 @@ verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle. Models and judges:
 hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME with --base-url and --judge-url (key from OPENAI_API_KEY).
 
 Everything is stored before the first question. A call into a system that raises, hangs or gives back what is no list of
-at most k texts makes its question failed, neither right nor wrong; the run goes on. What a system prints goes to
-system.log. --isolate gives each row a store of its own: of the published rows, most people whom persona questions ask
+at most k texts makes its question failed, neither right nor wrong; the run goes on.
+
+A system of module:Class runs in a process of its own, in the current folder and with the environment of this command;
+what it prints goes to system.log. When a call exceeds --timeout or the process ends, crashes or exceeds --memory-limit,
+it is killed with all that it has started, the call has failed, and the run goes on with a new process: a durable system
+is opened on its folder, any other is told everything again. After three such calls in a row it is not called any more.
+--in-process runs it in a thread of this process, for debugging and for what cannot live in a process of its own (on
+Windows, every system): nothing then protects the run from code that ends the process, takes all memory, or hangs while
+it holds Python's global lock. The controls always run in this process.
+
+--isolate gives each row a store of its own: of the published rows, most people whom persona questions ask
 about have several essays in a store for all. --published-query asks the memory the whole multiple choice, answer included.
 
 OUT becomes a run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
@@ -26,6 +35,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from epbench import command
@@ -48,6 +58,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     memory.add_argument("--units-per-conversation", type=int, default=1, help="most facts told at a time (1)")
     memory.add_argument("--seed", type=int, default=0, help="of the order of storing (0)")
     memory.add_argument("--timeout", type=float, default=300.0, help="seconds of one call into the system (300)")
+    memory.add_argument(
+        "--memory-limit", type=float, default=8.0, metavar="GB",
+        help="gigabytes that the system's process may allocate (8), without those of a GPU; enforced on Linux only",
+    )  # fmt: skip
+    memory.add_argument("--in-process", action="store_true", help="run module:Class in this process; see above")
 
     reader = parser.add_argument_group("who answers, and who judges")
     reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
@@ -81,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.scoring import finish
     from epbench.memfail.tables import markdown_table, screen_tables
     from epbench.memories.controls import choose_system
+    from epbench.memories.loading import load_system
+    from epbench.memories.process import describe_system
     from epbench.models.choose import Options, choose_model
     from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.asking import fingerprint_of
@@ -91,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.show_log()
     setting = Setting(
         tuple(args.k), args.isolate, args.published_query, args.with_replies, args.units_per_conversation,
-        args.timeout, args.seed, Sampling(args.max_tokens),
+        args.timeout, args.seed, Sampling(args.max_tokens), args.memory_limit,
     )  # fmt: skip
     setting.check()
     prompts = load_prompts(args.prompts)
@@ -101,7 +118,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     loaded = [load_memfail(args.dataset, name) for name in names]
     asked = {data.config: limited(data.questions, args.limit) for data in loaded}
-    system = choose_system(args.system, gold_of([q for data in loaded for q in data.questions], setting))
+    gold = gold_of([q for data in loaded for q in data.questions], setting)
+    outside = load_system if args.in_process else partial(describe_system, limits=setting.limits)
+    system = choose_system(args.system, gold, outside)
     if args.plan:
         for data in loaded:
             lines = plan_lines(data.units, asked[data.config], system, model, judge, prompts, setting)

@@ -9,7 +9,8 @@
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
 Memories: in-context (the whole book), rag-paragraph and rag-chapter, none, and any memory system, as module:Class or
-path/to/file.py:Class, which is told chapter by chapter (see eval_scripts/memfail.py). Models: lexical (rule-based,
+path/to/file.py:Class, which is told chapter by chapter. Such a system runs in a process of its own, within --timeout and
+--memory-limit, or with --in-process in this one; eval_scripts/memfail.py --help says more. Models: lexical (rule-based,
 offline), hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key
 from OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window
 is refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
@@ -66,6 +67,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     memory.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
     memory.add_argument("--keep-order", action="store_true", help="chunks in the order of the book, not best first")
     memory.add_argument("--prompts", type=Path, help="another prompt pack, TOML or JSON; see data/prompts.toml")
+    memory.add_argument("--timeout", type=float, default=300.0, help="seconds of one call into a memory system (300)")
+    memory.add_argument(
+        "--memory-limit", type=float, default=8.0, metavar="GB",
+        help="gigabytes that the process of a memory system may allocate (8); enforced on Linux only",
+    )  # fmt: skip
+    memory.add_argument("--in-process", action="store_true", help="run a memory system in this process, for debugging")
 
     reader = parser.add_argument_group("who answers, and how")
     reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
@@ -197,7 +204,8 @@ def _evaluate(args: Any) -> None:
         else:
             if system:
                 matching = {row["id"]: row["chapters"] for row in rows}
-                remembered = remember(folder, system, data.book, asked, matching, identity["top_k"], command.bar)
+                k, limits = identity["top_k"], _limits(args)
+                remembered = remember(folder, system, data.book, asked, matching, k, command.bar, limits)
                 requests = list(remembered_requests(remembered, asked, prompts, sampling, args.repeats))
                 for warning in remembered.warnings:
                     print(f"warning: {warning}", file=sys.stderr)
@@ -376,6 +384,7 @@ def _system(args: Any) -> Any:
     """The memory system behind `--memory module:Class`; None for a memory of our own."""
     from epbench.errors import BadInput
     from epbench.memories.loading import BRING_YOUR_OWN, load_system
+    from epbench.memories.process import describe_system
     from epbench.tulving.memory import MEMORIES
 
     if args.memory in MEMORIES:
@@ -384,7 +393,16 @@ def _system(args: Any) -> Any:
         raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
     if args.keep_order or args.retriever != "bm25":
         raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
-    return load_system(args.memory)
+    limits = _limits(args)
+    limits.check()
+    return load_system(args.memory) if args.in_process else describe_system(args.memory, limits)
+
+
+def _limits(args: Any) -> Any:
+    """What a memory system may take."""
+    from epbench.memories.guard import Limits
+
+    return Limits(args.timeout, args.memory_limit)
 
 
 def _searcher(args: Any) -> Any:

@@ -1,22 +1,211 @@
-import sqlite3
+"""Calls into systems that work and that do not, through both guards: one process, and a thread."""
+
+import fcntl
+import os
+import signal
+import subprocess
 import sys
-import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from epbench.memories.guard import MOST_HANGS, CallFailed, Guard, Hung
+from epbench import BadInput
+from epbench.memories.guard import CallFailed, Limits, Lost, ThreadGuard, reason_of
+from epbench.memories.loading import load_system
+from epbench.memories.process import ProcessGuard, describe_system
+
+ROOT = Path(__file__).parents[2]
+FAULTY = Path(__file__).with_name("faulty.py")
+TELLING = [{"role": "user", "content": "I drink tea", "timestamp": "2025-01-01"}]
+
+
+def process_guard(name, log, **limits):
+    return ProcessGuard(name, Limits(**{"seconds": 60.0, **limits}), log)
+
+
+def thread_guard(name, log, **limits):
+    return ThreadGuard(load_system(name), Limits(**{"seconds": 60.0, **limits}), log)
+
+
+@pytest.fixture(params=[process_guard, thread_guard], ids=["own process", "thread"])
+def make(request):
+    return request.param
 
 
 @pytest.fixture
-def guard(tmp_path):
-    guard = Guard(0.3, tmp_path / "system.log")
-    yield guard
+def opened(tmp_path):
+    """Open an instance of a class of faulty.py, which was told that somebody drinks tea."""
+    guards = []
+
+    def open_(make, name, told=True, **limits):
+        guard = make(name if ":" in name else f"{FAULTY}:{name}", tmp_path / "system.log", **limits)
+        guards.append(guard)
+        guard.open(tmp_path)
+        if told:
+            guard.call("store_conversation", TELLING)
+        return guard
+
+    yield open_
+    for guard in guards:
+        guard.close()
+
+
+def ask(guard):
+    return guard.call("retrieve_memories", "tea", [], 3)
+
+
+def test_what_a_system_gives_comes_back(make, opened):
+    guard = opened(make, "Good")
+    assert guard.call("finalize") is None  # it has none
+    assert ask(guard) == ["I drink tea"] == guard.call("get_all_memories")
+
+
+def test_each_opening_gives_a_new_instance(make, opened, tmp_path):
+    guard = opened(make, "Good")
+    guard.open(tmp_path)
+    assert guard.call("get_all_memories") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("RetrievesNumbers", "int came back in place 1, a text is expected"),
+        ("RetrievesText", "str came back, a list of texts is expected"),
+        ("RetrievesAPretender", "Pretender came back, a list of texts is expected"),
+        ("RetrievesHalfACharacter", "the text in place 0 has half a surrogate pair, Unicode is expected"),
+        ("RetrievesTooMuch", "more than 64 MiB of memories came back in one reply"),
+        ("RaisesInRetrieval", r"KeyError: 'no\nindex'"),
+        ("LeavesInRetrieval", "SystemExit: I give up"),
+        ("RaisesWithoutWords", "Unspeakable: (its message cannot be read: __str__ raises)"),
+    ],
+)
+def test_what_a_call_gives_that_cannot_be_used_is_a_reason_in_one_line(make, opened, name, reason):
+    guard = opened(make, name)
+    for _ in range(4):  # the instance is still there
+        with pytest.raises(CallFailed) as raised:
+            ask(guard)
+        assert str(raised.value) == reason and not isinstance(raised.value, Lost)
+    assert guard.call("get_all_memories") == ["I drink tea"]
+
+
+def test_types_of_a_system_become_plain_ones(make, opened):
+    found = ask(opened(make, "RetrievesItsOwnTypes"))
+    assert type(found) is list and [type(memory) for memory in found] == [str, str]
+    assert found == ["I drink tea", "plain"]
+
+
+def test_a_system_that_leaves_when_a_method_is_looked_for_has_failed(make, opened):
+    with pytest.raises(CallFailed, match="SystemExit: finalize was looked at"):
+        opened(make, "LeavesWhenLookedAt").call("finalize")
+
+
+def test_a_constructor_that_raises_is_a_failure(make, opened):
+    with pytest.raises(CallFailed, match="OSError: no API key"):
+        opened(make, "RaisesInConstructor")
+
+
+def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, opened, tmp_path):
+    guard = opened(make, "HangsInRetrieval", seconds=1.5)
+    with pytest.raises(Lost, match=r"no answer within 1\.5 s"):
+        ask(guard)
+    guard.open(tmp_path)
+    assert guard.call("get_all_memories") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("EndsItsProcess", "the system's process ended with status 0"),
+        ("Crashes", "the system's process was killed by signal 11 (Segmentation fault)"),
+        ("ClosesEverything", "the system's process ended with status 1"),
+        ("AnswersByItself", "the system's process sent something that is not a reply: "),
+    ],
+)
+def test_a_process_that_dies_is_replaced(opened, tmp_path, name, reason):
+    guard = opened(process_guard, name)
+    with pytest.raises(Lost) as raised:
+        ask(guard)
+    assert str(raised.value).startswith(reason)
+    with pytest.raises(Lost, match="there is no instance"):
+        ask(guard)
+    guard.open(tmp_path)
+    assert guard.call("get_all_memories") == []
+
+
+@pytest.mark.parametrize("name", ["Forks", "WaitsForItsChildren"])
+def test_a_system_may_have_children(opened, name):
+    guard = opened(process_guard, name)
+    assert ask(guard) == ask(guard) == ["I drink tea"]
+
+
+def test_what_a_system_prints_and_raises_goes_to_the_log_and_ours_does_not(make, opened, tmp_path, capfd):
+    guard = opened(make, "Talks")
     guard.close()
+    print("ours")
+    assert (tmp_path / "system.log").read_text() == "storing 1\nto stderr\n"
+    guard = opened(make, "RaisesInRetrieval")
+    with pytest.raises(CallFailed):
+        ask(guard)
+    guard.close()
+    assert "in retrieve_memories" in (tmp_path / "system.log").read_text()
+    assert capfd.readouterr() == ("ours\n", "")
 
 
-def test_what_a_function_returns_comes_back(guard):
-    assert guard.call(lambda a, b: a + b, 1, 2) == 3
+def test_half_a_character_can_be_printed(make, opened, tmp_path):
+    guard = opened(make, "PrintsHalfACharacter")
+    assert ask(guard) == ["I drink tea"]
+    guard.close()
+    assert (tmp_path / "system.log").read_text() == "half ?\n"
+
+
+def test_a_system_may_print_a_lot(make, opened, tmp_path):
+    guard = opened(make, "PrintsALot")
+    assert ask(guard) == ["I drink tea"]
+    guard.close()
+    assert (tmp_path / "system.log").stat().st_size == 50_000 * 100 + 5_000_001
+
+
+def test_a_thread_may_go_on_printing(opened, tmp_path):
+    guard = opened(process_guard, "PrintsOn")
+    assert ask(guard) == ["I drink tea"]
+    guard.close()
+    lines = (tmp_path / "system.log").read_text().splitlines()
+    assert lines and lines[0] == "still here"
+
+
+def test_a_crash_is_explained_in_the_log(opened, tmp_path):
+    with pytest.raises(Lost):
+        ask(opened(process_guard, "Crashes"))
+    log = (tmp_path / "system.log").read_text()
+    assert log.startswith("about to crash\n") and "Segmentation fault" in log and "in retrieve_memories" in log
+
+
+TELLS = """
+import os
+from epbench.memories.example import KeywordMemory
+
+class Tells(KeywordMemory):
+    def store_conversation(self, conversation):
+        print("using", os.environ["MY_API_KEY"])
+        print("x" * (1 << 20) + os.environ["MY_API_KEY"] * 9_000)
+
+    def retrieve_memories(self, query, conversation, k):
+        key = os.environ.pop("MY_API_KEY")
+        raise ValueError(f"the key {key} is wrong at http://me:word@host/")
+"""
+
+
+def test_no_key_of_the_environment_gets_into_reason_or_log(make, opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
+    (tmp_path / "tells.py").write_text(TELLS)
+    guard = opened(make, f"{tmp_path / 'tells.py'}:Tells")
+    monkeypatch.setenv("OTHER_KEY", "sk-very-secret-1")  # a thread has one environment with us
+    with pytest.raises(CallFailed, match=r"the key \*\*\* is wrong at http://host/"):
+        ask(guard)
+    guard.close()
+    log = (tmp_path / "system.log").read_text()
+    assert "using ***" in log and "secret" not in log and "word@" not in log
 
 
 @pytest.mark.parametrize(
@@ -27,78 +216,88 @@ def test_what_a_function_returns_comes_back(guard):
         (SystemExit(3), "SystemExit: 3"),
         (RuntimeError("at https://user:secret@host/v1"), "RuntimeError: at https://host/v1"),
         (RuntimeError("half a character \ud83d"), "RuntimeError: half a character ?"),
+        (RuntimeError("x" * 1000), "RuntimeError: " + "x" * 286),
     ],
 )
-def test_what_a_system_raises_is_a_reason_in_one_line(guard, error, reason):
-    def fail():
-        raise error
-
-    with pytest.raises(CallFailed) as raised:
-        guard.call(fail)
-    assert str(raised.value) == reason
+def test_an_exception_is_a_reason_in_one_line(error, reason):
+    assert reason_of(error) == reason
 
 
-def test_its_traceback_and_prints_go_to_the_log_and_ours_do_not(guard, tmp_path, capsys):
-    def noisy():
-        print("a banner")
-        print("a progress bar", file=sys.stderr)
-        raise ValueError("broken")
-
-    with pytest.raises(CallFailed):
-        guard.call(noisy)
-    print("ours")
-    log = (tmp_path / "system.log").read_text()
-    assert "a banner" in log and "a progress bar" in log and "in noisy" in log
-    assert capsys.readouterr() == ("ours\n", "")
-
-
-def test_a_call_that_hangs_is_left_behind_and_the_next_is_made(guard):
-    begin = time.monotonic()
-    with pytest.raises(Hung, match=r"no answer within 0\.3 s"):
-        guard.call(threading.Event().wait)
-    assert time.monotonic() - begin < 5
-    assert guard.call(lambda: "there") == "there"
-
-
-def test_after_too_many_hangs_in_a_row_nothing_is_called(guard):
-    called = []
-    for _ in range(MOST_HANGS - 1):
-        with pytest.raises(Hung):
-            guard.call(threading.Event().wait)
-    assert guard.call(lambda: "there") == "there"  # the count begins again
-    for _ in range(MOST_HANGS):
-        with pytest.raises(Hung, match="no answer"):
-            guard.call(threading.Event().wait)
-    with pytest.raises(Hung, match=r"not called: 3 calls in a row took more than 0\.3 s"):
-        guard.call(called.append, 1)
-    assert called == []
-
-
-def test_all_calls_come_from_one_thread(guard):
+def test_all_calls_come_from_one_thread(make, opened, tmp_path):
     """What sqlite3 and event loops want."""
-    connection = guard.call(sqlite3.connect, ":memory:")
-    assert guard.call(lambda: connection.execute("select 1").fetchall()) == [(1,)]
-    guard.call(connection.close)
+    (tmp_path / "of_one_thread.py").write_text(
+        "import sqlite3\n"
+        "class Memory:\n"
+        "    def __init__(self): self.base = sqlite3.connect(':memory:')\n"
+        "    def store_conversation(self, conversation): self.base.execute('create table t (x)')\n"
+        "    def retrieve_memories(self, query, conversation, k): return [str(self.base.execute('select 1').fetchall())]\n"
+        "    def get_all_memories(self): return []\n"
+    )
+    assert ask(opened(make, f"{tmp_path / 'of_one_thread.py'}:Memory")) == ["[(1,)]"]
 
 
-def test_a_timeout_that_the_system_raises_is_no_hang(guard):
-    def times_out():
-        raise TimeoutError("its own")
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(0), Limits(float("nan")), Limits(float("inf")), Limits(1, 0), Limits(1, float("nan")), Limits(1, 1e300)],
+)
+def test_limits_that_are_none_are_refused(limits):
+    with pytest.raises(BadInput, match="above 0 and finite expected"):
+        limits.check()
 
-    for _ in range(MOST_HANGS + 1):
-        with pytest.raises(CallFailed, match="TimeoutError: its own") as raised:
-            guard.call(times_out)
-        assert not isinstance(raised.value, Hung)
+
+def test_a_process_that_cannot_begin_is_named():
+    with pytest.raises(BadInput, match=r"its module cannot be imported \(.*MemoryError"):
+        describe_system(f"{FAULTY}:Good", Limits(60, 0.001))
 
 
-def test_no_key_of_the_environment_gets_into_reason_or_log(guard, tmp_path, monkeypatch):
-    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
+RUN_AND_HANG = """
+import sys
+from pathlib import Path
+from epbench.memories.guard import Limits
+from epbench.memories.process import ProcessGuard
+guard = ProcessGuard(sys.argv[1], Limits(3600), Path(sys.argv[2]))
+guard.open(Path(sys.argv[2]).parent)
+guard.call("retrieve_memories", "tea", [], 3)
+"""
 
-    def tell():
-        print("using sk-very-secret-1")
-        raise ValueError("the key sk-very-secret-1 is wrong at http://me:word@host/")
 
-    with pytest.raises(CallFailed, match=r"the key \*\*\* is wrong at http://host/"):
-        guard.call(tell)
-    log = (tmp_path / "system.log").read_text()
-    assert "using ***" in log and "secret" not in log and "word@" not in log
+def locked(path):
+    """Whether a process holds the lock on a file; a process that has died holds none."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def until(condition):
+    end = time.monotonic() + 120
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_is_left_when_the_run_is_killed(tmp_path, number):
+    """Not the system's, which hangs and holds Python's global lock, nor one that it has started."""
+    lock = tmp_path / "lock"
+    env = os.environ | {"LOCK": str(lock), "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", RUN_AND_HANG, f"{FAULTY}:KeepsALock", str(tmp_path / "system.log")]
+    process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: lock.exists() and lock.read_text() == "asked")
+        assert locked(lock)
+        process.send_signal(number)
+        process.wait(120)
+        until(lambda: not locked(lock))
+    finally:
+        process.kill()
+
+
+def test_no_process_is_left_when_a_guard_is_closed(opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCK", str(tmp_path / "lock"))
+    guard = opened(process_guard, "KeepsALock")
+    assert locked(tmp_path / "lock")
+    guard.close()
+    until(lambda: not locked(tmp_path / "lock"))

@@ -1,5 +1,6 @@
 """What a memory system took and held, read from the journals of a run alone."""
 
+from epbench.memories.guard import Limits
 from epbench.memories.loading import load_system
 from epbench.memories.recall import memory_account
 from epbench.memories.stores import Conversation, Query, fill_and_ask
@@ -17,7 +18,7 @@ def test_the_account_counts_calls_and_tells_why_some_failed(tmp_path):
     told.append(Conversation("3", "", ("3",), (), failure="no reply"))
     queries = [Query(f"q{i}@2", f"q{i}", "", "fact", 2) for i in range(2)]
     system = load_system(f"{FAULTY}:RaisesInRetrieval")
-    fill_and_ask(tmp_path, system, told, queries, limit=10, progress=lambda items, what, total: items)
+    fill_and_ask(tmp_path, system, told, queries, limits=Limits(seconds=60), progress=lambda items, what, total: items)
     account = memory_account(tmp_path)
     storing, retrieving = account["storing"], account["retrieving"]
     assert (storing["conversations"], storing["stores"], storing["memories"]) == (4, 1, 3)

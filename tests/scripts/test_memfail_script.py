@@ -119,10 +119,40 @@ def test_a_system_that_kept_nothing_is_warned_of_loudly(script, memfail, tmp_pat
     refused(script(SCRIPT, *base, "--system", "none"), "its system is")
 
 
-def test_a_system_that_hangs_costs_three_limits_and_no_scores(script, memfail, tmp_path):
+def test_a_system_that_ends_its_process_does_not_end_the_run(script, memfail, tmp_path):
+    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
+    done = script(SCRIPT, *base, "--system", f"{FAULTY}:EndsItsProcess")
+    assert done.returncode == 0, done.stderr
+    assert scores_of(tmp_path / "r")["n_failed"] == 20
+    reasons = [record["failure"] for record in lines_of(tmp_path / "r/retrieved.jsonl")]
+    assert reasons[:3] == ["the system's process ended with status 0"] * 3
+    assert set(reasons[3:]) == {"not called: 3 calls in a row hung or ended the system's process"}
+    assert "the system's process ended with status 0; it is started again" in done.stderr
+
+
+def test_memory_is_limited(memfail, tmp_path):
+    base = ["--dataset", memfail, "--config", "long_hop", "--limit", 2, "--system", f"{ROOT / FAULTY}:TakesAllMemory"]
+    evaluate(*base, "--out", tmp_path / "little", "--memory-limit", 1)
+    reasons = {record["failure"] for record in lines_of(tmp_path / "little/retrieved.jsonl")}
+    assert reasons == {"out of memory: the limit of its process is 1 GB"}
+    evaluate(*base, "--out", tmp_path / "enough", "--memory-limit", 8)
+    assert scores_of(tmp_path / "enough")["n_failed"] == 0
+
+
+def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tmp_path):
+    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--isolate"]
+    base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
+    evaluate(*base, tmp_path / "own")
+    evaluate(*base, tmp_path / "ours", "--in-process")
+    assert scores_of(tmp_path / "own") == scores_of(tmp_path / "ours")
+    evaluate(*base, tmp_path / "own", "--in-process")  # nor is it another run
+
+
+@pytest.mark.parametrize("option", [[], ["--in-process"]])
+def test_a_system_that_hangs_costs_three_limits_and_no_scores(script, memfail, tmp_path, option):
     """The process ends too, whatever its threads do."""
-    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 0.3]
-    done = script(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval")
+    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 1.5]
+    done = script(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval", *option)
     assert done.returncode == 0, done.stderr
     scores = scores_of(tmp_path / "r")
     assert scores["n_failed"] == 20 and scores["by_k"]["5"]["success_rate"] is None
@@ -163,6 +193,9 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         (["--system", "bm25"], "unknown memory system 'bm25'; there are: none,"),
         (["--system", f"{FAULTY}:LacksAMethod"], "it has no method retrieve_memories()"),
         (["--system", f"{FAULTY}:RaisesInConstructor"], "cannot be made: OSError: no API key"),
+        (["--system", "no_such:Memory"], "no module 'no_such' here"),
+        (["--system", "none", "--timeout", 0], "--timeout 0: seconds above 0 and finite expected"),
+        (["--system", "none", "--memory-limit", 0], "--memory-limit 0: gigabytes above 0 and finite expected"),
         (["--system", "none", "--k", 0], "--k 0: numbers of at least 1 expected"),
         (["--system", "none", "--judge", "gpt"], "unknown model 'gpt'"),
         (["--system", "none", "--config", "hops"], "unknown config 'hops'"),
@@ -283,6 +316,9 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     done = script(*base, "--memory", f"{FAULTY}:RaisesInRetrieval", "--out", tmp_path / "raises")
     assert done.returncode == 1 and "all 60 questions failed" in done.stderr
     assert "warning: 60 retrievals failed; the first reason: KeyError" in done.stderr
+    done = script(*base, "--memory", example, "--in-process", "--timeout", 60, "--out", tmp_path / "thread")
+    assert done.returncode == 0 and scores_of(tmp_path / "thread") == scores_of(tmp_path / "keyword")
+    refused(script(*base, "--memory", example, "--memory-limit", 0, "--out", tmp_path / "x"), "--memory-limit 0")
     refused(script(*base, "--memory", example, "--keep-order", "--out", tmp_path / "x"), "go with rag-paragraph")
     refused(script(*base, "--memory", "mem0", "--out", tmp_path / "x"), "such as mem0, as module:Class")
     refused(script(*base, "--memory", "no_such:Class", "--out", tmp_path / "x"), "no module 'no_such' here")

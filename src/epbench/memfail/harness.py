@@ -6,7 +6,6 @@ that their order is of no importance, and one storage phase serves every k. Grad
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +18,7 @@ from epbench.memfail.cases import Question, Trace, Unit
 from epbench.memfail.conversations import conversations_of
 from epbench.memfail.prompts import Prompts
 from epbench.memfail.replies import REPLIES, with_replies
-from epbench.memories.guard import CALL_LIMIT
+from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
 from epbench.memories.loading import System
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.stores import Query, fill_and_ask
@@ -43,6 +42,7 @@ class Setting:
         timeout: of one call into the system, in seconds.
         seed: of the order of storing.
         sampling: of the answers.
+        memory_limit: of the system's process, in gigabytes.
     """
 
     ks: tuple[int, ...] = (5,)
@@ -53,6 +53,12 @@ class Setting:
     timeout: float = CALL_LIMIT
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
+    memory_limit: float = MEMORY_LIMIT
+
+    @property
+    def limits(self) -> Limits:
+        """What the system may take."""
+        return Limits(self.timeout, self.memory_limit)
 
     def check(self) -> None:
         """
@@ -63,8 +69,7 @@ class Setting:
             raise BadInput(f"--k {' '.join(map(str, self.ks))}: numbers of at least 1 expected")
         if len(set(self.ks)) < len(self.ks):
             raise BadInput(f"--k {' '.join(map(str, self.ks))}: each number once is expected")
-        if not 0 < self.timeout <= threading.TIMEOUT_MAX:  # nan is not either
-            raise BadInput(f"--timeout {self.timeout:g}: seconds above 0 and finite expected")
+        self.limits.check()
         if self.sampling.max_tokens < 1:
             raise BadInput(f"--max-tokens {self.sampling.max_tokens}: at least 1 expected")
 
@@ -146,7 +151,7 @@ def run_config(
     if setting.replies:
         conversations = with_replies(folder / REPLIES, conversations, model, prompts, setting.sampling, progress)
     queries = queries_of(questions, setting)
-    fill_and_ask(folder, system, conversations, queries, limit=setting.timeout, progress=progress)
+    fill_and_ask(folder, system, conversations, queries, limits=setting.limits, progress=progress)
     recall = read_recall(folder, system, conversations, queries)
     requests = requests_of(questions, recall, setting, prompts)
     warning = check_window(requests, model, {}) if requests else None

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from epbench.errors import BadInput
-from epbench.memories.loading import BRING_YOUR_OWN, System, load_system
+from epbench.memories.loading import BRING_YOUR_OWN, System
+from epbench.memories.process import describe_system
 from epbench.memories.protocol import Conversation
 from epbench.retrieval.search import Searcher
 
@@ -89,12 +90,16 @@ class Oracle(FullContext):
         return [text for text in self._gold.get(query, ()) if text in self.told]
 
 
-def choose_system(name: str, gold: Mapping[str, Sequence[str]]) -> System:
+def choose_system(
+    name: str, gold: Mapping[str, Sequence[str]], outside: Callable[[str], System] = describe_system
+) -> System:
     """The memory system of that name.
 
     Args:
         name: one of `CONTROLS`, `verbatim-dense:PATH_OR_ID` (a sentence-transformers model), or `module:Class`.
         gold: by query, the texts that it needs; for the oracle.
+        outside: finds the class of `module:Class`: `describe_system`, which has it run in a process of its own, or
+            `epbench.memories.loading.load_system`, which imports it into this one.
 
     Raises:
         BadInput: there is none, or it is no memory system, or what it needs is not installed.
@@ -112,7 +117,7 @@ def choose_system(name: str, gold: Mapping[str, Sequence[str]]) -> System:
         raise BadInput(f"unknown memory system {name!r}; there are: {', '.join(CONTROLS)}; {BRING_YOUR_OWN}")
     if control == "verbatim-dense":
         raise BadInput(f"memory system {name!r}: verbatim-dense alone, or verbatim-dense:PATH_OR_ID is expected")
-    return load_system(name)
+    return outside(name)
 
 
 def _searcher(name: str, model: str) -> MakeSearcher:

@@ -1,4 +1,8 @@
-"""From `module:Class` on the command line to a memory system."""
+"""From `module:Class` on the command line to a memory system.
+
+`load_system` imports foreign code into the process that calls it. A run does so only where it is asked to; by default
+`epbench.memories.process.describe_system` has it imported in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.memories.guard import LIST, RETRIEVE, STORE, reason_of
 from epbench.memories.protocol import MemorySystem
 
-METHODS = ("store_conversation", "retrieve_memories", "get_all_memories")
+METHODS = (STORE, RETRIEVE, LIST)
 BRING_YOUR_OWN = (
     f"any other, such as mem0, as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, "
     f"as in epbench.memories.example"
@@ -28,7 +33,7 @@ class System:
 
     Attributes:
         name: as on the command line.
-        make: the class, or what else makes an instance.
+        make: the class, or what else makes an instance; None for a class that is imported in a process of its own only.
         durable: what was told lies in the folder and outlives the process.
         beyond_k: gives back more than k memories by design, as a control may.
         control: a yardstick, no system to be compared.
@@ -36,7 +41,7 @@ class System:
     """
 
     name: str
-    make: Any
+    make: Any = None
     durable: bool = False
     beyond_k: bool = False
     control: bool = False
@@ -58,6 +63,15 @@ def load_system(name: str) -> System:
     if not place or not class_name:
         raise BadInput(f"memory system {name!r}: module:Class or path/to/file.py:Class is expected")
     module = _load_file(name, Path(place)) if place.endswith(".py") else _load_module(name, place)
+    try:
+        return _system(name, module, class_name)
+    except (BadInput, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a module and a class may answer getattr() by any code, sys.exit() included
+        raise BadInput(f"memory system {name!r}: its class cannot be looked at ({reason_of(error)})") from None
+
+
+def _system(name: str, module: ModuleType, class_name: str) -> System:
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and c.__module__ == module.__name__]
@@ -88,7 +102,9 @@ def _load_module(name: str, module: str) -> ModuleType:
         if error.name and (module == error.name or module.startswith(f"{error.name}.")):
             raise BadInput(f"memory system {name!r}: no module {error.name!r} here") from None
         raise _broken(name, error) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _broken(name, error) from error
 
 
@@ -102,7 +118,9 @@ def _load_file(name: str, path: Path) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _broken(name, error) from error
     return module
 
@@ -114,4 +132,4 @@ def _search_also(folder: Path) -> None:
 
 
 def _broken(name: str, error: BaseException) -> BadInput:
-    return BadInput(f"memory system {name!r}: its module cannot be imported ({type(error).__name__}: {error})")
+    return BadInput(f"memory system {name!r}: its module cannot be imported ({reason_of(error)})")

@@ -80,7 +80,8 @@ def read_recall(
     warnings = _warnings(system, listed, stores, untold)
     if twice := [f"{record['conversation']}" for record in told if record.get("again")]:
         warnings.append(
-            f"{system.name} was told twice what the run was stopped in, conversation {', '.join(twice)}; it may hold it twice"
+            f"{system.name} was told twice what it or the run was stopped in, conversation {', '.join(twice)}; "
+            f"it may hold it twice"
         )
     if (failed := account["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")

@@ -5,6 +5,9 @@ has all memories of each store; `retrieved.jsonl` has what came back for each qu
 these. A retrieval that is complete needs no system. One that is not needs the store again: a durable system is opened in
 its folder, any other is told everything anew, and if its memories are then not the same, what it gave before is asked
 again, so that all that counts comes from one store.
+
+The same is done within a run when an instance is lost because a call hung or the system's process died: the call has
+failed, and the run goes on with another instance. What failed is tried again by the next start, not by this one.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,14 +24,26 @@ from typing import Any
 from urllib.parse import quote
 
 from epbench.errors import BadInput
-from epbench.memories import protocol
-from epbench.memories.guard import CallFailed, Guard, Hung
+from epbench.memories.guard import (
+    FINALIZE,
+    LIST,
+    RETRIEVE,
+    STORE,
+    CallFailed,
+    Guard,
+    Limits,
+    Lost,
+    ThreadGuard,
+)
 from epbench.memories.loading import System
+from epbench.memories.process import ProcessGuard
 from epbench.runs.asking import Progress
 from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import Journal
 
 STOPPED = "the run was stopped while it was told"
+MOST_LOSSES = 3
+"""Instances that may be lost in a row; after them nothing is called any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
 
 _log = logging.getLogger(__name__)
@@ -72,19 +87,30 @@ class Query:
     k: int
 
 
+class _Again(Exception):
+    """The instance of a store was lost in a call, whose failure is journaled; another one has to be made."""
+
+
 class Stores:
     """The stores of one run in its folder; see `fill_and_ask`."""
 
-    def __init__(self, folder: Path, system: System, limit: float) -> None:
+    def __init__(self, folder: Path, system: System, limits: Limits) -> None:
+        folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
-        self._guard = Guard(limit, folder / LOG)
+        self._guard: Guard = (
+            ProcessGuard(system.name, limits, folder / LOG)
+            if system.make is None
+            else ThreadGuard(system, limits, folder / LOG)
+        )
+        self._losses = 0  # in a row
+        self._made = False
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
         self._memories: dict[str, list[str]] = {}
         if (folder / MEMORIES).exists():
             self._memories = read_json(folder / MEMORIES)
 
     def close(self) -> None:
-        """End the journals and the thread."""
+        """End the journals, and the thread or the process of the system."""
         self._guard.close()
         self._stored.close()
         self._retrieved.close()
@@ -93,23 +119,25 @@ class Stores:
         """Do what is missing for one store; yields after each call.
 
         Raises:
-            BadInput: an instance of the system cannot be made.
+            BadInput: the first instance of the system cannot be made.
         """
         missing = [c for c in conversations if not self._stored.done(told_key(store, c.id))]
         if store in self._memories and not missing and all(self._answered(query) for query in queries):
             return
-        try:
-            instance = self._open(store, conversations)
-            yield from self._fill(store, instance, conversations)
-        except CallFailed as error:
-            self._stored.add(listed_key(store), store=store, failure=str(error))
-            return
-        for query in queries:
-            if not self._answered(query):
-                self._ask(instance, query)
-                yield
+        failed: set[str] = set()  # keys of conversations and queries, which this start does not try again
+        while True:
+            try:
+                self._open(store, conversations)
+                yield from self._fill(store, conversations, failed)
+                yield from self._ask(queries, failed)
+                return
+            except _Again as lost:
+                _log.info("%s: %s: %s; it is started again", self._folder, self._system.name, lost)
+            except CallFailed as error:
+                self._stored.add(listed_key(store), store=store, failure=str(error))
+                return
 
-    def _open(self, store: str, conversations: Sequence[Conversation]) -> protocol.MemorySystem:
+    def _open(self, store: str, conversations: Sequence[Conversation]) -> None:
         """An instance with an empty folder, or for a durable system the folder that it began."""
         folder = self._folder / "stores" / (quote(store, safe="") or "all")
         begun = any(self._stored.done(told_key(store, c.id)) for c in conversations)
@@ -122,51 +150,67 @@ class Stores:
                 self._folder, self._system.name, len(conversations), f" of store {store}" if store else "",
             )  # fmt: skip
         try:
-            instance: protocol.MemorySystem = self._guard.call(self._system.open, folder)
-        except Hung:
-            raise
+            self._counted(self._guard.open, folder)
         except CallFailed as error:
+            if self._made or isinstance(error, Lost) or self._given_up:
+                raise
             raise BadInput(f"memory system {self._system.name!r} cannot be made: {error}") from None
-        return instance
+        self._made = True
 
-    def _fill(
-        self, store: str, instance: protocol.MemorySystem, conversations: Sequence[Conversation]
-    ) -> Iterator[None]:
+    def _fill(self, store: str, conversations: Sequence[Conversation], failed: set[str]) -> Iterator[None]:
         """Tell what is missing, then list everything that is held.
 
         Raises:
+            _Again: the instance was lost.
             CallFailed: the store cannot be finalized or listed.
         """
         done = [self._stored.done(told_key(store, c.id)) for c in conversations]
         told = 0
         for conversation in conversations:
             key = told_key(store, conversation.id)
-            if self._system.durable and self._stored.done(key):
+            if key in failed or (self._system.durable and self._stored.done(key)):
                 continue
-            begin = time.monotonic()
-            about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
-            if self._system.durable:  # what is in the folder if this is the last record, nobody can say
-                about["again"] = any(done) and self._stored.records.get(key, {}).get("failure") == STOPPED
-                self._stored.add(key, **about, failure=STOPPED)
-            try:
-                if conversation.failure is not None:
-                    raise CallFailed(conversation.failure)
-                self._guard.call(instance.store_conversation, [dict(turn) for turn in conversation.turns])
-            except CallFailed as error:
-                about["failure"] = str(error)
-            self._stored.add(key, **about, seconds=_since(begin))
             told += 1
+            lost = self._tell(store, conversation, failed, any(done))
             yield
+            if lost is not None:
+                raise _Again(lost)
         if told or store not in self._memories:
-            self._list(store, instance, again=all(done))
+            self._list(store, again=all(done))
             yield
 
-    def _list(self, store: str, instance: protocol.MemorySystem, *, again: bool) -> None:
+    def _tell(self, store: str, conversation: Conversation, failed: set[str], begun: bool) -> str | None:
+        """Tell one conversation and journal it; gives the reason if another instance is needed after it."""
+        key = told_key(store, conversation.id)
+        before = self._stored.done(key)
+        begin = time.monotonic()
+        about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
+        if self._system.durable:  # what is in the folder if this is the last record, nobody can say
+            earlier = self._stored.records.get(key, {})
+            about["again"] = begun and (earlier.get("failure") == STOPPED or earlier.get("lost", False))
+            self._stored.add(key, **about, failure=STOPPED)
+        lost = None
+        try:
+            if conversation.failure is not None:
+                raise CallFailed(conversation.failure)
+            self._counted(self._guard.call, STORE, [dict(turn) for turn in conversation.turns])
+        except CallFailed as error:
+            about["failure"] = str(error)
+            if isinstance(error, Lost):
+                about["lost"] = True  # a durable system may hold a part of it
+            failed.add(key)
+            lost = self._lost(error)
+        else:
+            if not before:  # what is told again says nothing new of the system
+                self._losses = 0
+        self._stored.add(key, **about, seconds=_since(begin))
+        return lost
+
+    def _list(self, store: str, *, again: bool) -> None:
         """Note all memories; `again` says that nothing was told that had not been told before."""
         begin = time.monotonic()
-        if callable(finalize := getattr(instance, "finalize", None)):
-            self._guard.call(finalize)
-        memories = _texts(self._guard.call(instance.get_all_memories))
+        self._counted(self._guard.call, FINALIZE)
+        memories = self._counted(self._guard.call, LIST) or []
         before = self._memories.get(store)
         changed = again and before is not None and fingerprint_of_store(before) != fingerprint_of_store(memories)
         earlier = self._stored.records.get(listed_key(store), {})
@@ -175,18 +219,56 @@ class Stores:
         self._memories[store] = memories
         write_json(self._folder / MEMORIES, self._memories)
 
-    def _ask(self, instance: protocol.MemorySystem, query: Query) -> None:
-        begin = time.monotonic()
-        about: dict[str, Any] = {"question": query.question, "k": query.k, "store": query.store}
+    def _ask(self, queries: Sequence[Query], failed: set[str]) -> Iterator[None]:
+        """Put the queries that have no answer.
+
+        Raises:
+            _Again: the instance was lost.
+        """
+        for query in queries:
+            if query.id in failed or self._answered(query):
+                continue
+            begin = time.monotonic()
+            about: dict[str, Any] = {"question": query.question, "k": query.k, "store": query.store}
+            lost = None
+            try:
+                found = self._counted(self._guard.call, RETRIEVE, query.text, [], query.k) or []
+                self._losses = 0
+                if len(found) > query.k and not self._system.beyond_k:
+                    raise CallFailed(f"{len(found)} memories came back, at most {query.k} were asked for")
+            except CallFailed as error:
+                failed.add(query.id)
+                lost = self._lost(error)
+                self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
+            else:
+                of = fingerprint_of_store(self._memories[query.store])
+                self._retrieved.add(query.id, **about, of=of, memories=found, seconds=_since(begin))
+            yield
+            if lost is not None:
+                raise _Again(lost)
+
+    def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
+        """Make a call, unless too many instances were lost.
+
+        Raises:
+            Lost: the instance is gone.
+            CallFailed: the call failed or was not made.
+        """
+        if self._given_up:
+            raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
         try:
-            found = _texts(self._guard.call(instance.retrieve_memories, query.text, [], query.k))
-            if len(found) > query.k and not self._system.beyond_k:
-                raise CallFailed(f"{len(found)} memories came back, at most {query.k} were asked for")
-        except CallFailed as error:
-            self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
-        else:
-            of = fingerprint_of_store(self._memories[query.store])
-            self._retrieved.add(query.id, **about, of=of, memories=found, seconds=_since(begin))
+            return call(*args)
+        except Lost:
+            self._losses += 1
+            raise
+
+    @property
+    def _given_up(self) -> bool:
+        return self._losses >= MOST_LOSSES
+
+    def _lost(self, error: CallFailed) -> str | None:
+        """The reason if this failure took the instance and another one is to be made."""
+        return str(error) if isinstance(error, Lost) and not self._given_up else None
 
     def _answered(self, query: Query) -> bool:
         """Whether the store as it is now has been asked."""
@@ -200,7 +282,7 @@ def fill_and_ask(
     conversations: Sequence[Conversation],
     queries: Sequence[Query],
     *,
-    limit: float,
+    limits: Limits,
     progress: Progress,
 ) -> None:
     """Tell the conversations to their stores and put the queries to them, store by store; what is journaled stays.
@@ -210,14 +292,14 @@ def fill_and_ask(
         system: an instance is made for each store.
         conversations: in the order in which they are told.
         queries: in any order; they do not change a store.
-        limit: of one call, in seconds.
+        limits: of one call, and of the memory of the system's process.
         progress: shows a bar.
 
     Raises:
-        BadInput: an instance of the system cannot be made.
+        BadInput: the first instance of the system cannot be made.
     """
     names = dict.fromkeys(conversation.store for conversation in conversations)
-    stores = Stores(folder, system, limit)
+    stores = Stores(folder, system, limits)
 
     def calls() -> Iterator[None]:
         for name in names:
@@ -229,20 +311,6 @@ def fill_and_ask(
             pass
     finally:
         stores.close()
-
-
-def _texts(found: Any) -> list[str]:
-    """The memories of a system, if it gave a list of texts."""
-    if not isinstance(found, list):
-        raise CallFailed(f"{type(found).__name__} came back, a list of texts is expected")
-    for place, memory in enumerate(found):
-        if not isinstance(memory, str):
-            raise CallFailed(f"{type(memory).__name__} came back in place {place}, a text is expected")
-        try:
-            memory.encode()
-        except UnicodeEncodeError:
-            raise CallFailed(f"the text in place {place} has half a surrogate pair, Unicode is expected") from None
-    return list(found)  # a copy: the system may go on with its own
 
 
 def fingerprint_of_store(memories: Sequence[str]) -> str:

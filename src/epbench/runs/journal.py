@@ -42,12 +42,13 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read what the file has; it is opened for writing, and made, by the first `add`.
+        """Read what the file has; it is made if it is not there, and opened for writing by the first `add`.
 
         Raises:
             BadInput: a line before the last is no record; the file was edited or is no journal.
         """
         self.path = path
+        path.touch()
         self.records, self._whole, self._length = _read(path)
         self._file: BinaryIO | None = None
 

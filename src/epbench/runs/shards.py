@@ -56,7 +56,7 @@ def join_journals(shards: Sequence[Path], out: Path, names: Sequence[str]) -> No
     Raises:
         BadInput: a process is still at work in a shard.
     """
-    joined = {name: Journal(out / name) for name in names}
+    joined = {name: Journal(out / name) for name in names if any((shard / name).exists() for shard in shards)}
     for shard in shards:
         with open_run(shard, {}, {}):
             for name, journal in joined.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from epbench.memories.guard import CALL_LIMIT
+from epbench.memories.guard import Limits
 from epbench.memories.loading import System
 from epbench.memories.recall import read_recall
 from epbench.memories.stores import Conversation, Query, fill_and_ask
@@ -43,6 +43,7 @@ def remember(
     matching: Mapping[str, Sequence[int]],
     k: int,
     progress: Progress,
+    limits: Limits | None = None,
 ) -> Remembered:
     """Tell the book to a system and put the questions to it; what the folder's journals hold is not done again.
 
@@ -54,6 +55,7 @@ def remember(
         matching: by id of the question, numbers of the chapters that it is about.
         k: most memories that are wanted.
         progress: shows a bar.
+        limits: of one call, and of the memory of the system's process; the usual ones unless given.
 
     Raises:
         BadInput: the system cannot be made.
@@ -74,7 +76,7 @@ def remember(
         for i, (number, text) in enumerate(book.chapters)
     ]
     queries = [Query(f"{question.id}@{k}", question.id, "", question.question, k) for question in questions]
-    fill_and_ask(folder, system, told, queries, limit=CALL_LIMIT, progress=progress)
+    fill_and_ask(folder, system, told, queries, limits=limits or Limits(), progress=progress)
     recall = read_recall(folder, system, told, queries)
     failures = {query.question: recall.failures[query.id] for query in queries if query.id in recall.failures}
     for question in questions:

@@ -1,0 +1,114 @@
+"""What runs in the process of a memory system: it reads calls from a socket, makes them, and sends back what came of them.
+
+It is started by `epbench.memories.process`. Nothing heavy is imported here, so that starting it takes little longer than
+starting Python.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from functools import partial
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.memories.guard import CallFailed, Host
+from epbench.memories.loading import load_system
+from epbench.memories.wire import pack, read_exactly, unpack
+
+LOAD = "load"
+"""Instead of a method: import the class that the argument names."""
+
+_OUT_OF_MEMORY = pack({"out_of_memory": True})  # made now, as there may be no memory to make it then
+
+
+def main() -> None:
+    """Serve calls until the other side of the socket is closed.
+
+    Arguments on the command line: the descriptor of the socket, the descriptor of a pipe that closes when the process
+    that wants the answers dies, and the limit of memory in bytes.
+    """
+    channel_number, lifeline, memory = map(int, sys.argv[1:])
+    del sys.argv[1:]  # a system that reads the command line finds nothing that is not meant for it
+    _die_with_parent(lifeline, channel_number)
+    _limit_memory(memory)
+    os.set_inheritable(channel_number, False)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    serve(socket.socket(fileno=channel_number))
+
+
+def serve(channel: socket.socket) -> None:
+    """Answer calls one after the other.
+
+    A reply has `found` (what the call returned), `failed` (why it gave nothing), `refused` (why the class is not a
+    memory system), or `out_of_memory`.
+    """
+    own = os.getpid()
+    host: Host | None = None
+    while True:
+        try:
+            request = unpack(partial(read_exactly, channel), sys.maxsize)
+        except EOFError:
+            return
+        method, args = request["method"], request["args"]
+        reply: dict[str, Any]
+        try:
+            if method == LOAD:
+                system = load_system(args[0])
+                host = Host(system, sys.stderr)
+                reply = {"found": None, "durable": system.durable}
+            else:
+                assert host is not None
+                reply = {"found": host.call(method, args)}
+            data = pack(reply)
+        except BadInput as error:
+            data = pack({"refused": str(error)})
+        except CallFailed as error:
+            data = pack({"failed": str(error)})
+        except MemoryError:
+            data = _OUT_OF_MEMORY
+        if os.getpid() != own:
+            os._exit(0)  # the system has forked, and its copy came back from the call as well
+        channel.sendall(data)
+        del request, args, data
+
+
+def _die_with_parent(lifeline: int, channel: int) -> None:
+    """Have this process, and all that it starts in its group, killed when the other end of the lifeline closes.
+
+    A process waits for that, not a thread: code that holds Python's global lock would stop a thread. It is no child of
+    this one, so that a system that waits for its own children does not wait for it.
+    """
+    if (helper := os.fork()) != 0:
+        os.waitpid(helper, 0)
+        os.close(lifeline)
+        return
+    if os.fork() != 0:
+        os._exit(0)
+    try:
+        for descriptor in (channel, 0, 1, 2):  # or these would stay open after the system's process has ended
+            os.close(descriptor)
+        os.read(lifeline, 1)
+    finally:
+        os.killpg(0, signal.SIGKILL)
+
+
+def _limit_memory(size: int) -> None:
+    """Let an allocation fail that would have this process hold more than so many bytes.
+
+    What counts is private memory that can be written. The address space is not limited: CUDA and others reserve far
+    more of it than they use. Systems other than Linux do not enforce this limit, and some refuse to set it.
+    """
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most != resource.RLIM_INFINITY:
+        size = min(size, most)
+    try:
+        resource.setrlimit(resource.RLIMIT_DATA, (size, most))
+    except (OSError, ValueError):
+        if sys.platform == "linux":
+            raise

@@ -1,0 +1,270 @@
+"""A memory system in a process of its own: it is killed when it hangs, and a new one is started when it has died."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+from epbench.errors import BadInput
+from epbench.memories.child import LOAD
+from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
+from epbench.memories.loading import System
+from epbench.memories.wire import PIECE, pack, unpack
+from epbench.runs.folder import without_secrets
+
+START_LIMIT = 600.0
+"""Seconds within which a process has to start and import the system's module."""
+
+_MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may write a byte as six
+_LOOK = 0.5  # seconds after which it is looked whether the process is still there
+_EXIT_LIMIT = 10.0  # seconds in which a process that is told to end may do so by itself
+_LONGEST_LINE = 1 << 20  # characters; of longer lines in a log the beginning is written before the end has come
+_LONGEST_SECRET = 4096
+# The path is set before anything is imported, and -P keeps the current folder from hiding the standard library.
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
+
+
+def describe_system(name: str, limits: Limits | None = None) -> System:
+    """The class behind `module:Class` or `path/to/file.py:Class`, imported in a process of its own only.
+
+    Args:
+        name: as for `epbench.memories.loading.load_system`.
+        limits: of its memory; of the time only calls are limited by them, and the import by `START_LIMIT`.
+
+    Returns:
+        A system without `make`: its instances are made by a `ProcessGuard`.
+
+    Raises:
+        BadInput: there is no such module or class, the module cannot be imported, the class is no memory system.
+    """
+    if not hasattr(os, "fork"):
+        raise BadInput(
+            f"memory system {name!r}: this platform has no fork() for a process of its own; use --in-process"
+        )
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        log = Path(scratch) / "log"
+        child = _Child(limits or Limits(), log)
+        try:
+            about = child.load(name)
+        except CallFailed as error:
+            child.kill()
+            lines = log.read_text("utf-8", "replace").split("\n")
+            last = next((f"; it printed last: {line.strip()}" for line in reversed(lines) if line.strip()), "")
+            reason = one_line(f"{error}{last}")
+            raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason})") from None
+        finally:
+            child.end()
+    return System(name, durable=about.get("durable") is True)
+
+
+class ProcessGuard:
+    """A `Guard` that keeps the instance in a process of its own.
+
+    One process serves all stores of a run, one after the other: an instance is made anew for each, and starting Python
+    and importing the system's module is done once. A process in which a call hung or that died is never used again;
+    the next `open` starts another.
+    """
+
+    def __init__(self, name: str, limits: Limits, log: Path) -> None:
+        """
+        Args:
+            name: of the system, as for `describe_system`.
+            limits: of a call and of the memory.
+            log: file to which what the system prints, and the traceback of what it raises, is appended.
+        """
+        self._name, self._limits, self._log = name, limits, log
+        self._child: _Child | None = None
+
+    def open(self, folder: Path) -> None:
+        """As `Guard.open`.
+
+        Raises:
+            BadInput: the class is no longer as it was described.
+        """
+        if self._child is None:
+            child = _Child(self._limits, self._log)
+            try:
+                child.load(self._name)
+            except BaseException:
+                child.kill()
+                raise
+            self._child = child
+        self.call(OPEN, str(folder))
+
+    def call(self, method: str, *args: Any) -> list[str] | None:
+        """As `Guard.call`."""
+        if self._child is None:
+            raise Lost("there is no instance to be called")
+        try:
+            found: list[str] | None = self._child.ask(method, args, self._limits.seconds).get("found")
+            return found
+        except Lost:
+            self._child = None
+            raise
+
+    def close(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+
+
+class _Child:
+    """The process of a system, as its parent sees it."""
+
+    def __init__(self, limits: Limits, log: Path) -> None:
+        self._limits = limits
+        self._channel, theirs = socket.socketpair()
+        read, self._lifeline = os.pipe()  # its end is closed when this process dies, in whatever way
+        arguments = [theirs.fileno(), read, limits.bytes]
+        output = log.open("a", encoding="utf-8", errors="replace")
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                "-u",
+                "-X",
+                "faulthandler",
+                "-c",
+                _START,
+                json.dumps(sys.path),
+                *map(str, arguments),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=(theirs.fileno(), read),
+            start_new_session=True,  # so that it is killed with all that it started, and Ctrl-C is left to us
+        )
+        theirs.close()
+        os.close(read)
+        assert self._process.stdout is not None
+        self._printer = threading.Thread(target=_copy, args=(self._process.stdout, output), daemon=True)
+        self._printer.start()
+
+    def load(self, name: str) -> dict[str, Any]:
+        """Have the class imported.
+
+        Raises:
+            BadInput: it is no memory system.
+            Lost: the process ended, or did not answer in time.
+        """
+        return self.ask(LOAD, [name], START_LIMIT)
+
+    def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
+        """Send a call and wait for the reply.
+
+        Raises:
+            BadInput, CallFailed: as the reply says.
+            Lost: there is none that can be used. The process is killed.
+        """
+        deadline = time.monotonic() + seconds
+        try:
+            self._channel.settimeout(min(seconds, START_LIMIT))
+            self._channel.sendall(pack({"method": method, "args": args}))
+            reply = unpack(partial(self._read, deadline=deadline), _MESSAGE_LIMIT)
+            if reply.get("out_of_memory"):
+                raise Lost(f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB")
+            if (found := reply.get("found")) is not None:
+                reply["found"] = texts_of(found)
+        except TimeoutError:
+            self.kill()
+            raise Lost(no_answer(seconds)) from None
+        except OSError:
+            raise Lost(self._end()) from None
+        except BaseException as error:  # an interrupt too: a call that is open must not go on
+            self.kill()
+            if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, Lost):
+                raise Lost(one_line(f"the system's process sent something that is not a reply: {error}")) from None
+            raise
+        if "refused" in reply:
+            raise BadInput(one_line(str(reply["refused"]), longest=None))
+        if "failed" in reply:
+            raise CallFailed(one_line(str(reply["failed"])))
+        return reply
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._channel.settimeout(min(left, _LOOK))
+            try:
+                piece = self._channel.recv(min(size - len(data), PIECE))
+            except TimeoutError:
+                if self._process.poll() is not None:  # a process that it left behind may keep the socket open
+                    raise ConnectionResetError from None
+                continue
+            if not piece:
+                raise ConnectionResetError
+            data += piece
+        return bytes(data)
+
+    def _end(self) -> str:
+        """How the process ended that has closed its socket."""
+        try:
+            status = self._process.wait(_EXIT_LIMIT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return "the system's process closed its connection and was killed"
+        self.kill()
+        if status >= 0:
+            return f"the system's process ended with status {status}"
+        killed = f"the system's process was killed by signal {-status} ({signal.strsignal(-status)})"
+        return f"{killed}; memory may have run out" if -status == signal.SIGKILL else killed
+
+    def end(self) -> None:
+        """Let the process end by itself, so that a system can close its files, and kill what is left of it."""
+        self._channel.close()
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_EXIT_LIMIT)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the process and all that is in its group; nothing happens where this was done before."""
+        if self._lifeline < 0:
+            return
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS nothing but zombies
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._printer.join(_EXIT_LIMIT)  # what was printed last; unless something outside the group keeps it open
+        self._channel.close()
+        os.close(self._lifeline)
+        self._lifeline = -1
+
+
+def _copy(printed: IO[bytes], log: TextIO) -> None:
+    """Append what a process prints to its log as it comes, without the user's secrets, until nobody can print there."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    pending = ""
+    with printed, log:
+        while True:
+            piece = os.read(printed.fileno(), 1 << 16)
+            pending += decode(piece, final=not piece)
+            whole = len(pending) if not piece else pending.rfind("\n") + 1
+            if not whole and len(pending) > _LONGEST_LINE:
+                pending = without_secrets(pending)
+                whole = len(pending) - _LONGEST_SECRET  # a secret may stand across the cut
+            if whole > 0:
+                with suppress(OSError):  # a full disk must not stop the system that prints; the journals will say so
+                    log.write(without_secrets(pending[:whole]))
+                    log.flush()
+                pending = pending[whole:]
+            if not piece:
+                return

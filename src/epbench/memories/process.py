@@ -23,7 +23,7 @@ from epbench.memories.child import LOAD
 from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
 from epbench.memories.loading import System
 from epbench.memories.wire import PIECE, pack, unpack
-from epbench.runs.folder import without_secrets
+from epbench.runs.secrets import without_secrets
 
 START_LIMIT = 600.0
 """Seconds within which a process has to start and import the system's module."""

@@ -78,9 +78,9 @@ def score_run(rows: Sequence[Judged], lost: Sequence[QuestionToScore] = ()) -> d
         kendall_tau (get = chronological, two or more true items), chronological_awareness; None for a score of which
         the run asked no question. n_questions, n_failed (those that were lost); n_by_bin and failed_by_bin, the same
         of the questions with get = all, by bin. incomplete: for each score that lost a question [low, high], its value
-        if all of them were answered wrong (no item found) and right (all found, in order); low of kendall_tau is −1
-        where no list would be complete. intervals: of the complete scores. Names in these two are those of the
-        scores, and `f1_by_bin.<bin>`.
+        if all of them were answered wrong (no item found, or all in reverse order, whichever is lower) and right (all
+        found, in order). intervals: of the complete scores. Names in these two are those of the scores, and
+        `f1_by_bin.<bin>`.
 
     Raises:
         RunFailed: no row at all.
@@ -90,13 +90,14 @@ def score_run(rows: Sequence[Judged], lost: Sequence[QuestionToScore] = ()) -> d
     f1 = question_f1(rows)
     seen = [Result(row, value, _tau(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
     means = _means(seen)
-    worst = _means([*seen, *(Result(question, 0.0, None) for question in lost)])
-    best = _means([*seen, *(Result(question, 1.0, 1.0) for question in lost)])
-    of_lost = _names_of(lost)
+    nothing_found, reversed_, best = (
+        _means([*seen, *(Result(question, value, tau) for question in lost)])
+        for value, tau in ((0.0, None), (0.0, -1.0), (1.0, 1.0))
+    )
     incomplete = {
-        name: [-1.0 if (low := worst[name]) is None else low, high]
+        name: [min(low for low in (nothing_found[name], reversed_[name]) if low is not None), high]
         for name, high in best.items()
-        if name in of_lost and high is not None
+        if name in _names_of(lost) and high is not None
     }
     n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
     complete = {name: None if name in incomplete else value for name, value in means.items()}

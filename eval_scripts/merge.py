@@ -91,7 +91,7 @@ def _merge_booksort(
     from epbench.booksort.tables import screen_tables
     from epbench.runs.asking import ANSWERS
     from epbench.runs.folder import open_run
-    from epbench.runs.journal import Journal
+    from epbench.runs.journal import read_journal
     from epbench.runs.shards import join_journals
 
     first = described[0]
@@ -106,9 +106,7 @@ def _merge_booksort(
     about = {"dataset": dataset, "label": first["label"], "limit": limit, "merged": [str(f) for f in shards]}
     with open_run(out, identity, about) as folder:
         join_journals(shards, folder, (ANSWERS, RETRIEVED))
-        journal = Journal(folder / ANSWERS)
-        keys = {record["id"]: record["key"] for record in journal}
-        journal.close()
+        keys = {record["id"]: record["key"] for record in read_journal(folder / ANSWERS).values()}
         scores = finish(folder, pairs, keys, first["label"])
     Console().print(screen_tables({first["label"]: scores}))
 

@@ -115,7 +115,7 @@ def _evaluate(args: Any) -> None:
     from epbench.models.choose import Options, choose_model
     from epbench.models.plan import check_window, make_plan
     from epbench.models.protocol import Sampling, weights_of
-    from epbench.runs.asking import ANSWERS, ask, fingerprint_of
+    from epbench.runs.asking import ANSWERS, ask, fingerprint_of, retire_others
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
     from epbench.tulving.answers_file import is_empty, read_answers
@@ -211,6 +211,7 @@ def _evaluate(args: Any) -> None:
                     print(f"warning: {warning}", file=sys.stderr)
                 if requests:
                     check_window(requests, model, {})
+            retire_others(folder / ANSWERS, requests, model)
             ask(folder / ANSWERS, requests, model, command.bar)
         # 3. Which true items are in each answer; 4. the scores, from the journals alone.
         note(folder, limit=args.limit, shard=args.shard)
@@ -319,13 +320,11 @@ def _show_failures(folder: Path, judge: Any) -> None:
 def _show_tokens(folder: Path) -> None:
     """The account of the judges' calls, if there were any."""
     from epbench.runs.account import token_account
-    from epbench.runs.journal import Journal
+    from epbench.runs.journal import read_journal
     from epbench.tulving.judging import CALLS
 
-    if (folder / CALLS).exists():
-        calls = Journal(folder / CALLS)
-        calls.close()
-        _show_account("judging: ", token_account(calls))
+    if calls := read_journal(folder / CALLS):
+        _show_account("judging: ", token_account(calls.values()))
 
 
 def _show_account(who: str, account: Any) -> None:

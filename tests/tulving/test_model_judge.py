@@ -8,9 +8,9 @@ from scripted_judge import answer, at_first, honest, is_order, is_repair, questi
 from epbench import BadInput
 from epbench.models.endpoint_model import EndpointModel
 from epbench.models.protocol import Usage
+from epbench.runs.journal import read_journal
 from epbench.tulving.judge import Case
 from epbench.tulving.judge_prompts import load_judge_prompts
-from epbench.tulving.judging import read_journal
 from epbench.tulving.model_judge import ModelJudge
 from tests.models.loopback_endpoint import BROKEN, Fault, LoopbackEndpoint
 

@@ -13,7 +13,7 @@ from epbench.booksort.results import Sorted
 from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS
 from epbench.runs.folder import read_json, write_json, write_text
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 
 Record = Mapping[str, Any]
 
@@ -55,14 +55,10 @@ def sorted_rows(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) ->
         pairs: that were asked.
         keys: of the request about each, by the pair's id; a pair without one was not asked.
     """
-    answers = Journal(folder / ANSWERS)
-    found = _retrieved(folder)
-    rows = [
-        _row(pair, answers.records.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id))
-        for pair in pairs
+    answers, found = read_journal(folder / ANSWERS), _retrieved(folder)
+    return [
+        _row(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id)) for pair in pairs
     ]
-    answers.close()
-    return rows
 
 
 def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: str) -> dict[str, Any]:
@@ -87,10 +83,9 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     asked = {pair.id for pair in pairs}
     if found := [record for id_, record in _retrieved(folder).items() if id_ in asked]:
         scores.setdefault("retrieval", {})[RECALL] = recall_at(found)
-    journal = Journal(folder / ANSWERS)
-    account = token_account(journal)
-    cut_off = sum(failure_of(record) == CUT_OFF for record in journal)
-    journal.close()
+    records = read_journal(folder / ANSWERS).values()
+    account = token_account(records)
+    cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         account["failed"][CUT_OFF] = cut_off
     write_outcomes(folder, rows)
@@ -135,9 +130,4 @@ def _probabilities(record: Record) -> tuple[float | None, float | None]:
 
 def _retrieved(folder: Path) -> dict[str, Record]:
     """What was found for each pair; nothing with other memories than `rag`."""
-    if not (folder / RETRIEVED).exists():
-        return {}
-    journal = Journal(folder / RETRIEVED)
-    found: dict[str, Record] = {record["id"]: record for record in journal}
-    journal.close()
-    return found
+    return {record["id"]: record for record in read_journal(folder / RETRIEVED).values()}

@@ -24,7 +24,7 @@ from epbench.errors import RunFailed
 from epbench.models.protocol import Model, Request
 from epbench.runs.asking import Progress, ask
 from epbench.runs.folder import read_json, write_json
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,17 +84,16 @@ def select_prompt(
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE)
     ask(folder / SWEEP, [request for asked in requests.values() for request in asked], model, progress)
-    journal = Journal(folder / SWEEP)
+    journal = read_journal(folder / SWEEP)
     answers = {pair.id: pair.answer for pair in pairs}
     tried = []
     for number, asked in requests.items():
-        records = [journal.records.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
+        records = [journal.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
         said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
         right = sum(label == answer for label, answer in said)
         labels = [label for label, _ in said if label != "X"]
         share_a = labels.count("A") / len(labels) if labels else None
         tried.append(Tried(number, len(said), len(records) - len(said), right / len(said) if said else 0.0, share_a))
-    journal.close()
     choice = choose(tried, what)
     write_json(folder / CHOICE, choice)
     return choice

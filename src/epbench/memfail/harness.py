@@ -26,7 +26,7 @@ from epbench.models.plan import check_window
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS, Progress, ask
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,9 @@ def _harvest(
     setting: Setting,
     warnings: list[str],
 ) -> Harvest:
-    journal = Journal(folder / ANSWERS)
+    journal = read_journal(folder / ANSWERS)
     unanswered = {"failure": "the reader gave no reply"}
-    records = {request.id: journal.records.get(request.key(model.identity), unanswered) for request in requests}
-    journal.close()
+    records = {request.id: journal.get(request.key(model.identity), unanswered) for request in requests}
     failures = failures_of(questions, recall, setting)
     traces = []
     by_id = {question.id: question for question in questions}
@@ -183,9 +182,7 @@ def _harvest(
         traces.append(trace)
     account = recall.account
     if setting.replies:
-        journal = Journal(folder / REPLIES)
-        account["replying"] = token_account(journal)
-        journal.close()
+        account["replying"] = token_account(read_journal(folder / REPLIES).values())
     account |= {
         "answering": token_account(records.values()),
         "memory_tokens": _memory_tokens(traces, model),

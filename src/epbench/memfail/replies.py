@@ -11,7 +11,7 @@ from epbench.memfail.prompts import Prompts
 from epbench.memories.stores import Conversation
 from epbench.models.protocol import Model, Sampling
 from epbench.runs.asking import Progress, ask
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 
 REPLIES = "replies.jsonl"
 AFTER = timedelta(minutes=1)
@@ -39,14 +39,13 @@ def with_replies(
             if round_ < len(whole.turns) and grown[place].failure is None
         }
         ask(path, list(requests.values()), model, progress)
-        journal = Journal(path)
+        journal = read_journal(path)
         for place, request in requests.items():
-            told, record = conversations[place].turns[round_], journal.records.get(request.key(model.identity), {})
+            told, record = conversations[place].turns[round_], journal.get(request.key(model.identity), {})
             if "answer" not in record:
                 grown[place] = replace(grown[place], failure=f"no reply: {record.get('failure', 'none came')}")
             else:
                 when = (datetime.fromisoformat(told["timestamp"]) + AFTER).isoformat()
                 reply = {"role": "assistant", "content": record["answer"], "timestamp": when}
                 grown[place] = replace(grown[place], turns=(*grown[place].turns, told, reply))
-        journal.close()
     return grown

@@ -17,7 +17,7 @@ from epbench.memfail.wording import decision_of
 from epbench.metric_folders import metric_module
 from epbench.runs.account import token_account
 from epbench.runs.folder import read_json, write_json, write_text
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 from epbench.runs.outcomes import write_outcomes
 from epbench.statistics.proportions import wilson
 
@@ -131,7 +131,7 @@ def finish(
     questions = list({trace.question.id: trace.question for trace in traces}.values())
     held = [memory for store in stores.values() for memory in store]
     about = {name: value for name, value in account.items() if name != "warnings"}
-    about["judging"] = _judging_account(folder)
+    about["judging"] = token_account(read_journal(folder / JUDGEMENTS).values())
     by_k = score_outcomes(outcomes)
     for k, scores_at_k in by_k.items():  # as the reader counts tokens; words are the same for all readers
         scores_at_k["tokens_per_memory"] = account.get("memory_tokens", {}).get(k, {}).get("per_memory")
@@ -155,10 +155,3 @@ def finish(
     write_text(folder / "table.md", markdown_table({label: scores}))
     write_text(folder / "report.html", html_report(label, run, scores, about))
     return scores
-
-
-def _judging_account(folder: Path) -> dict[str, Any]:
-    journal = Journal(folder / JUDGEMENTS)
-    account = token_account(journal)
-    journal.close()
-    return account

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from epbench.memories.stores import (
     told_key,
 )
 from epbench.runs.folder import read_json
-from epbench.runs.journal import Journal
+from epbench.runs.journal import read_journal
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,16 @@ def read_recall(
     folder: Path, system: System, conversations: Sequence[Conversation], queries: Sequence[Query]
 ) -> Recall:
     """Read the journals of `fill_and_ask` for these conversations and queries."""
-    stored, retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
+    stored, retrieved = read_journal(folder / STORED), read_journal(folder / RETRIEVED)
     names = list(dict.fromkeys(conversation.store for conversation in conversations))
-    listed = {name: stored.records.get(listed_key(name), {}) for name in names}
-    told = [stored.records.get(told_key(c.store, c.id), {"failure": "it was not told"}) for c in conversations]
+    listed = {name: stored.get(listed_key(name), {}) for name in names}
+    told = [stored.get(told_key(c.store, c.id), {"failure": "it was not told"}) for c in conversations]
     kept = read_json(folder / MEMORIES) if (folder / MEMORIES).exists() else {}
     stores = {name: kept[name] for name in names if name in kept}
     found, failures = {}, {}
     prints = {name: fingerprint_of_store(memories) for name, memories in stores.items()}
     for query in queries:
-        record = retrieved.records.get(query.id, {})
+        record = retrieved.get(query.id, {})
         if "memories" in record and record["of"] == prints.get(query.store):
             found[query.id] = list(record["memories"])
         else:
@@ -70,13 +69,11 @@ def read_recall(
         if record.get("failure") is not None
         for unit in conversation.units
     }
-    asked = [retrieved.records[query.id] for query in queries if query.id in retrieved.records]
+    asked = [retrieved[query.id] for query in queries if query.id in retrieved]
     account = {
         "storing": _account([*told, *listed.values()]) | {"conversations": len(conversations), "stores": len(names)},
         "retrieving": _account(asked) | {"queries": len(queries)},
     }
-    stored.close()
-    retrieved.close()
     warnings = _warnings(system, listed, stores, untold)
     if twice := [f"{record['conversation']}" for record in told if record.get("again")]:
         warnings.append(
@@ -97,12 +94,12 @@ def memory_account(folder: Path) -> dict[str, Any]:
     """
     if not (folder / STORED).exists():
         return {}
-    with closing(Journal(folder / STORED)) as stored, closing(Journal(folder / RETRIEVED)) as retrieved:
-        told = [record for record in stored if "conversation" in record]
-        listed = [record for record in stored if "conversation" not in record]
-        counts = {"conversations": len(told), "stores": len(listed)}
-        counts["memories"] = sum(record.get("memories", 0) for record in listed)
-        asked = list(retrieved)
+    stored = read_journal(folder / STORED).values()
+    told = [record for record in stored if "conversation" in record]
+    listed = [record for record in stored if "conversation" not in record]
+    counts = {"conversations": len(told), "stores": len(listed)}
+    counts["memories"] = sum(record.get("memories", 0) for record in listed)
+    asked = list(read_journal(folder / RETRIEVED).values())
     return {
         "storing": counts | _account([*told, *listed]),
         "retrieving": {"queries": len(asked)} | _account(asked),

@@ -6,20 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from epbench.runs.journal import RETIRED
+
 
 def token_account(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up the records of answers.jsonl.
 
     Returns:
-        requests, failed (number of each reason), prefilled and saved prompt tokens, generated tokens, hit_rate
-        (saved over all prompt tokens, None without any), seconds of asking, and tokens per second (prompt and
-        generated, None without time).
+        requests, failed (number of each reason, leaving out answers that another prompt took the place of), prefilled
+        and saved prompt tokens, generated tokens, hit_rate (saved over all prompt tokens, None without any), seconds of
+        asking, and tokens per second (prompt and generated, None without time).
     """
     records = list(answers)
     usage = [record.get("usage") or {} for record in records]
     prompt, saved, generated = (sum(u.get(name, 0) for u in usage) for name in ("prompt", "cached", "completion"))
     seconds = sum(record.get("seconds") or 0.0 for record in records)
-    reasons = Counter(record["failure"] for record in records if record.get("failure") is not None)
+    reasons = Counter(record["failure"] for record in records if record.get("failure") not in (None, RETIRED))
     return {
         "requests": len(records),
         "failed": dict(reasons.most_common()),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.models.protocol import Model, Request
-from epbench.runs.journal import Journal, Record
+from epbench.runs.journal import RETIRED, Journal, Record
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 """Wraps items to show a bar: (items, what they are, how many)."""
@@ -39,6 +39,22 @@ def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progres
     with closing(records):  # or what is open at an endpoint would go on when this stops
         for _ in progress(records, "answers", len(open_requests)):
             pass
+    journal.close()
+
+
+def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None:
+    """Journal as failures the answers to other prompts of the same questions, so that no answer of theirs is scored.
+
+    There are such answers where what a question is asked with has changed since an earlier start: a memory system that
+    was told everything anew may remember something else.
+    """
+    journal = Journal(path)
+    keys = {request.key(model.identity) for request in requests}
+    asked = {(request.id, request.repeat) for request in requests}
+    for record in list(journal):
+        if record["key"] not in keys and (record["id"], record["repeat"]) in asked and journal.done(record["key"]):
+            values = {name: value for name, value in record.items() if name not in ("key", "answer")}
+            journal.add(record["key"], **values, failure=RETIRED)
     journal.close()
 
 

@@ -17,6 +17,9 @@ from epbench.errors import BadInput, RunFailed
 
 Record = dict[str, Any]
 
+RETIRED = "the question was asked anew with another prompt"
+"""The failure of an answer whose place the answer to another prompt of the same question takes."""
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 

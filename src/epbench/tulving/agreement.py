@@ -10,10 +10,11 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.stored import Row
+from epbench.runs.journal import read_journal
 from epbench.tulving.evaluation import JUDGEMENTS, judged
 from epbench.tulving.judge import PastJudge
 from epbench.tulving.judge_agreement import judge_agreement
-from epbench.tulving.judging import PUBLISHED, judge_of_scores, read_journal, verdict_records
+from epbench.tulving.judging import PUBLISHED, judge_of_scores, verdict_records
 from epbench.tulving.scoring import Judged, mean, question_f1
 
 

@@ -13,7 +13,7 @@ from epbench.models.protocol import Request
 from epbench.runs.account import token_account
 from epbench.runs.asking import ANSWERS
 from epbench.runs.folder import read_json, write_json, write_text
-from epbench.runs.journal import Journal
+from epbench.runs.journal import Journal, read_journal
 from epbench.tulving.answers_file import EMPTY, is_empty
 from epbench.tulving.correction import judge_scores, recall_to_correct
 from epbench.tulving.judge import Judge
@@ -71,9 +71,7 @@ def finish(
         RunFailed: no row at all; nothing is written then.
     """
     scores = scores_of(rows, lost, more, judge=judge)
-    journal = Journal(folder / ANSWERS)
-    account = token_account(journal) | memory_account(folder)
-    journal.close()
+    account = token_account(read_journal(folder / ANSWERS).values()) | memory_account(folder)
     write_json(folder / "scores.json", scores)
     write_json(folder / "account.json", account)
     write_text(folder / "table.md", markdown_table({label: scores}))

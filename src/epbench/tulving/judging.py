@@ -18,7 +18,7 @@ from epbench.models.choose import Options, choose_model
 from epbench.models.protocol import Model
 from epbench.runs.asking import ANSWERS, Progress
 from epbench.runs.folder import read_json, read_scores, write_json
-from epbench.runs.journal import Journal, Record
+from epbench.runs.journal import Journal, Record, read_journal
 from epbench.tulving.evaluation import JUDGEMENTS, judged
 from epbench.tulving.judge import Case, Judge, Judgement, PastJudge
 from epbench.tulving.judge_prompts import load_judge_prompts
@@ -130,13 +130,6 @@ def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, Case]
         if record.get("failure") is None and record["id"] in place
     }
     return [(record, case_of(rows[i], record["answer"])) for (i, _), record in sorted(given.items())]
-
-
-def read_journal(path: Path) -> dict[str, Record]:
-    """The records of a journal by key."""
-    journal = Journal(path)
-    journal.close()
-    return journal.records
 
 
 def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:

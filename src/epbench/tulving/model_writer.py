@@ -19,7 +19,7 @@ from epbench.errors import RunFailed
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.runs.account import token_account
 from epbench.runs.asking import Progress, ask, fingerprint_of
-from epbench.runs.journal import Journal, Record
+from epbench.runs.journal import Record, read_journal
 from epbench.tulving.llm_check import SCHEMA, failed_checks, read_verdict
 from epbench.tulving.universe import Universe
 from epbench.tulving.unwrapping import unwrapped
@@ -203,9 +203,7 @@ class ModelWriter:
         return records
 
     def _kept(self, file: str) -> Mapping[str, Record]:
-        journal = Journal(self._folder / file)
-        journal.close()
-        return journal.records
+        return read_journal(self._folder / file)
 
 
 def _replied(record: Record | None) -> bool:

@@ -35,7 +35,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
     from rich.table import Table
 
     from epbench.booksort.bins import EXCERPT_WORDS, SEGMENT_WORDS
@@ -77,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             words = sum(config.columns["excerpt_length"]) // 4
             of_a = f"{config.columns['answer'].count('A') / config.n_rows:.3f}"
         table.add_row(config.name, config.split, f"{config.n_rows:,}", of_a, f"{words:,}")
-    console = Console()
+    console = command.console()
     console.print(table)
     n_pairs = sum(config.n_rows for config in configs if config.name != "books")
     console.print(f"{folder}: {len(books)} books, {n_pairs:,} pairs", soft_wrap=True)

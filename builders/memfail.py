@@ -37,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
     from rich.table import Table
 
     from epbench.errors import BadInput
@@ -81,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         words = found["words_per_unit"]["mean"]
         counts = (found["rows"], found["units"], found["questions"], words, f"{floor_of(found):.2f}")
         shown.add_row(name, *map(str, counts))
-    console = Console()
+    console = command.console()
     console.print(shown)
     console.print("floor: share of questions that are right without any memory")
     console.print(f"{folder}: README.md and validation.json tell what limits a score on these rows", soft_wrap=True)

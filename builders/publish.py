@@ -28,8 +28,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check everything and change nothing")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
-
     from epbench.errors import BadInput
     from epbench.hub import local, push
     from epbench.hub.dataset_folder import parquet_files
@@ -43,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if args.to == "hub":
             push.check_may_be_passed_on(folder)
 
-    console = Console()
+    console = command.console()
     for folder in args.datasets:
         name = f"{args.namespace}/{folder.resolve().name}"
         if args.dry_run:

@@ -38,9 +38,8 @@ from typing import TYPE_CHECKING, Any
 from epbench import command
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from epbench.models.protocol import Model
+    from epbench.safe_console import SafeConsole
     from epbench.tulving.build import Recipe
     from epbench.tulving.dataset import BookData
 
@@ -73,8 +72,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     writer.add_argument("--max-tokens", type=int, default=4096, help="of one chapter, and of one verdict on it (4096)")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
-
     from epbench.hub.dataset_folder import write_dataset
     from epbench.tulving import released
     from epbench.tulving.build import Recipe
@@ -82,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.tulving.dataset import configs_of
     from epbench.tulving.writing import iteration_table, writing_files
 
-    console = Console()
+    console = command.console()
     _refuse_what_contradicts(args)
     if args.released:
         archive = released.open_archive(args.released)
@@ -151,7 +148,7 @@ def _refuse_what_contradicts(args: Any) -> None:
         raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
 
 
-def _by_templates(recipe: Recipe, args: Any, console: Console) -> BookData | None:
+def _by_templates(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | None:
     """The book; None where only the plan is wanted."""
     from epbench.tulving.build import draw_outline, make_book
 
@@ -163,7 +160,7 @@ def _by_templates(recipe: Recipe, args: Any, console: Console) -> BookData | Non
     return None
 
 
-def _by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData | None:
+def _by_a_model(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | None:
     """Say what it will cost, refuse what does not fit, then write, with every chapter and verdict kept as it comes.
 
     Returns:
@@ -191,7 +188,7 @@ def _by_a_model(recipe: Recipe, args: Any, console: Console) -> BookData | None:
     tasks = first_tasks(outline.events, outline.plans)
     for warning in check_windows(writer, tasks):
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    console.print("\n".join(plan_lines(writer, tasks)), soft_wrap=True, markup=False)
+    console.print("\n".join(plan_lines(writer, tasks)), soft_wrap=True)
     console.print(f"what {kept} has is not asked for again", soft_wrap=True)
     if args.plan:
         return None

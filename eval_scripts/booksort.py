@@ -83,7 +83,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _evaluate(args: Any) -> None:
-    from rich.console import Console
 
     from epbench.booksort import memories, selection
     from epbench.booksort.evaluation import finish
@@ -102,7 +101,7 @@ def _evaluate(args: Any) -> None:
     from epbench.runs.folder import open_run, read_json
     from epbench.runs.secrets import without_login
 
-    console = Console()
+    console = command.console()
     command.show_log()
     _check(args, memories.MEMORIES)
     pack = load_prompts(args.prompts)

@@ -136,7 +136,6 @@ def _compare_tulving(folders: Sequence[Path], rows: Any) -> Compared:
 
 
 def _compare_judges(folder: Path, rows: Any, out: Path | None) -> None:
-    from rich.console import Console
 
     from epbench.runs.folder import open_run, write_json, write_text
     from epbench.tulving.agreement import agreements
@@ -144,12 +143,12 @@ def _compare_judges(folder: Path, rows: Any, out: Path | None) -> None:
 
     with open_run(folder, {}, {}):  # nobody else is at work in it
         found = agreements(folder, rows)
-    console = Console()
+    console = command.console()
     console.print(agreement_screen({" / ".join(pair["judges"]): pair for pair in found}))
     for pair in found:
-        console.print(_apart(pair), soft_wrap=True, markup=False)
+        console.print(_apart(pair), soft_wrap=True)
         for case in pair["disagreements"][:SHOWN]:
-            console.print("", *_case(pair["judges"], case), sep="\n", soft_wrap=True, markup=False, highlight=False)
+            console.print("", *_case(pair["judges"], case), sep="\n", soft_wrap=True)
     if out:
         write_json(out / "agreement.json", {"run": str(folder), "pairs": found})
         tables = [f"{agreement_table(pair, tuple(pair['judges']))}\n{_apart(pair)}\n" for pair in found]
@@ -202,11 +201,10 @@ def _compare_memfail(folders: Sequence[Path]) -> Compared:
 
 
 def _show(benchmark: str, compared: Compared, out: Path | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from epbench.runs.folder import write_json, write_text
-    from epbench.runs.page import markdown
+    from epbench.runs.page import bullets, markdown
     from epbench.statistics.comparison import note_on
 
     about, found, notes = compared
@@ -217,13 +215,13 @@ def _show(benchmark: str, compared: Compared, out: Path | None) -> None:
         shown.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
     for row in body:
         shown.add_row(*row)
-    console = Console()
+    console = command.console()
     console.print(shown)
     for note in notes:
-        console.print(note, soft_wrap=True, markup=False, highlight=False)
+        console.print(note, soft_wrap=True)
     if out:
         write_json(out / "comparison.json", {"benchmark": benchmark, **about, "pairs": found, "notes": notes})
-        lines = "".join(f"- {note}\n" for note in notes)
+        lines = bullets(notes)
         write_text(out / "comparison.md", markdown(head, body) + (f"\n{lines}" if notes else ""))
         console.print(f"all numbers: {out / 'comparison.json'}", soft_wrap=True)
 

@@ -53,7 +53,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _check(args: Any) -> None:
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run
@@ -64,7 +63,7 @@ def _check(args: Any) -> None:
     from epbench.tulving.passport_report import passport_screen
     from epbench.tulving.passport_store import passport_path
 
-    console = Console()
+    console = command.console()
     if args.book or args.generator or args.run:
         raise BadInput("--book, --generator and --run choose runs of an archive; --released is expected with them")
     judge = _judge(args, args.out)
@@ -83,12 +82,11 @@ def _check(args: Any) -> None:
     if passport["failed"]:
         console.print(f"{passport['failed']} made answers have no verdict; they count neither as right nor as wrong")
         for reason, n in judge_failures(args.out, judge).items():
-            console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
+            console.print(f"failed {n} times: {reason}", soft_wrap=True)
     console.print(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}", soft_wrap=True)
 
 
 def _against_published(args: Any) -> None:
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run, write_json, write_text
@@ -99,7 +97,7 @@ def _against_published(args: Any) -> None:
     from epbench.tulving.published_runs import clipped, published_runs, read_published_run
     from epbench.tulving.released import open_archive
 
-    console = Console()
+    console = command.console()
     archive = open_archive(args.released)
     every = published_runs(archive)
     runs = [

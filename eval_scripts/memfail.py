@@ -32,7 +32,6 @@ stopped, however hard, goes on when the same command is given again, and what fa
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -82,8 +81,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     part.add_argument("--plan", action="store_true", help="print calls and tokens, and stop")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
-
     from epbench.errors import BadInput
     from epbench.memfail.advance import plan_lines
     from epbench.memfail.cases import CONFIGS
@@ -103,8 +100,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.runs.asking import fingerprint_of
     from epbench.runs.folder import open_run, read_json, write_json, write_text
     from epbench.runs.secrets import without_login
+    from epbench.safe_text import markdown_text
 
-    console = Console()
+    console = command.console()
     command.show_log()
     setting = Setting(
         tuple(args.k), args.isolate, args.published_query, args.with_replies, args.units_per_conversation,
@@ -124,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.plan:
         for data in loaded:
             lines = plan_lines(data.units, asked[data.config], system, model, judge, prompts, setting)
-            console.print("\n  ".join([f"{data.config}:", *lines]), soft_wrap=True, markup=False)
+            console.print("\n  ".join([f"{data.config}:", *lines]), soft_wrap=True)
         return
     if len(loaded) > 1 and (args.out / "run.json").exists():
         raise BadInput(f"{args.out} holds the run of one config; choose another --out for {len(loaded)} of them")
@@ -143,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             # 1. Everything is stored, 2. every question retrieves at every k, 3. the reader answers.
             harvest = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
             for warning in harvest.warnings:
-                print(f"warning: {data.config}: {warning}", file=sys.stderr)
+                command.warn(f"{data.config}: {warning}")
 
             # 4. Stage by stage the judge says where each question failed; 5. the scores, from the journals alone.
             judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
@@ -158,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             )
     console.print(screen_tables(scores))
     if len(loaded) > 1:
-        write_text(args.out / "table.md", f"{label}\n\n{markdown_table(scores)}")
+        write_text(args.out / "table.md", f"{markdown_text(label)}\n\n{markdown_table(scores)}")
     console.print(f"report: {args.out / '*/report.html' if len(loaded) > 1 else args.out / 'report.html'}")
 
 

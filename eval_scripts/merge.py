@@ -37,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _merge_tulving(
     shards: Sequence[Path], described: Sequence[dict[str, Any]], dataset: str, limit: int | None, out: Path
 ) -> None:
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.asking import ANSWERS, no_progress
@@ -72,16 +71,15 @@ def _merge_tulving(
         lost = lost_questions(rows, verdicts, first["identity"]["repeats"])
         scores = finish(folder, verdicts, lost, first["label"], judge=judge)
         note_judge(folder, judge)
-    console = Console()
+    console = command.console()
     console.print(screen_tables({first["label"]: scores}))
     for reason, n in judge_failures(out, judge).items():
-        console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
+        console.print(f"failed {n} times: {reason}", soft_wrap=True)
 
 
 def _merge_booksort(
     shards: Sequence[Path], described: Sequence[dict[str, Any]], dataset: str, limit: int | None, out: Path
 ) -> None:
-    from rich.console import Console
 
     from epbench.booksort.evaluation import finish
     from epbench.booksort.loading import fingerprint, load_pairs
@@ -108,7 +106,7 @@ def _merge_booksort(
         join_journals(shards, folder, (ANSWERS, RETRIEVED))
         keys = {record["id"]: record["key"] for record in read_journal(folder / ANSWERS).values()}
         scores = finish(folder, pairs, keys, first["label"])
-    Console().print(screen_tables({first["label"]: scores}))
+    command.console().print(screen_tables({first["label"]: scores}))
 
 
 def _check_rows(found: str, first: dict[str, Any], dataset: str) -> None:

@@ -29,8 +29,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for table.md and report.html")
     args = parser.parse_args(argv)
 
-    from rich.console import Console
-
     from epbench.errors import BadInput
     from epbench.memfail.comparison import holds_runs, write_comparison
 
@@ -42,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise BadInput("--published: only MemFail has published rates to show")
     else:
         shown = _compared(args.runs, args.out)
-    Console().print(shown)
-    Console().print(f"report: {args.out / 'report.html'}", soft_wrap=True)
+    command.console().print(shown)
+    command.console().print(f"report: {args.out / 'report.html'}", soft_wrap=True)
 
 
 def _compared(folders: Sequence[Path], out: Path) -> Any:

@@ -32,7 +32,6 @@ and what failed is tried again. The folders of --shard 1/n … n/n become one ru
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence, Set
 from pathlib import Path
@@ -109,7 +108,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _evaluate(args: Any) -> None:
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.models.choose import Options, choose_model
@@ -135,7 +133,7 @@ def _evaluate(args: Any) -> None:
     from epbench.tulving.prompts import load_prompts
     from epbench.tulving.system_memory import remember, remembered_requests
 
-    console = Console()
+    console = command.console()
     if (args.memory is None) == (args.answers is None):
         raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
     if args.answers and args.repeats > 1:
@@ -208,7 +206,7 @@ def _evaluate(args: Any) -> None:
                 remembered = remember(folder, system, data.book, asked, matching, k, command.bar, limits)
                 requests = list(remembered_requests(remembered, asked, prompts, sampling, args.repeats))
                 for warning in remembered.warnings:
-                    print(f"warning: {warning}", file=sys.stderr)
+                    command.warn(warning)
                 if requests:
                     check_window(requests, model, {})
             retire_others(folder / ANSWERS, requests, model)
@@ -226,7 +224,6 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 
     The run's own files change at the end, when all its answers are judged.
     """
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.runs.asking import ANSWERS
@@ -258,7 +255,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     judge = _judge(args)
     with open_run(args.out, identity, {}) as folder:
         if args.plan or judge.name != "lexical":
-            Console().print("\n".join(plan_lines(judge, open_cases(folder, rows, judge))), soft_wrap=True)
+            command.console().print("\n".join(plan_lines(judge, open_cases(folder, rows, judge))), soft_wrap=True)
         if args.plan:
             return
         label, repeats = run.get("label", args.out.name), run["identity"].get("repeats", 1)
@@ -274,7 +271,6 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 
 def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
     """What the scores would be on a few of the answers; the run's own stay as they are."""
-    from rich.console import Console
 
     from epbench.tulving.evaluation import lost_questions, scores_of
     from epbench.tulving.judging import judge_of_scores
@@ -282,39 +278,39 @@ def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any
 
     _show_failures(folder, judge)
     scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
-    Console().print(screen_tables({label: scores}))
+    command.console().print(screen_tables({label: scores}))
     _show_tokens(folder)
     standing = judge_of_scores(folder)
     stay = f"stay those of judge {standing.name}" if standing else "are yet to be made"
-    Console().print(f"a trial on {len(rows)} questions, verdicts kept; the scores in {folder} {stay}", soft_wrap=True)
+    command.console().print(
+        f"a trial on {len(rows)} questions, verdicts kept; the scores in {folder} {stay}", soft_wrap=True
+    )
 
 
 def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
-    from rich.console import Console
 
     from epbench.runs.folder import read_json
     from epbench.tulving.evaluation import finish, lost_questions
     from epbench.tulving.tables import screen_tables
 
-    console = Console()
+    console = command.console()
     scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
     console.print(screen_tables({label: scores}))
     account = read_json(folder / "account.json")
     _show_account("", account)
     _show_tokens(folder)
     for reason, n in account["failed"].items():
-        console.print(f"failed {n} times: {reason}", soft_wrap=True, markup=False)
+        console.print(f"failed {n} times: {reason}", soft_wrap=True)
     console.print(f"report: {folder / 'report.html'}")
 
 
 def _show_failures(folder: Path, judge: Any) -> None:
     """Why the judge gave no verdict; printed first, as there may be nothing to score."""
-    from rich.console import Console
 
     from epbench.tulving.judging import judge_failures
 
     for reason, n in judge_failures(folder, judge).items():
-        Console().print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True, markup=False)
+        command.console().print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True)
 
 
 def _show_tokens(folder: Path) -> None:
@@ -328,10 +324,9 @@ def _show_tokens(folder: Path) -> None:
 
 
 def _show_account(who: str, account: Any) -> None:
-    from rich.console import Console
 
     if account["hit_rate"] is not None:
-        Console().print(
+        command.console().print(
             f"{who}{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
             f"({account['hit_rate']:.1%}), {account['generated']:,} generated, "
             f"{account['tokens_per_second'] or 0:,.0f} tokens/s",
@@ -416,14 +411,13 @@ def _searcher(args: Any) -> Any:
 
 
 def _rescore(archive: Path, out: Path) -> None:
-    from rich.console import Console
 
     from epbench.errors import BadInput
     from epbench.tulving.published_runs import score_published_runs
     from epbench.tulving.released import open_archive
     from epbench.tulving.tables import screen_tables
 
-    console = Console()
+    console = command.console()
     found = score_published_runs(open_archive(archive), out, command.bar)
     if found.scores:
         console.print(screen_tables(found.scores))
@@ -432,7 +426,7 @@ def _rescore(archive: Path, out: Path) -> None:
     lines += [f"not scored: {label}: {reason}" for label, reason in found.not_scored.items()]
     lines.append(f"{len(found.scores)} runs scored, {len(found.not_scored)} not scored")
     for line in lines:
-        console.print(line, soft_wrap=True, markup=False, highlight=False)
+        console.print(line, soft_wrap=True)
     if not found.scores:
         label, reason = next(iter(found.not_scored.items()))
         raise BadInput(f"{archive}: none of its {len(found.not_scored)} runs can be scored; {label}: {reason}")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.memories import RECALL
-from epbench.runs.page import cell, markdown
+from epbench.runs.page import bullets, cell, markdown
+from epbench.safe_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -29,13 +30,13 @@ def screen_tables(runs: Runs) -> Group:
         for row in rows:
             drawn.add_row(*row)
         tables.append(drawn)
-    return Group(*tables, *(Text(f"warning: {text}", style="yellow") for text in warnings_of(runs)))
+    return Group(*tables, *(Text(printable(f"warning: {text}"), style="yellow") for text in warnings_of(runs)))
 
 
 def markdown_table(runs: Runs) -> str:
     """The same as Markdown, and each run's accuracy by book."""
     tables = "\n".join(markdown(titles, rows) for titles, rows in [*_by_run(runs), by_book(runs)])
-    warnings = "".join(f"- {text}\n" for text in warnings_of(runs))
+    warnings = bullets(warnings_of(runs))
     return f"{tables}\nWarnings:\n\n{warnings}" if warnings else tables
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.scoring import ERRORS
-from epbench.runs.page import cell, markdown
+from epbench.runs.page import bullets, cell, markdown
+from epbench.safe_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -157,7 +158,7 @@ def screen_tables(runs: Runs) -> Group:
         for row in rows:
             note_ = f"\n[{row[-1]}]" if titles[-1] == "note" and row[-1] else ""
             numbers = (re.sub(r"^\d\.\d{3}", lambda share: f"{float(share[0]):.2f}", row[place]) for place in kept)
-            table.add_row(Text(row[0] + note_), *numbers)
+            table.add_row(Text(printable(row[0] + note_)), *numbers)
         shown.append(table)
     return Group(*shown)
 
@@ -171,6 +172,6 @@ _SHORT = {
 
 def markdown_table(runs: Runs) -> str:
     """The same in Markdown, with the warnings of the runs."""
-    warnings = [f"- {label}: {text}\n" for label, scores in runs.items() for text in scores.get("warnings", [])]
+    warnings = bullets([f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])])
     parts = [markdown(titles, rows) for titles, rows in tables(runs)]
-    return "\n".join([*parts, "".join(["Warnings:\n\n", *warnings])] if warnings else parts)
+    return "\n".join([*parts, f"Warnings:\n\n{warnings}"] if warnings else parts)

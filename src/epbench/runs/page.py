@@ -63,6 +63,11 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
+def bullets(lines: Sequence[str]) -> str:
+    """A list in Markdown. The lines are texts, and are escaped."""
+    return "".join(f"- {markdown_text(line)}\n" for line in lines)
+
+
 def how_it_was_run(run: Mapping[str, Any]) -> str:
     """Command, machine and versions, from the content of run.json."""
     about = pairs({"python": run["python"], "platform": run["platform"], **run["versions"]})
@@ -98,4 +103,4 @@ def svg(figure: Figure) -> str:
 
     text = io.StringIO()
     FigureCanvasSVG(figure).print_svg(text, metadata={"Date": None})
-    return text.getvalue()
+    return printable(text.getvalue())

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from epbench.models.protocol import name_of
-from epbench.runs.page import cell, markdown
+from epbench.runs.page import bullets, cell, markdown
+from epbench.safe_text import printable
 from epbench.tulving.questions import BINS
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def screen_tables(runs: Mapping[str, Mapping[str, Any]]) -> Group:
         for row in rows:
             table.add_row(*row)
         tables.append(table)
-    return Group(*tables, *map(Text, notes(runs, mark="* ")))
+    return Group(*tables, *(Text(printable(note)) for note in notes(runs, mark="* ")))
 
 
 def markdown_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -184,7 +185,7 @@ def markdown_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
         _order(runs, score_cell),
         (["95 % interval, drawing cues with replacement", *runs], intervals),
     )
-    lines = "".join(f"- {line}\n" for line in notes(runs))
+    lines = bullets(notes(runs))
     return "\n".join([*(markdown(titles, rows) for titles, rows in tables), lines])
 
 

@@ -39,7 +39,7 @@ def make_tiny_model(
         layers: number of layers.
         vocabulary: most tokens, at least 300.
         seed: of the weights.
-        ends: whether the model ends its answers, after one token or a few more.
+        ends: whether the model ends its answers, each after one token.
 
     Returns:
         The folder.
@@ -92,20 +92,20 @@ def make_tiny_model(
 def _end_answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
     """Let the last token alone decide, by one number of its embedding that no layer changes, whether the answer ends.
 
-    It goes on behind the tokens that end a prompt and behind one in four of the others. Tokens that show nothing,
-    or only a part of a character, are never chosen.
+    It goes on behind the tokens that end a prompt and behind no others. Those, and tokens that show nothing or only a part
+    of a character, are never chosen.
     """
     import torch
 
+    ends_of_prompts = [tokenizer(end, add_special_tokens=False)["input_ids"][-1] for end in ("\n", "a:")]
     with torch.no_grad():
-        model.model.embed_tokens.weight[:, 0] = 4.0
-        ends_of_prompts = [tokenizer(end, add_special_tokens=False)["input_ids"][-1] for end in ("\n", "a:")]
-        for token in (*ends_of_prompts, *range(0, len(tokenizer), 4)):
-            model.model.embed_tokens.weight[token, 0] = -4.0
+        model.model.embed_tokens.weight[:, 0] = 0.5
+        model.model.embed_tokens.weight[ends_of_prompts, 0] = -0.5
         for layer in model.model.layers:
             layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0.0
         for token in range(len(tokenizer)):
-            if not tokenizer.decode([token], skip_special_tokens=True).strip("\ufffd \t\n\r"):
+            shown = tokenizer.decode([token], skip_special_tokens=True).strip()
+            if not shown or not shown.isprintable() or "\ufffd" in shown:
                 model.lm_head.weight[token] = 0.0
-        model.lm_head.weight[tokenizer.eos_token_id] = 0.0
-        model.lm_head.weight[tokenizer.eos_token_id, 0] = 1000.0
+        model.lm_head.weight[[*ends_of_prompts, tokenizer.eos_token_id]] = 0.0
+        model.lm_head.weight[tokenizer.eos_token_id, 0] = 1e6

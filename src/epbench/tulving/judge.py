@@ -76,7 +76,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """As on the command line: `lexical`, `hf:PATH`, `vllm:PATH`, `openai:NAME`."""
+        """`lexical`, or the model's `identity`: `openai:NAME`, or `hf:PATH@1f0c3a…` with the fingerprint of its weights."""
         ...
 
     @property

@@ -1,0 +1,63 @@
+"""A checkpoint that is swapped under the same path: every script refuses the folder that the other one filled."""
+
+import json
+
+import pytest
+
+from tests.booksort.sort_set import write_set
+from tests.scripts.in_process import refused, script
+from tests.tiny_model import make_tiny_model
+
+TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
+
+
+def weights_in(folder):
+    return json.loads((folder / "run.json").read_text())["identity"].get("weights")
+
+
+def refuses_the_other(tmp_path, command, folder):
+    """Run the command, swap the model under it, and run it again."""
+    before = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
+    assert before and len(weights_in(folder)) == 12
+    make_tiny_model(tmp_path / "tiny", TEXT, ends=True, seed=1)
+    refused(script(*command), "this folder holds another run: its weights is")
+    assert {path: path.read_bytes() for path in folder.rglob("*.jsonl")} == before
+    make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
+    return script(*command)
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
+
+
+def test_booksort(tiny, tmp_path):
+    dataset = write_set(tmp_path / "booksort")
+    command = [
+        "eval_scripts/booksort.py", "--dataset", dataset, "--memory", "none", "--model", f"hf:{tiny}", "--limit", 4,
+        "--out", tmp_path / "r",
+    ]  # fmt: skip
+    assert script(*command).returncode == 0
+    assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
+
+
+def test_memfail(tiny, tmp_path):
+    made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
+    assert made.returncode == 0, made.stderr
+    command = [
+        "eval_scripts/memfail.py", "--dataset", tmp_path / "memfail", "--config", "long_hop", "--system", "oracle",
+        "--model", f"hf:{tiny}", "--max-tokens", 8, "--limit", 3, "--out", tmp_path / "r",
+    ]  # fmt: skip
+    assert script(*command).returncode == 0
+    assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
+
+
+def test_a_book_by_a_model(tiny, tmp_path):
+    """These weights write no chapter, but what they wrote is kept for them alone."""
+    command = [
+        "builders/tulving.py", "--book", "short", "--events", 1, "--writer", f"hf:{tiny}", "--max-tokens", 4, "--out", tmp_path
+    ]  # fmt: skip
+    assert script(*command).returncode == 2
+    (folder,) = tmp_path.glob("written-by-hf-*")
+    done = refuses_the_other(tmp_path, command, folder)
+    assert done.returncode == 2 and "no chapter for any of 1 events" in done.stderr.splitlines()[-1]

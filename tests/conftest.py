@@ -1,15 +1,17 @@
-"""What the tests share: datasets that are built once, real data where it lies beside the checkout, scripts run as a user
-runs them.
-"""
+"""What the tests share: datasets that are built once, real data where it lies beside the checkout, our scripts."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
@@ -22,8 +24,11 @@ from tests.scripts import in_process
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 
-# No test may reach the internet, and none may touch the user's own caches.
+# No test may reach the internet, and none may touch the user's own caches. Libraries read this when they are imported.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="epbench-tests-")
+os.environ["EPBENCH_CACHE"] = f"{os.environ['HF_HOME']}/vectors"
+atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -38,30 +43,42 @@ Script = Callable[..., "subprocess.CompletedProcess[str]"]
 Once = Callable[[str, Callable[[Path], object]], Path]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def hf_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("hf")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HOME", str(home))
-        patch.setenv("EPBENCH_CACHE", str(home / "vectors"))
-        yield home
+@pytest.fixture(scope="session")
+def hf_home() -> Path:
+    """Home of Hugging Face's libraries for these tests."""
+    return Path(os.environ["HF_HOME"])
 
 
 @pytest.fixture(scope="session")
-def script(hf_home: Path) -> Script:
-    """Run one of our scripts: `script("builders/tulving.py", "--book", "short", …)`."""
+def process() -> Script:
+    """Run one of our scripts in a process of its own: `process("builders/tulving.py", "--book", "short", …)`."""
 
     def run(name: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, str(ROOT / name), *map(str, args)],
             cwd=cwd,
-            env=os.environ
-            | {"HF_HOME": str(hf_home), "EPBENCH_CACHE": str(hf_home / "vectors"), "COLUMNS": "100"}
-            | env,
+            env=os.environ | {"COLUMNS": "100"} | env,
             capture_output=True,
             text=True,
             timeout=300,
         )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def script(process: Script) -> Script:
+    """Run one of our scripts in this process, which spares the seconds that a new Python takes to import everything.
+
+    A script that gets another folder or other variables of Hugging Face, which are read at import, has a process of its
+    own.
+    """
+
+    def run(name: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+        if cwd != ROOT or any(variable.startswith("HF_") for variable in env):
+            return process(name, *args, cwd=cwd, **env)
+        with patch.dict(os.environ, {"COLUMNS": "100"} | env), contextlib.chdir(ROOT):
+            return in_process.script(name, *args)
 
     return run
 

@@ -119,10 +119,10 @@ def test_a_system_that_kept_nothing_is_warned_of_loudly(script, memfail, tmp_pat
     refused(script(SCRIPT, *base, "--system", "none"), "its system is")
 
 
-def test_a_system_that_hangs_costs_three_limits_and_no_scores(script, memfail, tmp_path):
+def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, tmp_path):
     """The process ends too, whatever its threads do."""
     base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 0.3]
-    done = script(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval")
+    done = process(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval")
     assert done.returncode == 0, done.stderr
     scores = scores_of(tmp_path / "r")
     assert scores["n_failed"] == 20 and scores["by_k"]["5"]["success_rate"] is None

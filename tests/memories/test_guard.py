@@ -1,7 +1,6 @@
 import sqlite3
 import sys
 import threading
-import time
 
 import pytest
 
@@ -53,10 +52,8 @@ def test_its_traceback_and_prints_go_to_the_log_and_ours_do_not(guard, tmp_path,
 
 
 def test_a_call_that_hangs_is_left_behind_and_the_next_is_made(guard):
-    begin = time.monotonic()
     with pytest.raises(Hung, match=r"no answer within 0\.3 s"):
-        guard.call(threading.Event().wait)
-    assert time.monotonic() - begin < 5
+        guard.call(threading.Event().wait)  # for ever
     assert guard.call(lambda: "there") == "there"
 
 

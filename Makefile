@@ -1,5 +1,6 @@
 # quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
-# test: everything that the tests use. Both share one environment, .venv.
+# test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
+# test-slow: the tests that take longer than ten seconds each, in the same environment.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version.
 
@@ -12,7 +13,7 @@ VLLM := .venv-vllm
 PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart test test-vllm lint bench cards clean
+.PHONY: quickstart test test-slow test-vllm lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -29,8 +30,12 @@ quickstart: $(VENV)/.core
 	done
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
+# A file of tests is one worker's, so that what its tests share is made once.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 -m "not network and not gpu"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not network and not gpu"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
 
 test-vllm: $(VLLM)/.ready
 	$(VLLM)/bin/python -m pytest -q tests/vllm_engine

@@ -1,45 +1,64 @@
-"""What the tests share: an archive in the published layout, a book of ours, scripts run as a user runs them."""
+"""What the tests share: datasets that are built once, real data where it lies beside the checkout, our scripts."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from filelock import FileLock
+from hypothesis import settings
 from published_data import OURS
+
+from epbench.booksort.books import Book, books_from
+from tests.booksort.nine_texts import table_of, write_nine
+from tests.scripts import in_process
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 
-# No test may reach the internet, and none may touch the user's own caches.
+# No test may reach the internet, and none may touch the user's own caches. Libraries read this when they are imported.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="epbench-tests-")
+os.environ["EPBENCH_CACHE"] = f"{os.environ['HF_HOME']}/vectors"
+atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+# A loaded machine is slow, and that is no fault of the code.
+settings.register_profile("epbench", deadline=None)
+settings.load_profile("epbench")
+
+NINE_TEXTS = {"made": None} | ({"gutenberg": SHARED / "gutenberg"} if (SHARED / "gutenberg").is_dir() else {})
 
 Script = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def hf_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("hf")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HOME", str(home))
-        patch.setenv("EPBENCH_CACHE", str(home / "vectors"))
-        yield home
+Once = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(scope="session")
-def script(hf_home: Path) -> Script:
-    """Run one of our scripts: `script("builders/tulving.py", "--book", "short", …)`."""
+def hf_home() -> Path:
+    """Home of Hugging Face's libraries for these tests."""
+    return Path(os.environ["HF_HOME"])
+
+
+@pytest.fixture(scope="session")
+def process() -> Script:
+    """Run one of our scripts in a process of its own: `process("builders/tulving.py", "--book", "short", …)`."""
 
     def run(name: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, str(ROOT / name), *map(str, args)],
             cwd=cwd,
-            env=os.environ
-            | {"HF_HOME": str(hf_home), "EPBENCH_CACHE": str(hf_home / "vectors"), "COLUMNS": "100"}
-            | env,
+            env=os.environ | {"COLUMNS": "100"} | env,
             capture_output=True,
             text=True,
             timeout=300,
@@ -49,12 +68,91 @@ def script(hf_home: Path) -> Script:
 
 
 @pytest.fixture(scope="session")
-def short_book(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def script(process: Script) -> Script:
+    """Run one of our scripts in this process, which spares the seconds that a new Python takes to import everything.
+
+    A script that gets another folder or other variables of Hugging Face, which are read at import, has a process of its
+    own.
+    """
+
+    def run(name: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+        if cwd != ROOT or any(variable.startswith("HF_") for variable in env):
+            return process(name, *args, cwd=cwd, **env)
+        with patch.dict(os.environ, {"COLUMNS": "100"} | env), contextlib.chdir(ROOT):
+            return in_process.script(name, *args)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Folders that are made once per run of the tests and shared by its workers: `once("books", make)`."""
+    base = tmp_path_factory.getbasetemp()
+    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, draft = root / f"once-{name}", root / f"draft-{name}"
+        with FileLock(root / f"once-{name}.lock"):
+            if not folder.exists():
+                shutil.rmtree(draft, ignore_errors=True)  # of a worker whose attempt failed
+                draft.mkdir()
+                make(draft)
+                draft.rename(folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def short_book(once: Once) -> Path:
     """The dataset `short`, built by the builder."""
-    out = tmp_path_factory.mktemp("books")
-    done = script("builders/tulving.py", "--book", "short", "--out", out)
+    return once("short", lambda out: _built("builders/tulving.py", "--book", "short", "--out", out)) / "short"
+
+
+@pytest.fixture(scope="session", params=NINE_TEXTS)
+def nine_texts(request: pytest.FixtureRequest, once: Once) -> Path:
+    """The files of Book-SORT's nine books: made-up ones, and the real ones where they lie beside the checkout."""
+    return NINE_TEXTS[request.param] or made_texts(once)
+
+
+def made_texts(once: Once) -> Path:
+    """The made-up files of the nine books."""
+    return once("nine-texts", write_nine)
+
+
+@pytest.fixture
+def nine_table(nine_texts: Path) -> Iterator[None]:
+    """For one test, the package takes these files for the nine books."""
+    with table_of(nine_texts):
+        yield
+
+
+@pytest.fixture(scope="session")
+def nine_books(nine_texts: Path) -> dict[int, Book]:
+    """The nine books by their number."""
+    with table_of(nine_texts):
+        return {book.index: book for book in books_from(nine_texts)}
+
+
+@pytest.fixture(scope="session")
+def nine_set(nine_texts: Path, once: Once) -> Path:
+    """The dataset of the nine books in full, built by the builder."""
+    return set_of(nine_texts, once)
+
+
+def set_of(texts: Path, once: Once) -> Path:
+    """The dataset of these files of the nine books."""
+
+    def build(out: Path) -> None:
+        with table_of(texts):
+            _built("builders/booksort.py", "--texts", texts, "--out", out)
+
+    return once(f"set-of-{texts.name}", build) / "booksort"
+
+
+def _built(builder: str, *args: object) -> None:
+    done = in_process.script(builder, *args)
     assert done.returncode == 0, done.stderr
-    return out / "short"
 
 
 @pytest.fixture(scope="session")

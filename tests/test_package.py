@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,20 +17,12 @@ def test_public_names_are_sorted_and_there():
 
 
 def test_import_is_light():
-    code = (
-        "import epbench, sys; print(sorted({'torch', 'datasets', 'numpy', 'evaluate', 'scipy'} & sys.modules.keys()))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
-
-
-@pytest.mark.slow
-def test_import_takes_less_than_a_third_of_a_second_beyond_python():
-    def seconds(code: str) -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
-        return time.perf_counter() - start
-
-    assert min(seconds("import epbench") for _ in range(5)) - min(seconds("pass") for _ in range(5)) < 0.3
+    """It takes no more than a few modules of Python's own, whatever the machine makes of that in seconds."""
+    code = "import sys; before = {*sys.modules}; import epbench; print(*{*sys.modules} - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    imported = done.stdout.split()
+    assert {name.partition(".")[0] for name in imported} - sys.stdlib_module_names == {"epbench"}, done.stderr
+    assert len(imported) < 80
 
 
 def test_unknown_metric_is_refused_with_the_names():

@@ -7,18 +7,9 @@ from made_texts import write_texts
 from epbench import BadInput
 from epbench.booksort.books import books_from
 from epbench.booksort.gutenberg import published_books
-from tests.conftest import SHARED
+from tests.booksort.nine_texts import table_of, write_nine
 
-TEXTS = SHARED / "gutenberg"
-needs_texts = pytest.mark.skipif(not TEXTS.is_dir(), reason="the nine texts do not lie beside this checkout")
 OUTSIDE = ("licence", "front matter", "back matter")  # not in the narrative's range
-
-
-@pytest.fixture(scope="module")
-def nine():
-    if not TEXTS.is_dir():
-        pytest.skip("the nine texts do not lie beside this checkout")
-    return {book.index: book for book in books_from(TEXTS)}
 
 
 # Table 3 counts headings, footnotes and captions in. What differs: the words CHAPTER and BOOK ONE at which the published
@@ -27,35 +18,36 @@ DIFFERENCE = {69087: 27, 72963: 3, 73017: -6, 73042: 58}
 
 
 @pytest.mark.parametrize("index", sorted(published_books()))
-def test_kept_and_removed_words_agree_with_table_3(nine, index):
-    book = nine[index]
+def test_kept_and_removed_words_agree_with_table_3(nine_texts, nine_table, nine_books, index):
+    book = nine_books[index]
     removed = sum(
         words for kind, (_, words) in book.removed_words().items() if kind not in (*OUTSIDE, "footnote marker")
     )
-    assert len(book.words) + removed - book.published_words == DIFFERENCE.get(index, 0)
+    difference = DIFFERENCE if nine_texts.name == "gutenberg" else {}
+    assert len(book.words) + removed - book.published_words == difference.get(index, 0)
     assert book.published_words == published_books()[index].words
 
 
 @pytest.mark.parametrize("index", sorted(published_books()))
-def test_what_is_kept_stands_in_the_file_word_for_word(nine, index):
-    raw = (TEXTS / f"{index}-0.txt").read_text("utf-8-sig")
+def test_what_is_kept_stands_in_the_file_word_for_word(nine_texts, nine_books, index):
+    raw = (nine_texts / f"{index}-0.txt").read_text("utf-8-sig")
     plain = " ".join(re.sub(r"\[\d+\]", "", raw).replace("_", "").split())
     at = 0
-    for paragraph in nine[index].paragraphs:
+    for paragraph in nine_books[index].paragraphs:
         assert (at := plain.find(paragraph, at)) >= 0, paragraph[:80]
 
 
-def test_no_heading_licence_mark_or_number_is_left(nine):
-    for book in nine.values():
+def test_no_heading_licence_mark_or_number_is_left(nine_books):
+    for book in nine_books.values():
         assert not re.search(r"gutenberg|transcriber|\[illustration|the end$", book.text, re.I), book.title
         assert not re.search(r"[_*]|\[\d+\]|\bCHAPTER\b", book.text), book.title
         for paragraph in book.paragraphs:
             assert not re.fullmatch(r"[IVXLC]+|\d+|BOOK [A-Z]+|Chapter [IVXLC]+.*|Fig\. \d+", paragraph), paragraph
 
 
-def test_removed_headings_by_book(nine):
+def test_removed_headings_by_book(nine_books):
     def headings(index, kind="heading"):
-        return [item.text for item in nine[index].removed if item.kind == kind]
+        return [item.text for item in nine_books[index].removed if item.kind == kind]
 
     assert [heading for heading in headings(73042) if heading.startswith("BOOK")] == [
         f"BOOK {n}" for n in ("ONE", "TWO", "THREE", "FOUR", "FIVE")
@@ -67,19 +59,30 @@ def test_removed_headings_by_book(nine):
     assert len(headings(72600)) == 18 and headings(73017) == []
 
 
-def test_words_that_the_published_set_damaged_are_whole(nine):
-    money = nine[72972].words
+def test_words_that_the_published_set_damaged_are_whole(nine_books):
+    money = nine_books[72972].words
     assert "Rudge-in-the-Vale" in " ".join(money) and "ery" not in money and "Very" in money
-    assert not {"Line.When", "seems.Reality"} & set(nine[72963].words)
+    assert not {"Line.When", "seems.Reality"} & set(nine_books[72963].words)
 
 
-def test_sentences_of_the_nine_books(nine):
-    for book in nine.values():
+def test_sentences_of_the_nine_books(nine_books):
+    for book in nine_books.values():
         starts, words = book.starts, book.words
         assert starts[0] == 0 and not any(words[i].lstrip("“‘\"'([—")[:1].islower() for i in starts)
         titles = sum(re.fullmatch(r"[“‘\"'(]*(Mr|Mrs|Dr|St|Prof|Chas)\.", words[i - 1]) is not None for i in starts[1:])
         assert titles == 0
         assert 9 < len(words) / len(starts) < 28
+
+
+def test_the_narrative_is_what_was_written_as_narrative(tmp_path):
+    written = write_nine(tmp_path)
+    with table_of(tmp_path):
+        books = books_from(tmp_path)
+    for book in books:
+        expected = written[book.index]
+        assert list(book.paragraphs) == expected.paragraphs
+        for kind, headings in (("heading", expected.headings), ("sub-heading", expected.sub_headings)):
+            assert [item.text for item in book.removed if item.kind == kind] == headings
 
 
 def test_stretches_are_joined_words(tmp_path):
@@ -121,15 +124,14 @@ def test_no_folder_is_one_line(tmp_path):
         books_from(tmp_path / "none")
 
 
-@needs_texts
-def test_the_nine_must_be_whole_and_unchanged(tmp_path):
-    for path in TEXTS.iterdir():
+def test_the_nine_must_be_whole_and_unchanged(nine_texts, nine_table, tmp_path):
+    for path in nine_texts.glob("*.txt"):
         shutil.copyfile(path, tmp_path / path.name)
     (tmp_path / "73017-0.txt").rename(tmp_path / "pg73017.txt")
     assert [book.index for book in books_from(tmp_path)] == sorted(published_books())
     essay = tmp_path / "pg73017.txt"
     whole = essay.read_bytes()
-    essay.write_bytes(whole.replace(b"language", b"languages", 1))
+    essay.write_bytes(whole.replace(b"bustle", b"bustles", 1))
     with pytest.raises(
         BadInput, match=r"pg73017\.txt: .* has sha256 .* expected for 'Pomona; or, the Future of English'"
     ):

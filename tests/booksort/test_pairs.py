@@ -8,11 +8,10 @@ from made_texts import made_book
 
 from epbench import BadInput
 from epbench.booksort.bins import EXCERPT_WORDS, DistanceBin, distance_bins
-from epbench.booksort.books import Book, books_from
+from epbench.booksort.books import Book
 from epbench.booksort.matching import Shelf, fill
 from epbench.booksort.pairs import Cell, draw_trials
 from epbench.draws import Draws
-from tests.conftest import SHARED
 
 
 def check(cell, book, trials):
@@ -153,10 +152,9 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "gutenberg").is_dir(), reason="the nine texts do not lie beside this checkout")
-def test_all_published_cells_keep_every_promise():
-    books = books_from(SHARED / "gutenberg")
-    cells = [(Cell(excerpt, segment), book) for excerpt in EXCERPT_WORDS for segment in (20, 50) for book in books]
+def test_all_published_cells_keep_every_promise(nine_books):
+    lengths = [(excerpt, segment) for excerpt in EXCERPT_WORDS for segment in (20, 50)]
+    cells = [(Cell(*of_cell), book) for of_cell in lengths for book in nine_books.values()]
     trials = 0
     for cell, book in cells:
         if len(book.words) >= cell.excerpt_words:

@@ -4,17 +4,19 @@ import hashlib
 import json
 from collections import Counter
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from datasets import load_dataset
 from made_texts import made_book, write_texts
 
 from epbench import BadInput
+from epbench.booksort.bins import EXCERPT_WORDS, SEGMENT_WORDS, distance_bins
 from epbench.booksort.books import Book, books_from
 from epbench.booksort.cards import booksort_card
 from epbench.booksort.dataset import Recipe, make_configs, manifest, tasks_of
+from epbench.booksort.gutenberg import published_books
 from epbench.hub.dataset_folder import write_dataset
-from tests.conftest import SHARED
 
 PUBLISHED_COLUMNS = {
     "book_idx", "excerpt_idx", "segment_idx", "excerpt_text", "excerpt_length", "segment_1", "segment_2", "segment_length",
@@ -152,19 +154,37 @@ def test_titles_and_texts_with_other_letters_stay_whole():
     assert rows[0]["book_title"] == "Søren’s — “Tale”"
 
 
-@pytest.mark.skipif(not (SHARED / "gutenberg").is_dir(), reason="the nine texts do not lie beside this checkout")
-def test_the_published_set_has_its_pairs_and_is_balanced():
-    books = books_from(SHARED / "gutenberg")
-    assert len(tasks_of(books, Recipe())) * 4 * 110 == 37_840
-    recipe = Recipe((250,), (50,))
-    configs = make_configs(books, recipe)
+def test_the_published_set_has_its_numbers_of_pairs(nine_set):
+    """37,840 pairs: 110 excerpts per book and config, four pairs each; books of 10,000 words and more have all lengths."""
+    found = Counter()
+    for excerpt in EXCERPT_WORDS:
+        for segment in SEGMENT_WORDS:
+            for split, n in (("test", 100), ("validation", 10)):
+                (path,) = (nine_set / f"e{excerpt}_s{segment}").glob(f"{split}-*.parquet")
+                rows = pq.read_table(path, columns=["book_idx", "distance_bin", "answer", "excerpt_idx"]).to_pylist()
+                books = set(published_books()) - ({73017} if excerpt >= 10_000 else set())
+                bins = [bin_.most for bin_ in distance_bins(excerpt, segment)]
+                cells = Counter((row["book_idx"], row["distance_bin"], row["answer"]) for row in rows)
+                assert cells == {(book, most, answer): n // 2 for book in books for most in bins for answer in "AB"}
+                of_excerpts = Counter((row["book_idx"], row["excerpt_idx"]) for row in rows)
+                numbers = range(100) if split == "test" else range(100, 110)
+                assert of_excerpts == {(book, number): 4 for book in books for number in numbers}
+                found[split] += len(rows)
+    assert found == {"test": 34_400, "validation": 3_440} and found.total() == 37_840
+
+
+def test_the_rows_of_the_published_set_are_those_of_its_books(nine_set):
+    texts = {row["book_idx"]: row["text"] for row in load_dataset(str(nine_set), "books", split="test")}
     segments = {}
-    for config in configs[:-1]:
-        rows = config.table.to_pylist()
-        check_rows(rows, {book.index: book.text for book in books})
-        cells = Counter((row["book_idx"], row["distance_bin"], row["answer"]) for row in rows)
-        assert len(cells) == 72 and set(cells.values()) == {50 if config.split == "test" else 5}
-        segments[config.split] = {row[f"segment_{i}"] for row in rows for i in (1, 2)}
+    for split in ("test", "validation"):
+        rows = load_dataset(str(nine_set), "e250_s50", split=split).to_list()
+        check_rows(rows, texts)
+        segments[split] = {row[f"segment_{i}"] for row in rows for i in (1, 2)}
     assert not segments["test"] & segments["validation"]
-    card = booksort_card(books, recipe, configs)
-    assert "cc0-1.0" in card and "BOOK TWO" in card and "Shuffling." in card and "Table 3" in card
+
+
+def test_the_card_of_the_nine_books_says_where_they_come_from(nine_set):
+    text = (nine_set / "README.md").read_text("utf-8")
+    assert yaml.safe_load(text.split("---")[1])["license"] == "cc0-1.0"
+    assert "BOOK TWO" in text and "Shuffling." in text and "Table 3" in text
+    assert "*Pomona; or, the Future of English* is shorter than the excerpts of `e10000_s20`, `e10000_s50`" in text

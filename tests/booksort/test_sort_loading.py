@@ -1,14 +1,17 @@
-import csv
+import itertools
 
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
+from published_sort_csv import SEGMENTS, write_excerpts, write_segments
 
+from epbench.booksort.bins import EXCERPT_WORDS, SEGMENT_WORDS
 from epbench.booksort.loading import config_names, fingerprint, load_books, load_pairs
 from epbench.booksort.parts import part_of
 from epbench.errors import BadInput
 from epbench.hub.local import install_dataset
 from tests.booksort.sort_set import BINS, BOOKS, HELD_OUT, TEST, book_rows, pair_rows, write_set, write_tables
-from tests.conftest import SHARED
+from tests.conftest import SHARED, made_texts, set_of
 
 
 @pytest.fixture(scope="module")
@@ -20,26 +23,10 @@ def folder(tmp_path_factory):
 def published_csv(tmp_path):
     """The rows of one config as the authors' files have them: marked with asterisks, split by the excerpt's number."""
     rows = pair_rows(250, 20) + [row | {"excerpt_idx": 100} for row in pair_rows(250, 20, "validation")]
-    segments = [
-        row | {"segment_1": f"*{row['segment_1']}*", "segment_2": f"*{row['segment_2']}*"}
-        for row in rows
-        if row["excerpt_idx"] != 100 or row["id"].endswith(f"{TEST}-{row['id'][-1]}")
-    ]
-    excerpts = {
-        (row["book_idx"], row["excerpt_idx"]): row | {"excerpt_text": f"*{row['excerpt_text']}*\n\n"}
-        for row in segments
-    }
-    names = "book_idx excerpt_idx segment_idx segment_1 segment_2 seg1_pos seg2_pos distance_bin present_seg1_first"
-    _write_csv(tmp_path / "segments_250-s20-n110.csv", names.split(), segments)
-    _write_csv(tmp_path / "excerpts_250-s20-n110.csv", ["book_idx", "excerpt_idx", "excerpt_text"], excerpts.values())
+    segments = [row for row in rows if row["excerpt_idx"] != 100 or row["id"].endswith(f"{TEST}-{row['id'][-1]}")]
+    write_segments(tmp_path, 250, 20, segments)
+    write_excerpts(tmp_path, 250, 20, segments)
     return tmp_path
-
-
-def _write_csv(path, names, rows):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["", *names], extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def test_the_pairs_of_a_config_and_split(folder):
@@ -203,9 +190,45 @@ def test_a_folder_of_one_s_own_texts_needs_no_more_than_the_columns(tmp_path):
     assert Dataset.from_list(pair_rows(120, 20)).num_rows == len(load_pairs(str(tmp_path / "mine"), ["all"]))
 
 
-@pytest.mark.skipif(not (SHARED / "booksort").is_dir(), reason="the published files do not lie beside this checkout")
-def test_every_row_of_the_published_files_can_be_read():
-    folder = str(SHARED / "booksort")
+@pytest.fixture(scope="module")
+def made_set(once):
+    return set_of(made_texts(once), once)
+
+
+@pytest.fixture(scope="module")
+def made_csv(made_set, once):
+    """The set of the made-up nine books in the published form; only the excerpts of 250 words have a file there."""
+
+    def write(folder):
+        for excerpt, segment in itertools.product(EXCERPT_WORDS, SEGMENT_WORDS):
+            paths = sorted((made_set / f"e{excerpt}_s{segment}").glob("*.parquet"))
+            columns = [*SEGMENTS, *(["excerpt_pos", "excerpt_text"] if excerpt == 250 else [])]
+            rows = [row for path in paths for row in pq.read_table(path, columns=columns).to_pylist()]
+            write_segments(folder, excerpt, segment, rows)
+            if excerpt == 250:
+                write_excerpts(folder, excerpt, segment, rows)
+
+    return once("nine-csv", write)
+
+
+@pytest.fixture(scope="module", params=["made", *(["published"] if (SHARED / "booksort").is_dir() else [])])
+def nine_csv(request):
+    """Published files: made-up ones, and those of the authors where they lie beside the checkout."""
+    return SHARED / "booksort" if request.param == "published" else request.getfixturevalue("made_csv")
+
+
+def test_a_set_is_the_same_in_the_published_form(made_set, made_csv):
+    for config in ("e250_s20", "e20000_s50"):
+        for split in ("test", "validation"):
+            ours, theirs = (
+                [(p.id, p.segments, p.positions, p.answer) for p in load_pairs(str(folder), [config], split)]
+                for folder in (made_set, made_csv)
+            )
+            assert ours == theirs and ours
+
+
+def test_every_row_of_the_published_files_can_be_read(nine_csv):
+    folder = str(nine_csv)
     test, held_out = load_pairs(folder, ["all"]), load_pairs(folder, ["all"], "validation")
     assert (len(test), len(held_out)) == (34400, 3440)
     assert not any(text.startswith("*") and text.endswith("*") for pair in test for text in pair.segments)

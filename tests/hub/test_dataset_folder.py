@@ -112,9 +112,11 @@ def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    install = f"from pathlib import Path; from epbench.hub.local import *; install_dataset(Path({str(folder)!r}))"
-    python(install)
-    python(install + "; [install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]")
+    install = f"install_dataset(Path({str(folder)!r}))"
+    python(
+        f"from pathlib import Path; from epbench.hub.local import *; {install}; {install}; "
+        "[install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]"
+    )
     shown = python(
         "from datasets import load_dataset\n"
         "print(load_dataset('epbench/name')['test']['n'][:])\n"

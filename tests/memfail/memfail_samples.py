@@ -1,24 +1,32 @@
-"""Published questions where they lie beside the checkout, and outcomes made by hand."""
+"""Questions at the published numbers of rows, and outcomes made by hand."""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from epbench.memfail.cases import Question
-from epbench.memfail.dataset import complete
+from epbench.memfail.cases import CONFIGS, Question
+from epbench.memfail.dataset import Row, complete
 from epbench.memfail.diagnosis import Outcome
 from epbench.memfail.released import read_config
 from epbench.memfail.sources import file_of, open_source
+from epbench.memfail.template import make_rows
 from epbench.memfail.units import questions_of
 from tests.conftest import SHARED
 
+SOURCES = ["made", *(["published"] if (SHARED / "memfail").is_dir() else [])]
 
-def released(config: str) -> list[Question]:
-    """Questions of the published rows, or a skip with the reason."""
-    if not (SHARED / "memfail").is_dir():
-        pytest.skip("the published rows do not lie beside this checkout")
-    source = open_source(str(SHARED / "memfail"))
-    return questions_of(config, complete(config, read_config(file_of(source, config), config)))
+
+def rows_in(folder: Path) -> dict[str, list[Row]]:
+    """The completed rows of a folder of published files, by config."""
+    source = open_source(str(folder))
+    return {config: complete(config, read_config(file_of(source, config), config)) for config in CONFIGS}
+
+
+def questions_from(source: str, config: str) -> list[Question]:
+    """Questions of one of `SOURCES`: of the template, or of the published rows."""
+    if source == "published":
+        return questions_of(config, rows_in(SHARED / "memfail")[config])
+    return questions_of(config, complete(config, make_rows(config)))
 
 
 def outcome(

@@ -2,10 +2,14 @@
 
 import csv
 import json
+import math
+import re
+from collections import Counter
 
 import pytest
 
 from epbench import BadInput
+from epbench.memfail.sources import file_of, open_source
 from epbench.memories.controls import CONTROLS, choose_system
 
 TEXTS = ("I drink green tea in the morning.", "Ada plays chess on Sundays.", "My cat sleeps late.", "Ada fears moths.")
@@ -59,20 +63,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path):
         choose_system(f"verbatim-dense:{tmp_path / 'nothing'}", {})
 
 
-@pytest.fixture(scope="module")
-def published():
-    """The folder of the published tables, or a skip with the reason."""
-    from tests.conftest import SHARED
-
-    folder = SHARED / "memfail"
-    if not folder.exists():
-        pytest.skip("the published MemFail tables do not lie beside this checkout")
-    return folder
-
-
 def _rows(folder, config):
-    (path,) = (folder / config).glob("*.csv")
-    with path.open(newline="", encoding="utf-8") as file:
+    with file_of(open_source(str(folder)), config).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -105,18 +97,41 @@ def _tasks(folder):
     yield "long_hop_full_mcq_query", texts, whole
 
 
+def plain_bm25(texts, queries):
+    """For each query the places of all texts, best first, by the formula of BM25 (k1 = 1.5, b = 0.75) written out."""
+    documents = [Counter(re.findall("[a-z0-9]+", text.lower())) for text in texts]
+    mean = sum(document.total() for document in documents) / len(documents)
+    holding = Counter(term for document in documents for term in document)
+    for query in queries:
+        scores = [0.0] * len(documents)
+        for term in set(re.findall("[a-z0-9]+", query.lower())):
+            rarity = math.log(1 + (len(documents) - holding[term] + 0.5) / (holding[term] + 0.5))
+            for place, document in enumerate(documents):
+                if n := document[term]:
+                    scores[place] += rarity * n / (n + 1.5 * (0.25 + 0.75 * document.total() / mean))
+        yield sorted(range(len(texts)), key=lambda place: -scores[place])
+
+
 def test_bm25_reaches_what_was_measured_on_the_published_tables(published, tmp_path):
-    measured = json.loads((published / "bm25_verbatim_retrieval.json").read_text())["results"]
+    """Measured by a plain computation here, and where the published rows are at hand by other code too."""
+    measured = published / "bm25_verbatim_retrieval.json"
+    results = json.loads(measured.read_text())["results"] if measured.is_file() else {}
     seen = []
     for task, texts, asked in _tasks(published):
         _, instance = filled("verbatim-bm25", tmp_path, texts)
         found = [instance.retrieve_memories(query, [], 20) for query, _ in asked]
-        for k, expected in measured[task].items():
-            hits = [
-                [texts[place] in back[: int(k)] for place in places]
-                for back, (_, places) in zip(found, asked, strict=True)
-            ]
-            whole, units = sum(map(all, hits)) / len(hits), sum(map(sum, hits)) / sum(map(len, hits))
-            assert [round(whole, 3), round(units, 3)] == expected, (task, k)
+        plain = [[texts[i] for i in places[:20]] for places in plain_bm25(texts, [query for query, _ in asked])]
+        for k in (3, 5, 10, 15, 20):
+            assert _reached(texts, asked, found, k) == _reached(texts, asked, plain, k), (task, k)
+            if results:
+                assert _reached(texts, asked, found, k) == results[task][str(k)], (task, k)
         seen.append(task)
-    assert sorted(seen) == sorted(measured)
+    assert len(seen) == 7 and set(seen) == set(results or seen)
+
+
+def _reached(texts, asked, found, k):
+    """Share of the questions that get all they need with k memories, and share of what is needed that comes."""
+    hits = [
+        [texts[place] in back[:k] for place in places] for back, (_, places) in zip(found, asked, strict=True)
+    ]  # fmt: skip
+    return [round(sum(map(all, hits)) / len(hits), 3), round(sum(map(sum, hits)) / sum(map(len, hits)), 3)]

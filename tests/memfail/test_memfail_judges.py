@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memfail.honest_judge import verdict
-from memfail.memfail_samples import released
+from memfail.memfail_samples import SOURCES, questions_from
 from models.loopback_endpoint import BROKEN, LoopbackEndpoint
 
 from epbench.errors import BadInput
@@ -140,9 +140,10 @@ def test_forms_of_a_word_have_one_stem(word):
     assert words_of(word) == words_of(plural)
 
 
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("config", CONFIGS)
-def test_on_published_rows_a_verbatim_store_is_faithful_and_a_foreign_one_is_not(config):
-    questions = released(config)
+def test_a_verbatim_store_is_faithful_and_a_foreign_one_is_not(config, source):
+    questions = questions_from(source, config)
     needs = [(q, need) for q in questions for need in q.needs]
     for kind in ("storage", "summary", "retrieval"):
         assert all(judge(Check(kind, q, need, (need.text,))) for q, need in needs)

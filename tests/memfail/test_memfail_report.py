@@ -17,7 +17,6 @@ from epbench.memfail.published import beside, read_published
 from epbench.memfail.report import comparison_report, html_report
 from epbench.memfail.scoring import score_outcomes
 from epbench.memfail.tables import by_config, markdown_table, screen_tables, tables
-from tests.conftest import SHARED
 
 
 def run(system, labels, config="coexisting_facts", ks=(5,), *, right=True, floor=None, **values):
@@ -231,11 +230,8 @@ def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_published_file_is_read():
-    path = SHARED / "memfail" / "paper_results.json"
-    if not path.exists():
-        pytest.skip("the published results do not lie beside this checkout")
-    runs = read_published(path)
+def test_the_published_file_is_read(results):
+    runs = read_published(results / "paper_results.json")
     assert len(runs) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in runs.values()) == 224
     assert {run["config"] for run in runs.values()} == {
         "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop",

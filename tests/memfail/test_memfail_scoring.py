@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memfail import planted_faults as plant
-from memfail.memfail_samples import outcome, released
+from memfail.memfail_samples import outcome
 
 from epbench.memfail.cases import CONFIGS, Question, Trace
 from epbench.memfail.lexical_judge import LexicalJudge
 from epbench.memfail.scoring import ERRORS, finish, floor_of, score_outcomes
+from epbench.memfail.units import questions_of
 from epbench.metric_folders import metric_module
 from epbench.runs.folder import open_run
-from tests.conftest import SHARED
 
 LABELS = metric_module("memory_failures").LABELS
 
@@ -91,23 +91,21 @@ PANELS = {
 }  # fmt: skip
 
 
-def test_the_published_counts_give_the_published_rates():
-    folder = SHARED / "memfail"
-    if not folder.is_dir():
-        pytest.skip("the published results do not lie beside this checkout")
-    cells = defaultdict(list)
-    for row in json.loads((folder / "paper_error_breakdown.json").read_text("utf-8"))["rows"]:
+def test_the_published_counts_give_the_published_rates(results):
+    cells, errors = defaultdict(list), defaultdict(Counter)
+    for row in json.loads((results / "paper_error_breakdown.json").read_text("utf-8"))["rows"]:
         labels = ["correct"] * row["correct_or_unanalysed"]
         labels += [label for label in ERRORS for _ in range(row[label.removesuffix("_error")])]
         kind = row["dataset"].removeprefix("persona_retrieval_") if row["dataset"].startswith("persona") else ""
         kind = {"nonmisleading": "direct"}.get(kind, kind)
-        cells[PANELS[row["dataset"]], row["system"], row["internal_model"]] += [
-            outcome(label, row["k"], kind=kind) for label in labels
-        ]
+        cell = PANELS[row["dataset"]], row["system"], row["internal_model"]
+        cells[cell] += [outcome(label, row["k"], kind=kind) for label in labels]
+        errors[cell, row["k"]].update({error: row[error.removesuffix("_error")] for error in ERRORS})
     checked = 0
     scored = {cell: score_outcomes(outcomes) for cell, outcomes in cells.items()}
-    for row in json.loads((folder / "paper_results.json").read_text("utf-8"))["rows"]:
-        by_k = scored.get((row["dataset"], row["system"], row["internal_model"]), {})
+    for row in json.loads((results / "paper_results.json").read_text("utf-8"))["rows"]:
+        cell = row["dataset"], row["system"], row["internal_model"]
+        by_k = scored.get(cell, {})
         if str(row["k"]) not in by_k:
             continue
         scores = by_k[str(row["k"])]
@@ -116,10 +114,10 @@ def test_the_published_counts_give_the_published_rates():
         assert [round(bound, 4) for bound in scores["intervals"]["success_rate"]] == pytest.approx(
             row["wilson95_z1.96"], abs=1.01e-4
         )
+        for error in ERRORS:
+            assert scores[error] == pytest.approx(errors[cell, row["k"]][error] / row["n"])
         checked += 1
     assert checked == 224
-    hard = scored["Conditional-Facts (Hard)", "A-MEM", "gpt-4.1-mini"]["5"]
-    assert [hard[error] for error in ERRORS] == [0.03, 0.47, 0.01, 0.14]
 
 
 def asked(config, truth="t", kind="", choices=()):
@@ -136,10 +134,11 @@ def test_floors_that_need_no_run():
     assert floor_of([asked("coexisting_facts")]) == {"success_rate": 0, "answer_accuracy": 0}
 
 
-def test_published_rows_have_the_published_floors():
-    assert floor_of(released("persona_retrieval"))["success_rate"] == 157 / 300
-    assert floor_of(released("conditional_facts_easy"))["answer_accuracy"] == 0.69
-    assert floor_of(released("long_hop"))["answer_accuracy"] == 24 / 92
+def test_published_rows_have_the_published_floors(published_rows):
+    floors = {config: floor_of(questions_of(config, rows)) for config, rows in published_rows.items()}
+    assert floors["persona_retrieval"]["success_rate"] == 157 / 300
+    assert floors["conditional_facts_easy"]["answer_accuracy"] == 0.69
+    assert floors["long_hop"]["answer_accuracy"] == 24 / 92
 
 
 def test_a_run_without_memory_is_the_floor_that_was_computed(tmp_path):

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from hub.hub_double import HubDouble, Repo
+from memfail.made_rows import limited_rows
 from published_csv import PATHS, write_csv, write_published
 
 from epbench import BadInput
@@ -14,31 +15,25 @@ from epbench.memfail.cases import CONFIGS
 from epbench.memfail.released import read_config
 from epbench.memfail.sources import Source, file_of, open_source
 from epbench.memfail.template import make_rows
-from tests.conftest import SHARED
+
+FIRST_WORDS = {
+    "conditional_facts_easy": "Selene just found",
+    "conditional_facts_hard": "We just found",
+    "coexisting_facts": "I'm packing for",
+    "persona_retrieval": "Do you know",
+    "long_hop": "When I do",
+}
 
 
-@pytest.fixture
-def published():
-    if not (SHARED / "memfail").is_dir():
-        pytest.skip("the published rows do not lie beside this checkout")
-    return SHARED / "memfail"
-
-
-@pytest.mark.parametrize(
-    ("config", "rows", "first_words"),
-    [
-        ("conditional_facts_easy", 100, "Selene just found"),
-        ("conditional_facts_hard", 100, "We just found"),
-        ("coexisting_facts", 100, "I'm packing for"),
-        ("persona_retrieval", 100, "Do you know"),
-        ("long_hop", 92, "When I do"),
-    ],
-)
-def test_the_published_files_are_read_whole(published, config, rows, first_words):
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_published_files_are_read_whole(published, config):
     found = read_config(file_of(open_source(str(published)), config), config)
-    assert len(found) == rows
+    assert len(found) == (92 if config == "long_hop" else 100)
     question = found[0].get("question") or found[0].get("graded_question") or found[0]["questions"][0]["text"]
-    assert question.startswith(first_words)
+    if published.name == "memfail":
+        assert question.startswith(FIRST_WORDS[config])
+    else:
+        assert found == limited_rows()[config]
     if config == "persona_retrieval":
         assert sum(len(row["questions"]) for row in found) == 300
     if config == "long_hop":

@@ -149,10 +149,10 @@ def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tm
 
 
 @pytest.mark.parametrize("option", [[], ["--in-process"]])
-def test_a_system_that_hangs_costs_three_limits_and_no_scores(script, memfail, tmp_path, option):
+def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, tmp_path, option):
     """The process ends too, whatever its threads do."""
     base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 1.5]
-    done = script(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval", *option)
+    done = process(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval", *option)
     assert done.returncode == 0, done.stderr
     scores = scores_of(tmp_path / "r")
     assert scores["n_failed"] == 20 and scores["by_k"]["5"]["success_rate"] is None

@@ -1,0 +1,38 @@
+"""Rows and results in the published forms: made-up ones, and the published ones where they lie beside the checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from memfail.made_results import write_results
+from memfail.made_rows import limited_rows
+from memfail.memfail_samples import SOURCES, rows_in
+from memfail.published_csv import write_published
+
+from epbench.memfail.dataset import Row
+from tests.conftest import SHARED
+
+if TYPE_CHECKING:
+    from tests.conftest import Once
+
+
+@pytest.fixture(scope="session", params=SOURCES)
+def published(request: pytest.FixtureRequest, once: Once) -> Path:
+    """A folder with the CSV files of all configs."""
+    if request.param == "published":
+        return SHARED / "memfail"
+    return once("memfail-rows", lambda folder: write_published(folder, limited_rows()))
+
+
+@pytest.fixture(scope="session")
+def published_rows(published: Path) -> dict[str, list[Row]]:
+    """The completed rows of that folder, by config."""
+    return rows_in(published)
+
+
+@pytest.fixture(scope="session", params=SOURCES)
+def results(request: pytest.FixtureRequest, once: Once) -> Path:
+    """A folder with `paper_results.json` and `paper_error_breakdown.json`."""
+    return SHARED / "memfail" if request.param == "published" else once("memfail-results", write_results)

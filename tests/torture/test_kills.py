@@ -1,0 +1,19 @@
+"""Whatever is killed goes on where it was: nothing journaled is lost or asked again, and the results are the same."""
+
+import pytest
+
+from tests.torture.kills import JOBS, prepare, torture
+
+KILLS = 19  # of each of the eleven jobs: more than 200 in all
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return prepare(tmp_path_factory.mktemp("torture"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_nothing_is_lost_by_kills_at_random_moments(job, made, tmp_path):
+    tally = torture(job, tmp_path, made, KILLS)
+    assert (tally.kills, tally.lost, tally.paid_again, tally.different) == (KILLS, 0, 0, [])

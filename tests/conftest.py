@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
+
+from tests.own_home import HOME  # isort: skip  (before what reads its variables)
 
 import pytest
 from filelock import FileLock
@@ -24,12 +24,6 @@ from tests.scripts import in_process
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
-
-# No test may reach the internet, and none may touch the user's own caches. Libraries read this when they are imported.
-os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="epbench-tests-")
-os.environ["EPBENCH_CACHE"] = f"{os.environ['HF_HOME']}/vectors"
-atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -47,7 +41,7 @@ Once = Callable[[str, Callable[[Path], object]], Path]
 @pytest.fixture(scope="session")
 def hf_home() -> Path:
     """Home of Hugging Face's libraries for these tests."""
-    return Path(os.environ["HF_HOME"])
+    return HOME
 
 
 @pytest.fixture(scope="session")

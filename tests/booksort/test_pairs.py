@@ -76,7 +76,12 @@ def test_lengths_without_bins_are_refused(lengths):
 def test_a_cell_keeps_every_promise(n_words, text, seed, lengths, test, validation):
     book = made_book(n_words, text)
     cell = Cell(*lengths, test, validation, seed)
-    assert check(cell, book, draw_trials(cell, book))
+    try:
+        trials = draw_trials(cell, book)
+    except BadInput as error:  # a short text may not hold as many long excerpts as are asked for
+        assert lengths == (1000, 50) and "can be had" in str(error)
+        return
+    assert check(cell, book, trials)
 
 
 def test_the_same_cell_is_the_same_and_another_is_another():

@@ -74,7 +74,11 @@ def test_without_a_run_without_memory_the_floor_is_computed():
 def test_configs_have_tables_of_their_own(runs):
     assert list(by_config(runs)) == ["coexisting_facts", "long_hop"]
     text = markdown_table(runs)
-    assert text.index("| coexisting_facts |") < text.index("| long_hop |") < text.index("- mine: the store is <empty>")
+    assert (
+        text.index("| coexisting_facts |")
+        < text.index("| long_hop |")
+        < text.index("- mine: the store is &lt;empty&gt;")
+    )
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in text.split("\n\n")[0].splitlines()}
     assert len(widths) == 1
     console = Console(file=io.StringIO(), width=200)

@@ -32,7 +32,7 @@ def replacing(folder: Path) -> Iterator[Path]:
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     _clean_up(folder)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=_SUFFIX, dir=folder.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-{os.getpid()}-", suffix=_SUFFIX, dir=folder.parent))
     try:
         with FileLock(scratch / "lock"):
             draft = scratch / "new"
@@ -52,8 +52,8 @@ def _clean_up(folder: Path) -> None:
     from filelock import FileLock, Timeout
 
     for scratch in folder.parent.glob(f".{folder.name}-*{_SUFFIX}"):
-        if not (scratch / "lock").exists():  # a process is just making it
-            continue
+        if not (scratch / "lock").exists() and _is_alive(scratch.name.removeprefix(f".{folder.name}-").split("-")[0]):
+            continue  # it is just being made
         try:
             with FileLock(scratch / "lock", timeout=0):
                 if not folder.exists() and (scratch / "old").is_dir():
@@ -61,6 +61,19 @@ def _clean_up(folder: Path) -> None:
         except (Timeout, OSError):  # a process is at work in it, or it is just being removed
             continue
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _is_alive(process: str) -> bool:
+    """Whether there is a process of that number on this machine; yes where that cannot be told."""
+    if sys.platform == "win32":  # where signal 0 is none that only asks
+        return True
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -103,7 +103,10 @@ def short_book(once: Once) -> Path:
     return once("short", lambda out: _built("builders/tulving.py", "--book", "short", "--out", out)) / "short"
 
 
-@pytest.fixture(scope="session", params=NINE_TEXTS)
+@pytest.fixture(
+    scope="session",
+    params=[name if name == "made" else pytest.param(name, marks=pytest.mark.slow) for name in NINE_TEXTS],
+)
 def nine_texts(request: pytest.FixtureRequest, once: Once) -> Path:
     """The files of Book-SORT's nine books: made-up ones, and the real ones where they lie beside the checkout."""
     return NINE_TEXTS[request.param] or made_texts(once)

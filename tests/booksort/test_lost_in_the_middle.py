@@ -18,6 +18,7 @@ def planted(middle: float, distance: float, length: float = 0.0):
     return logit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("middle", [-0.8, 0.0])
 def test_a_planted_effect_is_recovered_beside_that_of_distance(middle):
     hits = {"middle": 0, "distance": 0, "length": 0}

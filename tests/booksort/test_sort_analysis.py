@@ -18,6 +18,7 @@ def inside(planted: float, found: dict) -> bool:
     return found["ci_low"] <= planted <= found["ci_high"]
 
 
+@pytest.mark.slow
 def test_accuracy_by_bin_of_distance_is_recovered():
     planted = {1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9}
     hits = 0
@@ -30,6 +31,7 @@ def test_accuracy_by_bin_of_distance_is_recovered():
     assert hits >= 27  # of 32; 30.4 are expected
 
 
+@pytest.mark.slow
 def test_accuracy_by_length_of_excerpts_is_recovered():
     planted = {250: 0.95, 1000: 0.85, 2500: 0.7, 10000: 0.6}
     rows = simulated(lambda length, *_: log_odds(planted[length]), seed=2, lengths=tuple(planted))
@@ -78,6 +80,7 @@ def _normal_quantiles() -> list[float]:
     return [NormalDist().inv_cdf((i + 0.5) / 2000) for i in range(2000)]
 
 
+@pytest.mark.slow
 def test_a_guesser_is_seldom_significant_and_a_habit_shows():
     p_values = [summary(simulated(lambda *_: 0.0, seed=seed, lengths=[250], books=2))["p_value"] for seed in range(60)]
     assert sum(p < 0.05 for p in p_values) <= 8

@@ -105,6 +105,7 @@ def test_no_rows_have_their_columns():
     assert columns_of([], ["a", "b"]) == {"a": (), "b": ()}
 
 
+@pytest.mark.slow
 def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder, tmp_path):
     def python(code):
         env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}

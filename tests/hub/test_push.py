@@ -138,6 +138,7 @@ def test_pushing_the_same_again_changes_nothing(hub: HubDouble, python: Python, 
     assert len(hub.repos["datasets", "lab/diary"].commits) == 2
 
 
+@pytest.mark.slow
 def test_pushed_metric_computes(hub: HubDouble, python: Python):
     for disable_xet in ("1", "0"):  # the client has another way of uploading with Xet, also for files that are no Xet
         done = python("-c", PUSH_METRIC, HF_HUB_DISABLE_XET=disable_xet)

@@ -55,6 +55,7 @@ def test_arguments_are_named_and_described(name):
     assert all(f"{p.name} (" in described or f"{p.name}, " in described for p in parameters if p.name != "self")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_LISTS)
 def test_a_copy_of_the_folder_runs_without_this_package(name, tmp_path, hf_home):
     folder = tmp_path / name

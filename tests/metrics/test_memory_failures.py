@@ -79,6 +79,7 @@ def test_bad_values_name_the_row(given_, message):
         metric.compute(**given_)
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_folder_runs_without_this_package(tmp_path, hf_home):
     folder = tmp_path / "memory_failures"
     folder.mkdir()

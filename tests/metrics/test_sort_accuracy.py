@@ -93,6 +93,7 @@ def test_evaluate_gives_the_same_and_refuses_the_same(hf_home):
         metric.compute(predictions=["A", "B"], references=["A", "C"])
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_folder_runs_alone(tmp_path, hf_home):
     shutil.copytree(metric_path("sort_accuracy"), tmp_path / "sort_accuracy")
     code = (

@@ -82,6 +82,7 @@ def test_a_missing_model_is_one_line(script, short_book, tmp_path):
     assert "no/such-model" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_killed_run_of_a_model_goes_on(short_book, tiny, tmp_path, hf_home):
     command = [
         sys.executable, ROOT / EVALUATE, "--dataset", short_book, "--memory", "none", "--model", f"hf:{tiny}",

@@ -70,6 +70,7 @@ class Call:
     open_calls: int
     ended: float = 0.0
     answered: bool = False
+    query: str = ""  # of the address
 
     @property
     def user(self) -> str:
@@ -201,14 +202,16 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        found = self.path == "/v1/models"
+        found = self.path.partition("?")[0] == "/v1/models"
         self._send(200 if found else 404, json.dumps(self.endpoint.models).encode() if found else b"{}")
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path != "/v1/chat/completions":
+        path, _, query = self.path.partition("?")
+        if path != "/v1/chat/completions":
             return self._send(404, b'{"detail": "Not Found"}')
         call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
+        call.query = query
         try:
             if fault := self.endpoint.script(call.number, body):
                 self._misbehave(fault, call)

@@ -30,6 +30,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     words: str = "made to fail"
     body: Body | None = None  # of a status, instead of the words
+    raw: str = ""  # likewise, as it is sent
 
 
 SLOW_DOWN = Fault("status", 429, {"Retry-After": "0.05"}, "Rate limit reached")
@@ -174,6 +175,9 @@ class LoopbackEndpoint:
         with self._lock:
             self._lock.notify_all()
 
+    def completion_text(self, body: Body) -> str:
+        return json.dumps(self.completion(body))
+
     def completion(self, body: Body) -> Body:
         text = self.answer(str(body["messages"][-1]["content"]))
         parts = self.more(body)
@@ -216,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
             if fault := self.endpoint.script(call.number, body):
                 self._misbehave(fault, call)
             elif not self.endpoint.closing.wait(self.endpoint.latency_s):
-                content = json.dumps(self.endpoint.completion(body)).encode()
+                content = self.endpoint.completion_text(body).encode()
                 if self.endpoint.hold(call, self._client_is_gone):
                     self._send(200, content)
         finally:
@@ -236,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         match fault.kind:
             case "status":
                 body = fault.body or {"error": {"message": fault.words, "type": "error"}}
-                self._send(fault.status, json.dumps(body).encode(), fault.headers)
+                self._send(fault.status, (fault.raw or json.dumps(body)).encode(), fault.headers)
             case "garbage":
                 self._send(200, b"<html>Bad gateway</html>")
             case "hang":

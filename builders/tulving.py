@@ -62,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     writer.add_argument("--writer", default="template", help="template, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     writer.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
     writer.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="of one try of one request to an endpoint (300)",
+    )  # fmt: skip
+    writer.add_argument(
         "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
     )
     writer.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
@@ -179,7 +183,7 @@ def _by_a_model(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | N
     command.show_log()
     refuse_other_folder(args.out / recipe.name)
     outline = draw_outline(recipe)
-    model = choose_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel))
+    model = choose_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
     kept = writing_folder(args.out, args.writer)
     writer = ModelWriter(
         model, outline.universe, kept, checker=_checker(args), seed=recipe.seed, max_tokens=args.max_tokens
@@ -205,7 +209,9 @@ def _checker(args: Any) -> Model | None:
     elsewhere = args.checker_url or args.checker_window  # then it is not the writer, whatever its name
     if args.checker in (None, args.writer) and not elsewhere:
         return None
-    options = Options(args.checker_url or args.base_url, args.checker_window, args.tensor_parallel)
+    options = Options(
+        args.checker_url or args.base_url, args.checker_window, args.tensor_parallel, args.request_timeout
+    )
     return choose_model(args.checker or args.writer, options)
 
 

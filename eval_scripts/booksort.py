@@ -66,6 +66,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     reader.add_argument("--model", required=True, help="oracle, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
     reader.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="of one try of one request to an endpoint (300)",
+    )  # fmt: skip
+    reader.add_argument(
         "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
     )
     reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
@@ -218,7 +222,7 @@ def _model(args: Any, pack: Any) -> Any:
         raise BadInput(
             "--model lexical answers questions about events and knows no order; the offline control is oracle"
         )
-    return choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel))
+    return choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
 
 
 def _of_books(pairs: Sequence[Any], books: Sequence[int] | None) -> list[Any]:
@@ -236,7 +240,8 @@ def _searcher(args: Any) -> Any:
     """What makes the index over the passages."""
     from epbench.retrieval.search import choose_searcher
 
-    return lambda texts: choose_searcher(args.retriever, texts, base_url=args.retriever_url or args.base_url)
+    url = args.retriever_url or args.base_url
+    return lambda texts: choose_searcher(args.retriever, texts, base_url=url, request_timeout=args.request_timeout)
 
 
 def _alternatives(args: Any, pairs: Sequence[Any], requests_of: Callable[..., Any]) -> dict[str, Callable[[], Any]]:

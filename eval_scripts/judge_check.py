@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     model = parser.add_argument_group("the judge, if it is a model")
     model.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
+    model.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="of one try of one request to an endpoint (300)",
+    )  # fmt: skip
     model.add_argument("--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside")
     model.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
     model.add_argument("--judge-prompts", type=Path, help="another prompt pack; see data/judging.toml")
@@ -143,7 +147,7 @@ def _judge(args: Any, folder: Path) -> Any:
 
     return choose_judge(
         args.judge,
-        Options(args.base_url, args.window, args.tensor_parallel),
+        Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout),
         prompts=args.judge_prompts,
         calls=folder / CALLS,
         max_tokens=args.judge_max_tokens,

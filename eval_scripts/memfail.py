@@ -67,6 +67,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
     reader.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="of one try of one request to an endpoint (300)",
+    )  # fmt: skip
+    reader.add_argument(
         "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
     )
     reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
@@ -110,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )  # fmt: skip
     setting.check()
     prompts = load_prompts(args.prompts)
-    options = Options(args.base_url, args.window, args.tensor_parallel)
+    options = Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
     model = LexicalReader() if args.model == "lexical" else choose_model(args.model, options)
     judge = choose_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))

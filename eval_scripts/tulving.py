@@ -77,6 +77,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
     reader.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="of one try of one request to an endpoint (300)",
+    )  # fmt: skip
+    reader.add_argument(
         "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
     )
     reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
@@ -159,7 +163,9 @@ def _evaluate(args: Any) -> None:
             )
         plan = plan_lines(judge, [case_of(row, answers[id_]) for id_, row in given.items()])
     else:
-        model = choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel))
+        model = choose_model(
+            args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
+        )
         prompts = load_prompts(args.prompts)
         sampling = Sampling(args.max_tokens, args.temperature, args.sampling_seed)
         everything = [Asked(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
@@ -341,7 +347,7 @@ def _judge(args: Any, reader: Any = None) -> Any:
     other = args.judge_url or args.judge_window  # then it is not the reader, whatever its name
     return choose_judge(
         args.judge,
-        Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel),
+        Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout),
         prompts=args.judge_prompts,
         calls=args.out / CALLS,
         max_tokens=args.judge_max_tokens,
@@ -407,7 +413,8 @@ def _searcher(args: Any) -> Any:
         return Bm25
     from epbench.retrieval.search import choose_searcher
 
-    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=args.retriever_url or args.base_url)
+    url = args.retriever_url or args.base_url
+    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
 
 
 def _rescore(archive: Path, out: Path) -> None:

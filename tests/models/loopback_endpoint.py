@@ -30,6 +30,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     words: str = "made to fail"
     body: Body | None = None  # of a status, instead of the words
+    raw: str = ""  # likewise, as it is sent
 
 
 SLOW_DOWN = Fault("status", 429, {"Retry-After": "0.05"}, "Rate limit reached")
@@ -70,6 +71,7 @@ class Call:
     open_calls: int
     ended: float = 0.0
     answered: bool = False
+    query: str = ""  # of the address
 
     @property
     def user(self) -> str:
@@ -173,6 +175,9 @@ class LoopbackEndpoint:
         with self._lock:
             self._lock.notify_all()
 
+    def completion_text(self, body: Body) -> str:
+        return json.dumps(self.completion(body))
+
     def completion(self, body: Body) -> Body:
         text = self.answer(str(body["messages"][-1]["content"]))
         parts = self.more(body)
@@ -201,19 +206,21 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        found = self.path == "/v1/models"
+        found = self.path.partition("?")[0] == "/v1/models"
         self._send(200 if found else 404, json.dumps(self.endpoint.models).encode() if found else b"{}")
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path != "/v1/chat/completions":
+        path, _, query = self.path.partition("?")
+        if path != "/v1/chat/completions":
             return self._send(404, b'{"detail": "Not Found"}')
         call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
+        call.query = query
         try:
             if fault := self.endpoint.script(call.number, body):
                 self._misbehave(fault, call)
             elif not self.endpoint.closing.wait(self.endpoint.latency_s):
-                content = json.dumps(self.endpoint.completion(body)).encode()
+                content = self.endpoint.completion_text(body).encode()
                 if self.endpoint.hold(call, self._client_is_gone):
                     self._send(200, content)
         finally:
@@ -233,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         match fault.kind:
             case "status":
                 body = fault.body or {"error": {"message": fault.words, "type": "error"}}
-                self._send(fault.status, json.dumps(body).encode(), fault.headers)
+                self._send(fault.status, (fault.raw or json.dumps(body)).encode(), fault.headers)
             case "garbage":
                 self._send(200, b"<html>Bad gateway</html>")
             case "hang":

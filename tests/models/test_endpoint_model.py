@@ -192,7 +192,7 @@ def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_ag
             Fault("status", 400, words="maximum context length is 4096\ntokens"),
             "400 maximum context length is 4096 tokens",
         ),
-        (Fault("status", 401, words=f"Incorrect API key: {KEY}"), "401 Incorrect API key: ***"),
+        (Fault("status", 400, words=f"Incorrect API key: {KEY}"), "400 Incorrect API key: ***"),
         (Fault("status", 404, body={"detail": "no such model"}), "404 no such model"),
         (Fault("status", 422, body={"message": "temperature"}), "422 temperature"),
         (Fault("status", 429, body={"error": {"message": "pay", "code": "insufficient_quota"}}), "429 pay"),
@@ -300,7 +300,7 @@ def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, conc
             ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
         kept = answered(tmp_path)
         asked_before = len(endpoint.calls)
-        assert len(kept) == 50
+        assert 50 <= len(kept) <= 50 + concurrency  # what has come is kept before the reader sees it
         ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
     assert answered(tmp_path) == {request.id for request in requests}
     asked_again = {call.question for call in endpoint.calls[asked_before:]}

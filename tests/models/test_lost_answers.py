@@ -1,21 +1,21 @@
 """A reply that holds no answer is a failure with its reason, never an abstention."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
 from endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopback_endpoint import LoopbackEndpoint
+from loopback_endpoint import Fault, LoopbackEndpoint
 
-from epbench.models.endpoint_wire import NoCompletion, read_chat
-from epbench.models.protocol import Request, Sampling
+from epbench.models.endpoint_wire import NoCompletion, NoJson, read_chat
+from epbench.models.protocol import Request, Sampling, Usage
 from epbench.models.replied_json import is_whole_json
 from epbench.models.vllm_wire import read_output
 from epbench.runs.asking import ANSWERS, ask
-from epbench.runs.journal import Journal
+from epbench.runs.journal import Journal, read_journal
 
 ASKED = Request("1", "", "book", "who?", Sampling(max_tokens=1024))
 LABELLED = replace(ASKED, labels=("A", "B"))
@@ -216,3 +216,65 @@ def test_the_engine_keeps_cut_texts_and_labels():
     made = output("<|end|>", "length", 1, logprobs=[first])
     reply = read_output(LABELLED, "k", made, {"A": [7], "B": [8]}, opening="", specials=["<|end|>"])
     assert reply.failure is None and reply.probabilities == pytest.approx({"A": 0.60653, "B": 0.22313}, rel=1e-3)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=9)
+    | st.sampled_from(["A", "text", "stop", "length", "<think>", "\ud83d", 10**400, -1, 1e308]),
+    lambda some: st.lists(some, max_size=3)
+    | st.dictionaries(st.sampled_from([
+        "choices", "message", "content", "text", "type", "refusal", "reasoning", "reasoning_content", "token", "logprob",
+        "top_logprobs", "prompt_tokens", "completion_tokens", "prompt_tokens_details", "cached_tokens", "finish_reason",
+    ]), some, max_size=5), max_leaves=12,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=400)
+@given(ANYTHING | st.text() | st.binary().map(lambda b: b.decode("latin-1")))
+def test_any_body_is_a_reply_or_one_of_two_errors(body):
+    for text in (json.dumps(body), body if isinstance(body, str) else "{"):
+        try:
+            reply = read_chat(text, LABELLED, "k")
+        except (NoJson, NoCompletion) as error:
+            assert str(error)
+        else:
+            json.dumps(asdict(reply), allow_nan=False)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.dictionaries(st.sampled_from(["usage", "model", "id"]), ANYTHING),
+       st.dictionaries(st.sampled_from(["logprobs", "finish_reason", "index"]), ANYTHING),
+       st.dictionaries(st.sampled_from(["reasoning", "reasoning_content", "role", "tool_calls"]), ANYTHING))  # fmt: skip
+def test_a_paid_answer_is_kept_whatever_stands_beside_it(body, choice, message):
+    choice = {"message": {"content": "Paris"} | message} | choice
+    ended = choice.get("finish_reason")
+    reply = read_chat(json.dumps({"choices": [choice]} | body), LABELLED, "k")
+    if str(ended).lower() not in ("error", "abort", "content_filter"):
+        assert (reply.text, reply.failure) == ("Paris", None)
+    assert 0 <= reply.usage.cached <= reply.usage.prompt <= 10**9 and 0 <= reply.usage.completion <= 10**9
+    assert all(0 <= p <= 1 for p in (reply.probabilities or {}).values())
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ['"many"', "-1", "[7]", '{"prompt_tokens": NaN, "completion_tokens": -3}', '{"prompt_tokens": Infinity}',
+     f'{{"prompt_tokens": 1{"0" * 5000}}}', '{"completion_tokens": 1e308, "prompt_tokens_details": {"cached_tokens": 5}}',
+     '{"prompt_tokens": true}', f'{{"prompt_tokens": {"[" * 50 + "]" * 50}}}'],
+    ids=lambda usage: usage[:40],
+)  # fmt: skip
+def test_an_odd_usage_costs_no_second_request(tmp_path, usage):
+    text = f'{{"choices": [{{"message": {{"content": "Paris"}}, "logprobs": {{"content": 3}}}}], "usage": {usage}}}'
+    assert read_chat(text, LABELLED, "k").usage == Usage()
+    with LoopbackEndpoint() as endpoint:
+        endpoint.completion_text = lambda body: text
+        ask(tmp_path / ANSWERS, book(1), model_of(endpoint))
+        assert len(endpoint.calls) == 1
+    (record,) = read_journal(tmp_path / ANSWERS).values()
+    assert record["answer"] == "Paris" and "usage" not in record
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"error": ' * 3000 + "1" + "}" * 3000], ids=["open", "closed"])
+def test_a_deep_error_is_a_failure_of_one_question(text):
+    with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, raw=text)) as endpoint:
+        (reply,) = model_of(endpoint).answer(book(1))
+    assert reply.failure.startswith("400 ") and len(reply.failure) <= 400

@@ -50,12 +50,12 @@ def test_an_unknown_window_of_an_endpoint_is_a_warning():
 
 def test_the_account_adds_up():
     answers = [
-        {"usage": {"prompt": 100, "cached": 0, "completion": 5}, "seconds": 1.0},
-        {"usage": {"prompt": 100, "cached": 90, "completion": 5}, "seconds": 0.5},
-        {"failure": "429", "seconds": 0.5},
+        {"usage": {"prompt": 100, "cached": 0, "completion": 5}, "seconds": 1.0, "served": "m-1"},
+        {"usage": {"prompt": 100, "cached": 90, "completion": 5}, "seconds": 0.5, "served": "m-1"},
+        {"failure": "429", "seconds": 0.5, "served": "m-2"},
     ]
     assert token_account(answers) == {
-        "requests": 3, "failed": {"429": 1}, "prefilled": 110, "saved": 90, "generated": 10, "hit_rate": 0.45,
+        "requests": 3, "failed": {"429": 1}, "served": {"m-1": 2}, "prefilled": 110, "saved": 90, "generated": 10, "hit_rate": 0.45,
         "seconds": 2.0, "tokens_per_second": 105.0,
     }  # fmt: skip
     assert token_account([])["tokens_per_second"] is None

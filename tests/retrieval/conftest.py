@@ -84,17 +84,22 @@ class Endpoint:
         self.most_texts, self.most_characters, self.reverse, self.size = 2048, 10_000, False, 8
         self.asked: list[list[str]] = []
         self.keys: list[str | None] = []
+        self.queries: list[str] = []
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.keys.append(self.headers["Authorization"])
-                status, answer = endpoint.answer(self.path, body)
+                path, _, query = self.path.partition("?")
+                endpoint.queries.append(query)
+                status, answer = endpoint.answer(path, body)
                 content = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Retry-After-Ms", "20")
+                if status in (302, 307):
+                    self.send_header("Location", f"{endpoint.url}/elsewhere?token=abc")
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)

@@ -4,7 +4,9 @@ from counting_embedder import vector
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval import endpoint as endpoint_module
+from epbench.retrieval.dense import Dense
 from epbench.retrieval.endpoint import EndpointEmbedder
+from epbench.retrieval.vector_cache import VectorCache
 
 
 def test_the_endpoint_answers_after_errors_of_every_kind(endpoint):
@@ -89,3 +91,37 @@ def test_the_key_is_the_environments(endpoint, monkeypatch):
     model.embed(["a"], query=False)
     assert endpoint.keys == ["Bearer none", "Bearer secret"]
     assert model.name == f"openai:m@{endpoint.url}"
+
+
+def test_no_redirect_is_followed(endpoint):
+    endpoint.failures = [307]
+    with pytest.raises(BadInput, match=f"HTTP 307: .*redirects to {endpoint.url}/elsewhere, which is not followed"):
+        EndpointEmbedder("m", endpoint.url).embed(["a"], query=False)
+    assert len(endpoint.queries) == 1
+
+
+def test_a_query_is_sent_and_neither_it_nor_a_login_is_in_the_name_or_an_error(endpoint):
+    url = endpoint.url.replace("//", "//me:aSecretWord@") + "?api_key=anotherSecret"
+    model = EndpointEmbedder("m", url)
+    model.embed(["a"], query=False)
+    assert endpoint.queries == ["api_key=anotherSecret"] and model.name == f"openai:m@{endpoint.url}"
+    with pytest.raises(BadInput, match=r"no \*\*\* at") as error:
+        EndpointEmbedder("anotherSecret", url).embed(["a"], query=False)
+    assert "aSecretWord" not in str(error.value)
+
+
+def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(endpoint, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc\ndef")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY: expected printable ASCII") as error:
+        EndpointEmbedder("m", endpoint.url)
+    assert "abc" not in str(error.value)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(BadInput, match="base URL 'host/v1': http://"):
+        EndpointEmbedder("m", "host/v1?api_key=x")
+
+
+def test_half_a_surrogate_pair_is_replaced(endpoint, tmp_path):
+    model = EndpointEmbedder("m", endpoint.url)
+    index = Dense(["a\ud83d", "b"], model, VectorCache(tmp_path, model.name))
+    assert list(index.search(["a\ufffd"], 1)) == [[0]]
+    assert endpoint.asked[0] == ["a\ufffd", "b"]

@@ -14,15 +14,17 @@ _NO_LIMIT = 10**9  # a tokenizer that knows no length says 1e30
 def load_tokenizer(path_or_id: str) -> Any:
     """The tokenizer in a folder, or of a model on the Hub.
 
+    No code of the folder is run, and nothing is asked on standard input.
+
     Raises:
-        BadInput: there is none.
+        BadInput: there is none, or it needs code of its own.
     """
     from transformers import AutoTokenizer
 
     _check_folder(path_or_id)
     try:
-        return AutoTokenizer.from_pretrained(path_or_id)
-    except (OSError, ValueError, KeyError) as error:
+        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False)
+    except Exception as error:  # what a foreign file makes transformers, tokenizers and JSON raise
         raise _unreadable(path_or_id, "tokenizer", error) from None
 
 
@@ -38,8 +40,8 @@ def read_window(path_or_id: str, tokenizer: Any) -> int | None:
 
     _check_folder(path_or_id)
     try:
-        config = AutoConfig.from_pretrained(path_or_id).get_text_config()
-    except (OSError, ValueError, KeyError) as error:
+        config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False).get_text_config()
+    except Exception as error:  # what a foreign file makes transformers, tokenizers and JSON raise
         raise _unreadable(path_or_id, "config", error) from None
     told = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
     lengths = [int(length) for length in told if isinstance(length, int | float) and 0 < length < _NO_LIMIT]

@@ -19,11 +19,13 @@ class Options:
         base_url: of an OpenAI-compatible endpoint.
         window: in tokens, of an endpoint that does not tell, or to be set aside by vLLM where a GPU is small.
         tensor_parallel: number of GPUs for vLLM.
+        request_timeout: seconds, above 0, that one try of one request to an endpoint may take.
     """
 
     base_url: str | None = None
     window: int | None = None
     tensor_parallel: int = 1
+    request_timeout: float = 300.0
 
 
 def choose_model(name: str, options: Options | None = None) -> Model:
@@ -49,7 +51,9 @@ def choose_model(name: str, options: Options | None = None) -> Model:
             return VllmModel(target, tensor_parallel=options.tensor_parallel, max_model_len=options.window)
         from epbench.models.endpoint_model import EndpointModel
 
-        return EndpointModel(target, base_url=options.base_url, window=options.window)
+        return EndpointModel(
+            target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout
+        )
     except ImportError as error:
         extra = "vllm" if kind == "vllm" else "models"
         raise BadInput(f"--model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Generator, Sequence
+import math
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from epbench.errors import BadInput
 from epbench.models.background import Outbox, iterate
 from epbench.models.concurrency import Gate, Limit, PauseTooLong, backoff_s
+from epbench.models.endpoint_address import find_address
 from epbench.models.endpoint_dialect import Dialect
-from epbench.models.endpoint_faults import Fault, fault_of
+from epbench.models.endpoint_faults import Fault, Outage, fault_of
 from epbench.models.endpoint_wire import chat_body, read_chat
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Reply, Request, whole
 from epbench.models.waves import by_context
+from epbench.runs.secrets import SHORTEST_SECRET, without_keys, without_secrets
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+Deliver = Callable[[Reply, Callable[[], None]], None]
+"""Hands a reply over; the second argument is called when the reader comes back for the next one."""
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,10 @@ class EndpointModel:
     The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others of it. Slots
     stay taken until the reader has come back for the next reply: at any time at most as many answers are paid for and
     not yet in the reader's hands as requests may be open at once.
+
+    What a kill loses: `answer_keeping` keeps each reply as soon as it is read, so that only an answer that the endpoint
+    has sent and this process has not read yet is paid for and not kept. There are at most as many of these as requests
+    are open at once: `concurrency`, or up to 64 where that is found out. They are asked once more by the next start.
     """
 
     def __init__(
@@ -57,8 +64,8 @@ class EndpointModel:
         """
         Args:
             name: of the model, as the endpoint knows it.
-            base_url: such as `http://127.0.0.1:8000/v1`; None for OPENAI_BASE_URL, else OpenAI itself. The key is
-                OPENAI_API_KEY; with a base URL it may be missing.
+            base_url: such as `http://127.0.0.1:8000/v1`; None for OPENAI_BASE_URL, else OpenAI itself. Its query, if
+                it has one, is sent with every request. The key is OPENAI_API_KEY; with a base URL it may be missing.
             window: tokens that prompt and answer may have together; None to ask the endpoint.
             concurrency: requests at once, at least 1; None to find out what the endpoint bears, 1 to 64.
             timeout_s: seconds, above 0, for one try of one request from its first to its last byte.
@@ -66,22 +73,23 @@ class EndpointModel:
             backoff_base_s: seconds that the wait after the first failed try has at most; it doubles with every try.
 
         Raises:
-            BadInput: a value is out of its range, the key is missing, or the client is not installed.
+            BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
         """
-        self._url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        key = os.environ.get("OPENAI_API_KEY", "").strip()  # files of keys end in a newline
-        self._key = key or ("none" if self._url else "")  # the client insists on one
-        _check(name, self._url, self._key)
-        self._secrets = [secret for secret in (key, urlsplit(self._url or "").password) if secret]
+        if not name:
+            raise BadInput("openai: a model name is expected after the colon, such as openai:gpt-4o-mini")
+        self._address = find_address(base_url, f"openai:{name}")
         for what, value in (("window", window), ("concurrency", concurrency), ("attempts", attempts)):
             if value is not None and value < 1:
                 raise BadInput(f"{what} of openai:{name}: {value} was found, at least 1 is expected")
-        if not timeout_s > 0:
-            raise BadInput(f"timeout of openai:{name}: {timeout_s} s was found, more than 0 is expected")
+        if not 0 < timeout_s < math.inf:
+            raise BadInput(
+                f"timeout of openai:{name}: {timeout_s} s was found, a finite number of seconds above 0 is expected"
+            )
         self._model, self._window = name, window
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
         self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
         self._dialect = Dialect()
+        self._outage = Outage(self.name)
 
     @property
     def name(self) -> str:
@@ -103,16 +111,25 @@ class EndpointModel:
         return -(-whole // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Closing the iterator cancels what is open."""
-        return iterate(lambda outbox: self._answer_all(requests, outbox))
+        """See `Model.answer`. Closing the iterator cancels what is open.
+
+        Raises:
+            RunFailed: the endpoint does not answer, or lets nobody in: see `epbench.models.endpoint_faults.Outage`.
+        """
+        return self.answer_keeping(requests, lambda reply: None)
+
+    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
+        """See `KeepsReplies.answer_keeping`; raises what `answer` raises."""
+        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
 
     @cached_property
     def _listed_window(self) -> int | None:
         import openai
 
         try:
+            http = openai.DefaultHttpxClient(follow_redirects=False)
             with openai.OpenAI(
-                base_url=self._url, api_key=self._key, max_retries=0, timeout=_WINDOW_TIMEOUT_S
+                **self._address.client_options, max_retries=0, timeout=_WINDOW_TIMEOUT_S, http_client=http
             ) as client:
                 models: Any = client.get("/models", cast_to=object)
             lengths = [model.get("max_model_len") for model in models["data"] if model["id"] == self._model]
@@ -120,7 +137,9 @@ class EndpointModel:
         except Exception:  # whatever it answers: not knowing the window is no reason to stop
             return None
 
-    async def _answer_all(self, requests: Sequence[Request], outbox: Outbox[Reply]) -> None:
+    async def _answer_all(
+        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
+    ) -> None:
         import openai
 
         gate = Gate(self._limit)
@@ -131,8 +150,13 @@ class EndpointModel:
             open_tasks.discard(task)
             ended.set()
 
+        def deliver(reply: Reply, taken: Callable[[], None]) -> None:
+            keep(reply)  # before anything else: it is paid for
+            outbox.put(reply, taken)
+
         # The deadline is ours: the client's own counts from byte to byte and starts anew with each.
-        client = openai.AsyncOpenAI(base_url=self._url, api_key=self._key, max_retries=0, timeout=None)
+        http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+        client = openai.AsyncOpenAI(**self._address.client_options, max_retries=0, timeout=None, http_client=http)
         async with client, asyncio.TaskGroup() as tasks:
             for group in by_context(requests):
                 if len(group) > 1:
@@ -141,14 +165,18 @@ class EndpointModel:
                     while len(open_tasks) >= self._limit.value:
                         ended.clear()
                         await ended.wait()
-                    await self._answer_one(client, gate, group.pop(0), outbox)
+                    await self._answer_one(client, gate, group.pop(0), deliver)
                 for request in group:
-                    task = tasks.create_task(self._answer_one(client, gate, request, outbox))
+                    task = tasks.create_task(self._answer_one(client, gate, request, deliver))
                     open_tasks.add(task)
                     task.add_done_callback(end)
 
-    async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, outbox: Outbox[Reply]) -> None:
-        """Try until there is an answer, no hope or no attempt left."""
+    async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, deliver: Deliver) -> None:
+        """Try until there is an answer, no hope or no attempt left.
+
+        Raises:
+            RunFailed: that many requests before this one failed too that there is no hope for the others.
+        """
         fault = Fault("")
         attempt = 0
         while attempt < self._attempts:
@@ -164,8 +192,9 @@ class EndpointModel:
             except Fault as this:
                 fault = this
             else:
+                deliver(reply, gate.leave)
+                self._outage.over()
                 gate.limit.succeeded(gate.in_use)
-                outbox.put(reply, gate.leave)
                 return
             if fault.overload:
                 gate.limit.overloaded(epoch)
@@ -180,7 +209,9 @@ class EndpointModel:
             elif not fault.wait_s and attempt < self._attempts:
                 await asyncio.sleep(backoff_s(attempt, base_s=self._backoff_base_s))
         tries = f" ({attempt} attempts)" if fault.passing else ""
-        outbox.put(Reply(request.key(self.identity), request.id, failure=self._clean(fault.reason) + tries))
+        failure = self._clean(fault.reason) + tries
+        deliver(Reply(request.key(self.identity), request.id, failure=failure), lambda: None)
+        self._outage.failed(fault, failure)
 
     def _learn(self, learned: Dialect, reason: str) -> None:
         """Speak to the endpoint as it wants; what that changes in the answers is said once."""
@@ -202,13 +233,25 @@ class EndpointModel:
             reply = read_chat(response.text, request, request.key(self.identity))
         except Exception as error:
             raise fault_of(error, self._timeout_s) from error
-        return reply if reply.failure is None else replace(reply, failure=self._clean(reply.failure))
+        return self._cleaned(reply)
+
+    def _cleaned(self, reply: Reply) -> Reply:
+        """The reply without keys, which some endpoints quote, and without halves of surrogate pairs.
+
+        Short secrets stay in the answer: they may be words, such as a password "book".
+        """
+        secrets = [secret for secret in self._address.secrets if len(secret) >= SHORTEST_SECRET]
+        return replace(
+            reply,
+            text=without_keys(whole(reply.text), secrets),
+            reasoning=without_keys(whole(reply.reasoning), secrets),
+            failure=None if reply.failure is None else self._clean(reply.failure),
+            served="" if reply.served == self._model else self._clean(reply.served),
+        )
 
     def _clean(self, reason: str) -> str:
-        """One line of bearable length, without the key: some endpoints quote it."""
-        reason = " ".join(reason.split())
-        for secret in self._secrets:
-            reason = reason.replace(secret, "***")
+        """One line of bearable length, without keys: some endpoints quote them."""
+        reason = " ".join(without_secrets(whole(reason), self._address.secrets).split())
         return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
 
 
@@ -216,26 +259,3 @@ def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:
     """The dialect in which the request was refused, with what the refusal teaches."""
     with_format = request.schema is not None and dialect.answer_format != "prompt"
     return dialect.learned(fault.reason, with_format=with_format)
-
-
-def _check(name: str, url: str | None, key: str) -> None:
-    if not name:
-        raise BadInput("openai: a model name is expected after the colon, such as openai:gpt-4o-mini")
-    if url and not _is_http(url):
-        raise BadInput(
-            f"base URL {url!r}: http:// or https:// and a host are expected, such as http://127.0.0.1:8000/v1"
-        )
-    if not key:
-        raise BadInput(
-            f"openai:{name}: the environment variable OPENAI_API_KEY is expected, or a base URL without a key"
-        )
-    if find_spec("openai") is None:
-        raise BadInput(f"openai:{name} needs the package openai: pip install 'epbench[models]'")
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, half a bracket
-        return False

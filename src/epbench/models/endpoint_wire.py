@@ -10,15 +10,20 @@ from typing import Any
 
 from epbench.models.ending import as_answered
 from epbench.models.endpoint_dialect import Dialect
-from epbench.models.protocol import Reply, Request, Usage
+from epbench.models.protocol import Reply, Request, Usage, whole
 from epbench.models.reasoning import split_reasoning
 
 TOP_LOGPROBS = 20  # the most that the API allows
-
+_MOST_TOKENS = 10**9  # of one request; no model has such a window
+_MOST_DIGITS = 300  # of a number; Python refuses to read integers of more than 4,300
 
 _CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
 _BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
 _JSON_PLEASE = "Answer with one JSON object."
+
+
+class NoJson(ValueError):
+    """A response with status 200 that is no JSON, such as a proxy's page: the same request may get better later."""
 
 
 class NoCompletion(Exception):
@@ -31,9 +36,9 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
     The API has no place for the start of an answer, `request.answer_start`. Where an endpoint takes no schema, the
     prompt asks for JSON, in a line of its own if it does not do so already; OpenAI refuses `json_object` without it.
     """
-    messages = [{"role": "system", "content": request.system}] if request.system else []
+    messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
     dialect = dialect or Dialect()
-    user = request.user
+    user = whole(request.user)
     unheld = request.schema is not None and dialect.answer_format != "json_schema"
     if unheld and "json" not in f"{request.system} {user}".lower():
         user += f"\n\n{_JSON_PLEASE}"
@@ -58,22 +63,24 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
 def read_chat(text: str, request: Request, key: str) -> Reply:
     """The reply in the body of a response with status 200; a failure where it holds no answer.
 
-    Tokens that the endpoint counts in an odd way, such as below 0 or in words, are unknown: 0.
+    A paid answer is not lost to odd parts beside it. Tokens that the endpoint counts in an odd way, such as below 0 or
+    in words, are unknown: 0. Probabilities, a refusal, reasoning or a model's name in an unknown form are not there.
 
     Raises:
-        ValueError: it is no JSON, such as a proxy's page or a torn body; the message quotes it.
+        NoJson: it is no JSON, such as a proxy's page or a torn body; the message quotes it.
         NoCompletion: it is no chat completion; the message quotes it.
     """
     try:
-        body = json.loads(text)
+        body = json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError):
-        raise ValueError(f"the answer is no JSON: {text or 'it is empty'}") from None
+        raise NoJson(f"the answer is no JSON: {text or 'it is empty'}") from None
     try:
         choice = body["choices"][0]
         message = choice["message"]
-        refusal = _text(message.get("refusal") or None) or _text(message.get("content"), "refusal")
-        apart = _text(message.get("reasoning_content") or message.get("reasoning"))
-        reasoning, answer = split_reasoning(_text(message.get("content")))
+        content = message.get("content")
+        refusal = _beside(message.get("refusal")) or _text(content, "refusal")
+        apart = _beside(message.get("reasoning_content")) or _beside(message.get("reasoning"))
+        reasoning, answer = split_reasoning(_text(content))
         reply = Reply(
             key,
             request.id,
@@ -81,8 +88,10 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
             reasoning="\n\n".join(part for part in (apart, reasoning) if part),
             probabilities=label_probabilities(request.labels, choice.get("logprobs")),
             usage=_usage(body.get("usage")),
+            served=_beside(body.get("model")),
         )
-        ended = str(choice.get("finish_reason")).lower()
+        ended = choice.get("finish_reason")
+        ended = ended.lower() if isinstance(ended, str) else ""
     except (KeyError, IndexError, TypeError, AttributeError):
         raise NoCompletion(f"the answer is no chat completion: {error_words(text)}") from None
     if refusal:
@@ -103,27 +112,27 @@ def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float
     """
     try:
         first = logprobs["content"][0]
-        tokens = {token["token"]: float(token["logprob"]) for token in [*(first.get("top_logprobs") or []), first]}
-    except (KeyError, IndexError, TypeError, ValueError):
+        listed = [*(first.get("top_logprobs") or []), first]
+        tokens = {token["token"].strip(): 0.0 for token in listed}
+        for token, logprob in {token["token"]: float(token["logprob"]) for token in listed}.items():
+            tokens[token.strip()] += math.exp(0.0 if logprob > 0 else logprob)
+        if first["token"].strip() not in labels or math.isnan(sum(tokens.values())):
+            return None
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    if first["token"].strip() not in labels:
-        return None
-    return {
-        label: min(1.0, math.fsum(math.exp(logprob) for token, logprob in tokens.items() if token.strip() == label))
-        for label in labels
-    }
+    return {label: min(1.0, tokens.get(label, 0.0)) for label in labels}
 
 
 def error_words(text: str) -> str:
     """What the body of an error says, in the endpoint's words; the body itself where it has no known form."""
     try:
-        body = json.loads(text)
-    except ValueError:
+        body = json.loads(text, parse_int=_integer)
+        error = body.get("error", body) if isinstance(body, Mapping) else body
+        if isinstance(error, Mapping):
+            error = error.get("message") or error.get("detail") or error
+        return error if isinstance(error, str) else json.dumps(error)
+    except (ValueError, RecursionError):
         return text
-    error = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(error, Mapping):
-        error = error.get("message") or error.get("detail") or error
-    return error if isinstance(error, str) else json.dumps(error)
 
 
 def _text(content: Any, kind: str = "text") -> str:
@@ -133,12 +142,25 @@ def _text(content: Any, kind: str = "text") -> str:
     return "".join(part[kind] for part in content if part.get("type") == kind)
 
 
+def _beside(value: Any) -> str:
+    """The text of a part that nothing depends on; "" where it has another form."""
+    try:
+        return _text(value)
+    except (KeyError, TypeError, AttributeError):
+        return ""
+
+
+def _integer(digits: str) -> float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
 def _usage(usage: Any) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
+    prompt = _count(usage.get("prompt_tokens"))
     return Usage(
-        prompt=_count(usage.get("prompt_tokens")),
-        cached=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+        prompt=prompt,
+        cached=min(prompt, _detail(usage, "prompt_tokens_details", "cached_tokens")),
         completion=_count(usage.get("completion_tokens")),
     )
 
@@ -154,4 +176,5 @@ def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
 
 
 def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else 0
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 < value <= _MOST_TOKENS else 0

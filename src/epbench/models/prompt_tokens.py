@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from epbench.models.protocol import Request
+from epbench.errors import BadInput
+from epbench.models.protocol import Request, whole
 
 log = logging.getLogger(__name__)
 
 _OVERLAP = 600  # characters before the first difference that are read again
 _OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
 _CHANNELS = "<|start|>assistant"  # how a template ends whose answers name their channel
+_LONGEST_REASON = 300  # characters
+_MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat a prompt
 _RUN = 16  # equal tokens in a row that show that both readings are in step
 
 
@@ -42,6 +45,7 @@ class PromptTokens:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
+        self._name = getattr(tokenizer, "name_or_path", "")
         self._begin = [] if tokenizer.chat_template else _beginning(tokenizer)
         self._folds_system: bool | None = None
         self._last: tuple[tuple[str, str], _Reading] | None = None
@@ -54,7 +58,7 @@ class PromptTokens:
             asked = self._chat(request)
             start = _answer_head(asked) + request.answer_start if request.answer_start else ""
         else:
-            asked = "\n\n".join(filter(None, (request.system, request.user))) + "\n"
+            asked = whole("\n\n".join(filter(None, (request.system, request.user)))) + "\n"
             own = request.answer_start.removeprefix("Answer:").strip()
             start = f"Answer: {own}" if own else "Answer:"
         if start and request.labels:
@@ -146,7 +150,23 @@ class PromptTokens:
         return self._after_start[start, label]
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
-        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        """
+        Raises:
+            BadInput: the chat template fails, or writes far more than it was given.
+        """
+        given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
+        try:
+            text = str(self.tokenizer.apply_chat_template(given, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # templates raise what they like, and are kept from what they should not do
+            reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
+            raise BadInput(f"model {self._name}: its chat template cannot write the prompt ({reason})") from error
+        most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
+        if len(text) > most:
+            raise BadInput(
+                f"model {self._name}: its chat template made {len(text):,} characters of a prompt, at most {most:,} "
+                "are expected"
+            )
+        return text
 
     def _refuses_system(self) -> bool:
         """Whether the template has no place for a system message: it raises, or leaves the text out."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Ended = Literal["stop", "length", "refusal", "content_filter", "empty"]
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _FINGERPRINT = re.compile(r"(?<=.)@[0-9a-f]{12,64}$")
 
 
@@ -81,7 +82,12 @@ class Request:
 
 @lru_cache(maxsize=64)  # one long context stands in many requests
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold; what is sent must be so."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,7 @@ class Reply:
         usage: tokens.
         ended: why generation ended where that was not the usual end: `length` (the tokens ran out), `refusal`,
             `content_filter` or `empty`.
+        served: the name that an endpoint gives the model that answered, where it is not the name that was asked for.
     """
 
     key: str
@@ -123,6 +130,7 @@ class Reply:
     probabilities: Mapping[str, float] | None = None
     usage: Usage = Usage()
     ended: Ended = "stop"
+    served: str = ""
 
 
 class Model(Protocol):
@@ -157,6 +165,18 @@ class Model(Protocol):
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """One reply for each request, as soon as it is there, in any order; closing it ends what is open."""
+        ...
+
+
+@runtime_checkable
+class KeepsReplies(Protocol):
+    """What a model has in addition whose replies come in another thread than that of the reader."""
+
+    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
+        """As `Model.answer`; each reply is given to `keep` first, in the thread in which it came, at that moment.
+
+        One call of `keep` ends before the next begins. What it raises ends the generator with that error.
+        """
         ...
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LONGEST_REASON = 300  # characters
+
 
 class TransformersModel:
     """A model of a folder or of the Hub, on this machine.
@@ -169,8 +171,14 @@ class TransformersModel:
 
     def _loaded(self, what: str, load: Any, **more: Any) -> Any:
         try:
-            return load(self.path, **more)
-        except (OSError, ValueError, KeyError) as error:
-            first = next(iter(str(error).splitlines()), type(error).__name__).strip()
+            return load(self.path, trust_remote_code=False, **more)
+        except MemoryError:
+            raise
+        except Exception as error:  # what foreign files make transformers, safetensors, pickle and JSON raise
+            import torch
+
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
             expected = "a folder with a model of transformers, or its name on the Hub"
-            raise BadInput(f"model {self.name}: no {what} found; expected {expected} ({first})") from error
+            raise BadInput(f"model {self.name}: no {what} that can be read; expected {expected} ({reason})") from error

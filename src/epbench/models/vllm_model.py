@@ -58,6 +58,7 @@ class VllmModel:
         self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
+            "trust_remote_code": False,  # no code of the model's folder is run
             # Free to put any white space between two keys, weak models put in nothing else until their tokens are used up.
             "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
             **(engine_args or {}),

@@ -122,7 +122,7 @@ def batches(texts: Sequence[str], most_bytes: int, most_texts: int = MOST_TEXTS)
     batch: list[str] = []
     size = 0
     for text in texts:
-        length = len(text.encode())
+        length = len(text.encode("utf-8", "surrogatepass"))
         if batch and (len(batch) == most_texts or size + length > most_bytes):
             yield batch
             batch, size = [], 0

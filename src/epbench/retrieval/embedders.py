@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
 from epbench.models.fingerprint import digests_of
+from epbench.models.protocol import whole
 
 if TYPE_CHECKING:
     from epbench.retrieval.dense import Matrix
@@ -63,7 +64,7 @@ class SentenceTransformerEmbedder:
             else:
                 local = _downloaded(model)
                 published, version = model, local.name
-            self._model = SentenceTransformer(str(local), local_files_only=True)
+            self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
         except Exception as error:  # of the Hub's client, transformers, safetensors, pickle, JSON or the system
             raise BadInput(
                 f"st:{model}: no model here ({one_line(error)}); first `hf download {model}`, give a folder, or use bm25"
@@ -76,7 +77,9 @@ class SentenceTransformerEmbedder:
         limit, tokenizer = self._model.max_seq_length, self._model.tokenizer
         if not chunks or limit is None or not callable(tokenizer):  # a bag of words has no limit
             return
-        found = tokenizer(list(chunks), truncation=False, return_attention_mask=False, verbose=False)["input_ids"]
+        found = tokenizer(
+            [whole(chunk) for chunk in chunks], truncation=False, return_attention_mask=False, verbose=False
+        )["input_ids"]
         lengths = [len(tokens) for tokens in found]
         if cut := sum(length > limit for length in lengths):
             _log.warning(
@@ -86,7 +89,7 @@ class SentenceTransformerEmbedder:
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """One vector for each text, (number of texts, d)."""
-        asked = [self._instruction + text for text in texts] if query else list(texts)
+        asked = [whole(self._instruction + text if query else text) for text in texts]
         # The empty prompt: no default of the model's configuration may come before chunks or queries.
         vectors: Matrix = self._model.encode(asked, prompt="", show_progress_bar=False, convert_to_numpy=True)
         return vectors

@@ -23,7 +23,12 @@ class Searcher(Protocol):
 
 
 def choose_searcher(
-    name: str, chunks: Sequence[str], *, base_url: str | None = None, cache: Path | None = None
+    name: str,
+    chunks: Sequence[str],
+    *,
+    base_url: str | None = None,
+    cache: Path | None = None,
+    request_timeout: float = 300.0,
 ) -> Searcher:
     """The search of that name over the chunks; a dense one embeds them now, or finds their vectors in the cache.
 
@@ -33,6 +38,7 @@ def choose_searcher(
         chunks: what is searched.
         base_url: of the endpoint; see `EndpointEmbedder`.
         cache: folder of the vectors; `$EPBENCH_CACHE` or `~/.cache/epbench/vectors` if None.
+        request_timeout: seconds that the endpoint may be silent in one try of one request.
 
     Raises:
         BadInput: unknown name, missing model, key or package, a request that the endpoint refuses.
@@ -52,7 +58,7 @@ def choose_searcher(
     if kind == "st" and bool(model) == bool(colon):
         embedder = SentenceTransformerEmbedder(model or DEFAULT_MODEL)
     elif kind == "openai" and model:
-        embedder = EndpointEmbedder(model, base_url)
+        embedder = EndpointEmbedder(model, base_url, request_timeout)
     else:
         raise BadInput(f"unknown search {name!r}; there are: {', '.join(SEARCHERS)}")
     return Dense(chunks, embedder, VectorCache(cache or default_folder(), embedder.name))

@@ -40,7 +40,7 @@ def default_folder() -> Path:
 def text_key(embedder: str, text: str, *, query: bool) -> bytes:
     """sha256 of the embedder's name, the text, and whether it is a query."""
     digest = hashlib.sha256(f"{len(embedder)}:{embedder}:{'query' if query else 'chunk'}:".encode())
-    digest.update(text.encode())
+    digest.update(text.encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 

@@ -13,8 +13,9 @@ def token_account(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up the records of answers.jsonl.
 
     Returns:
-        requests, failed (number of each reason, leaving out answers that another prompt took the place of), prefilled
-        and saved prompt tokens, generated tokens, hit_rate (saved over all prompt tokens, None without any), seconds of
+        requests, failed (number of each reason, leaving out answers that another prompt took the place of), served
+        (number of answers by each name that an endpoint gave its model, where that is not the asked one), prefilled and
+        saved prompt tokens, generated tokens, hit_rate (saved over all prompt tokens, None without any), seconds of
         asking, and tokens per second (prompt and generated, None without time).
     """
     records = list(answers)
@@ -22,9 +23,11 @@ def token_account(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     prompt, saved, generated = (sum(u.get(name, 0) for u in usage) for name in ("prompt", "cached", "completion"))
     seconds = sum(record.get("seconds") or 0.0 for record in records)
     reasons = Counter(record["failure"] for record in records if record.get("failure") not in (None, RETIRED))
+    served = Counter(record["served"] for record in records if record.get("served") and record.get("failure") is None)
     return {
         "requests": len(records),
         "failed": dict(reasons.most_common()),
+        "served": dict(served.most_common()),
         "prefilled": prompt - saved,
         "saved": saved,
         "generated": generated,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -54,9 +55,10 @@ class Journal:
         path.touch()
         self.records, self._whole, self._length = _read(path)
         self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
 
     def add(self, key: str, **values: Any) -> None:
-        """Append one record; it is in the file when this returns.
+        """Append one record; it is in the file when this returns. Several threads may do so.
 
         Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD.
 
@@ -67,7 +69,11 @@ class Journal:
         """
         record = {"key": key, **values}
         line = _LONE_SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False))
-        data = line.encode() + b"\n"
+        with self._lock:
+            self._append(line.encode() + b"\n")
+            self.records[key] = json.loads(line)
+
+    def _append(self, data: bytes) -> None:
         file = self._file or self._open()
         try:
             written = file.write(data)
@@ -78,7 +84,6 @@ class Journal:
             reason = f"{written} of {len(data)} bytes of a record could be written; is the disk full?"
             raise OSError(errno.ENOSPC, reason, str(self.path))
         self._whole += len(data)
-        self.records[key] = json.loads(line)
 
     def done(self, key: str) -> bool:
         """Whether there is a record of that key that is no failure; failures are tried again by the next start."""

@@ -14,6 +14,7 @@ from epbench.errors import BadInput
 SHORTEST_SECRET = 8
 """Characters; a shorter value of a variable such as `API_KEY` is a word like "none"."""
 
+_PUBLIC = frozenset(["api-version"])  # parameters of an address that are known to all
 _NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _URL = re.compile(r"(?P<scheme>\w+://)(?P<login>[^/?#@\s'\"]*@)?(?P<rest>[^?#\s'\"]*)(?P<query>[?#][^\s'\"]*)?")
 
@@ -36,9 +37,17 @@ def without_secrets(text: str, more: Iterable[str] = ()) -> str:
         text: to be kept.
         more: further secrets, such as the password of an address.
     """
+    return without_login(without_keys(text, more))
+
+
+def without_keys(text: str, more: Iterable[str] = ()) -> str:
+    """A text as it is, addresses included, but for the keys that the environment holds and further secrets.
+
+    This is for what is scored, such as the answer of a model; see `without_secrets`.
+    """
     for form in sorted({form for secret in (*_environment(), *more) for form in _forms(secret)}, key=len, reverse=True):
         text = text.replace(form, "***")
-    return without_login(text)
+    return text
 
 
 def secrets_of(url: str | None) -> list[str]:
@@ -47,8 +56,9 @@ def secrets_of(url: str | None) -> list[str]:
     found = [unquote(parts.password or "")]
     if parts.password is not None:
         found.append(b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password)}".encode()).decode())
-    found += [value.partition("=")[2] for value in parts.query.split("&")]
-    return [secret for secret in found if secret]
+    query = [parameter.partition("=") for parameter in parts.query.split("&")]
+    found += [form for name, _, value in query if name not in _PUBLIC for form in (value, unquote(value))]
+    return list(dict.fromkeys(secret for secret in found if secret))
 
 
 def checked_key(variable: str) -> str:

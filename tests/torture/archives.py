@@ -164,7 +164,7 @@ def _listing(place: Path, out: Path) -> list[tuple[str, int]]:
 # How an archive is written
 
 
-def _zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
+def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of names that stand there twice
@@ -179,7 +179,7 @@ def as_zip(
     files = list(files)
 
     def plant(folder: Path) -> Path:
-        content = bytearray(_zipped(files))
+        content = bytearray(zipped(files))
         if spoil:
             spoil(content)
         (folder / "archive.zip").write_bytes(content)
@@ -289,17 +289,17 @@ def _named(files: Entries, draw: Random) -> Mutation:
     return Mutation(f"an entry named {name[:30]!r}", as_zip(content))
 
 
-def _places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The paths of all values in a JSON value."""
     inner: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         inner = value.items()
     elif isinstance(value, list):
         inner = enumerate(value)
-    return [here, *(place for key, item in inner for place in _places(item, (*here, key)))]
+    return [here, *(place for key, item in inner for place in places(item, (*here, key)))]
 
 
-def _with(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     if not place:
         return new
     changed = copy.deepcopy(value)
@@ -313,16 +313,16 @@ def _with(value: Any, place: tuple[Any, ...], new: Any) -> Any:
 def _json_value(files: Entries, draw: Random) -> Mutation:
     path = _some(files, draw, ".json")
     value = json.loads(files[path])
-    place = draw.choice(_places(value))
+    place = draw.choice(places(value))
     new = draw.choice(_VALUES)
-    spoilt = json.dumps(_with(value, place, new)).encode()
+    spoilt = json.dumps(with_value(value, place, new)).encode()
     return Mutation(f"{path} at {place} is {new!r:.30}", _as_either(files | {path: spoilt}, draw))
 
 
 def _json_field_lost(files: Entries, draw: Random) -> Mutation:
     path = _some(files, draw, ".json")
     value = json.loads(files[path])
-    place = draw.choice(_places(value))
+    place = draw.choice(places(value))
     if place:
         inner = value = copy.deepcopy(value)
         for key in place[:-1]:

@@ -11,6 +11,7 @@ from epbench.errors import BadInput
 Row = dict[str, Any]
 
 MAX_ROWS = 1_000_000  # of a file; our largest table has 35,000
+MAX_BYTES = 2**30  # of the unfolded rows of a file that is read as a list; our largest has some 50 MB
 _BATCH = 16  # rows; a row can hold a text of many megabytes, which is stored once for all rows that have it
 
 
@@ -40,7 +41,7 @@ def stored_rows(name: str, config: str, split: str, builder: str) -> Iterable[Ro
     return rows
 
 
-def _rows_of_folder(folder: Path, config: str, split: str, builder: str) -> Iterator[Row]:
+def _rows_of_folder(folder: Path, config: str, split: str, builder: str, max_bytes: int | None = None) -> Iterator[Row]:
     """Rows of the files themselves: `datasets` takes folders for the same that have one name and one card."""
     import pyarrow.parquet as pq
 
@@ -54,7 +55,7 @@ def _rows_of_folder(folder: Path, config: str, split: str, builder: str) -> Iter
             file = pq.ParquetFile(path)
         except parquet_errors() as error:
             raise _unreadable(str(path), error) from None
-        yield from bounded_rows(file, str(path), max_rows=MAX_ROWS)
+        yield from bounded_rows(file, str(path), max_rows=MAX_ROWS, max_bytes=max_bytes)
 
 
 def bounded_rows(
@@ -77,7 +78,7 @@ def bounded_rows(
     size = 0
     try:
         for batch in file.iter_batches(_BATCH, columns=columns):
-            size += batch.nbytes
+            size += sum(_unfolded(column).nbytes for column in batch.columns)
             if max_bytes is not None and size > max_bytes:
                 raise _TooLarge
             yield from batch.to_pylist()
@@ -87,6 +88,17 @@ def bounded_rows(
         raise _unreadable(where, error) from None
 
 
+def all_rows(name: str, config: str, split: str, builder: str) -> list[Row]:
+    """The same as a list, for tables that are small.
+
+    Raises:
+        BadInput: as `stored_rows`, and where the rows of a folder take more than `MAX_BYTES`.
+    """
+    if Path(name).is_dir():
+        return list(_rows_of_folder(Path(name), config, split, builder, MAX_BYTES))
+    return list(stored_rows(name, config, split, builder))
+
+
 def parquet_errors() -> tuple[type[Exception], ...]:
     """What pyarrow raises for a damaged or foreign file: its own errors, the system's, and those of Python for values
     that it cannot hold, such as a date in the year 100,000 or a text that is not UTF-8.
@@ -94,6 +106,13 @@ def parquet_errors() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
     return (pa.ArrowException, OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
+
+
+def _unfolded(column: Any) -> Any:
+    """A column in which equal values stand once for each row."""
+    import pyarrow as pa
+
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 class _TooLarge(Exception):

@@ -70,7 +70,7 @@ def _benchmark_of(folders: Sequence[Path]) -> str:
     """The benchmark that all folders are runs of."""
     from epbench.errors import BadInput
     from epbench.memfail.comparison import holds_runs
-    from epbench.runs.folder import read_json
+    from epbench.runs.folder import read_run
 
     found: dict[Path, str] = {}
     for folder in folders:
@@ -79,7 +79,7 @@ def _benchmark_of(folders: Sequence[Path]) -> str:
         elif not (folder / "run.json").is_file():
             raise BadInput(f"{folder}: no run.json in it; the folder of a run is expected")
         else:
-            benchmark = read_json(folder / "run.json")["identity"].get("benchmark")
+            benchmark = read_run(folder)["identity"].get("benchmark")
             if benchmark not in ("tulving", "booksort"):
                 raise BadInput(
                     f"{folder / 'run.json'}: benchmark {benchmark!r} found, tulving, booksort or memfail expected"
@@ -102,10 +102,10 @@ def _names(folders: Sequence[Path]) -> dict[Path, str]:
 def _tulving_rows(folders: Sequence[Path], dataset: str | None) -> Any:
     """The rows that all runs are about."""
     from epbench.errors import BadInput
-    from epbench.runs.folder import read_json
+    from epbench.runs.folder import read_run
     from epbench.tulving.loading import load_tulving
 
-    described = {folder: read_json(folder / "run.json") for folder in folders}
+    described = {folder: read_run(folder) for folder in folders}
     dataset = dataset or next((run["dataset"] for run in described.values() if run.get("dataset")), None)
     if dataset is None:
         raise BadInput(f"{folders[0] / 'run.json'}: a published run names no dataset; give its book by --dataset")
@@ -178,11 +178,11 @@ def _case(judges: Sequence[str], case: Mapping[str, Any]) -> list[str]:
 
 def _compare_booksort(folders: Sequence[Path]) -> Compared:
     from epbench.booksort.comparison import check_same_rows, compare_runs, read_outcomes
-    from epbench.runs.folder import read_json, read_scores
+    from epbench.runs.folder import read_run, read_scores
 
     for folder in folders:
         read_scores(folder)  # a run that did not end has none
-    check_same_rows({folder: read_json(folder / "run.json") for folder in folders})
+    check_same_rows({folder: read_run(folder) for folder in folders})
     names = _names(folders)
     return {}, compare_runs({names[folder]: read_outcomes(folder) for folder in folders}), []
 

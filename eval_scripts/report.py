@@ -49,7 +49,8 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
     from epbench.booksort import report as sort_report
     from epbench.booksort import tables as sort_tables
     from epbench.errors import BadInput
-    from epbench.runs.folder import read_json, read_scores, write_text
+    from epbench.runs.folder import read_run, read_scores, write_text
+    from epbench.runs.shapes import Shape, check
     from epbench.tulving import report as tulving_report
     from epbench.tulving import tables as tulving_tables
     from epbench.tulving.correction import with_passport
@@ -57,7 +58,7 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
     scores = {folder.resolve().name: read_scores(folder) for folder in folders}
     if len(scores) < len(folders):
         raise BadInput("two of the runs have folders of the same name; rename one, the name is their label")
-    runs = {folder: read_json(folder / "run.json") for folder in folders}
+    runs = {folder: read_run(folder) for folder in folders}
     benchmarks = {folder: run["identity"].get("benchmark") for folder, run in runs.items()}
     for folder, benchmark in benchmarks.items():
         if benchmark not in ("tulving", "booksort"):
@@ -71,6 +72,8 @@ def _compared(folders: Sequence[Path], out: Path) -> Any:
             f"the runs are on different datasets: {', '.join(f'{f}: {benchmarks[f]} {rows[f]}' for f in folders)}"
         )
     first = runs[folders[0]]
+    name = "dataset" if benchmarks[folders[0]] == "booksort" else "book"
+    check(str(folders[0] / "run.json"), first, Shape({name: (str,)}))
     if benchmarks[folders[0]] == "booksort":
         write_text(out / "table.md", sort_tables.markdown_table(scores))
         write_text(out / "report.html", sort_report.comparison_report(Path(first["dataset"]).name, scores))

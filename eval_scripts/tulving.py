@@ -233,7 +233,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 
     from epbench.errors import BadInput
     from epbench.runs.asking import ANSWERS
-    from epbench.runs.folder import open_run, read_json
+    from epbench.runs.folder import open_run, read_run
     from epbench.tulving.judging import check_all_judged, judge_answers, note_judge, open_cases, plan_lines
     from epbench.tulving.loading import load_tulving
     from epbench.tulving.parts import part_of
@@ -244,7 +244,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     if not (args.out / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
         raise BadInput(f"{args.out}: no answers in it; --rejudge judges those of an earlier run")
     data = load_tulving(args.dataset)
-    run = read_json(args.out / "run.json")
+    run = read_run(args.out)
     if "released" in run["identity"]:
         if run.get("fingerprint") != data.fingerprint:
             raise BadInput(

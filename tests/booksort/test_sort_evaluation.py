@@ -80,7 +80,9 @@ def test_an_answer_that_was_cut_off_is_neither_right_nor_wrong(tmp_path, pairs, 
         journal = Journal(folder / ANSWERS)
         for i, pair in enumerate(pairs):
             cut = {"answer": "Let me think about", "ended": "length"}
-            journal.add(keys[pair.id], id=pair.id, **(cut if i < 24 else {"answer": pair.answer, "ended": "stop"}))
+            journal.add(
+                keys[pair.id], id=pair.id, repeat=0, **(cut if i < 24 else {"answer": pair.answer, "ended": "stop"})
+            )
         journal.close()
         scores = finish(folder, pairs, keys, "cut")
     assert (scores["n_failed"], scores["n_invalid"], scores["accuracy"]) == (24, 0, None)
@@ -95,7 +97,7 @@ def test_the_greedy_answer_is_what_was_written(tmp_path, pairs, requests):
         journal = Journal(folder / ANSWERS)
         for i, pair in enumerate(pairs):
             told = {OTHER[pair.answer]: 1e-5, pair.answer: 5e-5}
-            journal.add(keys[pair.id], id=pair.id, answer="The" if i % 4 else pair.answer, probabilities=told)
+            journal.add(keys[pair.id], id=pair.id, repeat=0, answer="The" if i % 4 else pair.answer, probabilities=told)
         journal.close()
         scores = finish(folder, pairs, keys, "greedy")
     assert scores["accuracy"] == 1.0 and scores["n_invalid"] == 0
@@ -108,13 +110,19 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
     keys = {request.id: request.key("m") for request in requests}
     journal = Journal(tmp_path / ANSWERS)
     right, wrong, silent, failed, late, *rest = pairs
-    journal.add(keys[right.id], id=right.id, answer=right.answer, probabilities={"A": 0.5, "B": 0.5, right.answer: 0.7})
-    journal.add(keys[wrong.id], id=wrong.id, answer=f"Answer: {OTHER[wrong.answer]}")
-    journal.add(keys[silent.id], id=silent.id, answer="Neither.")
-    journal.add(keys[failed.id], id=failed.id, failure="timeout")
-    journal.add(keys[late.id], id=late.id, failure="timeout")
-    journal.add(keys[late.id], id=late.id, answer=late.answer)
-    journal.add("of another prompt", id=right.id, answer=OTHER[right.answer])
+    journal.add(
+        keys[right.id],
+        id=right.id,
+        repeat=0,
+        answer=right.answer,
+        probabilities={"A": 0.5, "B": 0.5, right.answer: 0.7},
+    )
+    journal.add(keys[wrong.id], id=wrong.id, repeat=0, answer=f"Answer: {OTHER[wrong.answer]}")
+    journal.add(keys[silent.id], id=silent.id, repeat=0, answer="Neither.")
+    journal.add(keys[failed.id], id=failed.id, repeat=0, failure="timeout")
+    journal.add(keys[late.id], id=late.id, repeat=0, failure="timeout")
+    journal.add(keys[late.id], id=late.id, repeat=0, answer=late.answer)
+    journal.add("of another prompt", id=right.id, repeat=0, answer=OTHER[right.answer])
     journal.close()
     rows = {row.id: row for row in sorted_rows(tmp_path, pairs, keys)}
     assert list(rows) == [pair.id for pair in pairs]

@@ -85,7 +85,7 @@ DAMAGES = {
     "a preference twice": ("coexisting_facts", {"preferences": ["a", "a"], "preference_facts": ["b", "c"]}, "'preferences': found a name for a second time"),
     "two questions": ("persona_retrieval", {"questions": [QUESTION, QUESTION]}, "'questions': found 2 items, expected 3"),
     "a word for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": "yes"}] * 3}, "'questions.is_misleading': found .*expected true or false"),
-    "a number for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": 0}] * 3}, "'questions.is_misleading': found '0', expected true or false"),
+    "a number for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": 0}] * 3}, "'questions.is_misleading': found 0, expected true or false"),
     "a missing field": ("persona_retrieval", {"questions": [{"text": "q"}] * 3}, "'questions.is_misleading': found nothing"),
     "an empty question": ("persona_retrieval", {"questions": [QUESTION | {"text": ""}] * 3}, "'questions.text': found an empty text"),
     "a distractor too many": ("persona_retrieval", {"questions": [QUESTION | {"distractor": "Z"}] * 3}, "'questions.distractor': found 'Z', expected a name in misleading questions alone"),
@@ -122,7 +122,7 @@ def test_a_damaged_file_is_named(tmp_path):
         (whole[:within_a_cell], "no CSV, or truncated within a quoted cell"),
         (whole + b"x,y\r\n", "row 5: found 2 cells, expected 19"),
         (whole.replace(b"hop_count", b"hops", 1), "column 'hop_count' is missing; found: id, hops, fact_1"),
-        (whole.replace(b"longhop", "lönghöp".encode("latin-1"), 1), "no UTF-8"),
+        (whole.replace(b"longhop", "lönghöp".encode("latin-1"), 1), "no CSV in UTF-8"),
         (whole.split(b"\r\n")[0] + b"\r\n", "no rows below the header"),
         (b"", "column 'id' is missing; found: nothing"),
     ):

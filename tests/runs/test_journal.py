@@ -207,7 +207,7 @@ def test_a_shard_at_work_is_not_merged(tmp_path):
     (tmp_path / "whole").mkdir()
     with open_run(tmp_path / "part", {}, {}):
         journal = Journal(tmp_path / "part/answers.jsonl")
-        journal.add("1", answer="x")
+        journal.add("1", id="q", repeat=0, answer="x")
         with pytest.raises(BadInput, match="another process is at work"):
             join_journals([tmp_path / "part"], tmp_path / "whole", ["answers.jsonl"])
     join_journals([tmp_path / "part"], tmp_path / "whole", ["answers.jsonl", "judgements.jsonl"])

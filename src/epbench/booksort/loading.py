@@ -13,6 +13,7 @@ from typing import Literal
 from epbench.booksort import published
 from epbench.errors import BadInput
 from epbench.hub.stored import Row, hub_configs, stored_rows
+from epbench.reading import shown
 
 SPLITS = ("test", "validation")
 _NAME = re.compile(r"e(\d+)_s(\d+)")
@@ -171,8 +172,10 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
     excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string: long excerpts are most of the set
     n = 0
     for n, row in enumerate(rows, 1):
-        text = row.get("excerpt_text")
-        yield _pair(f"{name}, config {config!r}, row {n - 1}", config, row, text and excerpts.setdefault(text, text))
+        where, text = f"{name}, config {config!r}, row {n - 1}", row.get("excerpt_text")
+        if text is not None:
+            _typed(where, row, "excerpt_text", str)
+        yield _pair(where, config, row, text and excerpts.setdefault(text, text))
     if not n:
         raise BadInput(f"{name}, config {config!r}, split {split!r}: no rows")
 
@@ -182,10 +185,12 @@ def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
         _typed(where, row, field, type_)
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):
-        raise BadInput(f"{where}, field 'present_seg1_first': {shown_first!r} found, 0 or 1 expected")
+        raise BadInput(f"{where}, field 'present_seg1_first': {shown(shown_first)} found, 0 or 1 expected")
     answer: Literal["A", "B"] = "A" if shown_first else "B"
     if row.get("answer", answer) != answer:
-        raise BadInput(f"{where}, field 'answer': {row['answer']!r} found, {answer!r} by present_seg1_first expected")
+        raise BadInput(
+            f"{where}, field 'answer': {shown(row['answer'])} found, {answer!r} by present_seg1_first expected"
+        )
     if f"e{row['excerpt_length']}_s{row['segment_length']}" != config:
         raise BadInput(f"{where}, field 'excerpt_length' or 'segment_length': not those of the config")
     positions = row["seg1_pos"], row["seg2_pos"]
@@ -219,5 +224,5 @@ def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
 def _typed(where: str, row: Row, field: str, type_: type) -> None:
     if field not in row:
         raise BadInput(f"{where}, field {field!r}: missing; is it a Book-SORT dataset?")
-    if not isinstance(row[field], type_):
-        raise BadInput(f"{where}, field {field!r}: {row[field]!r} found, {type_.__name__} expected")
+    if type(row[field]) is not type_:
+        raise BadInput(f"{where}, field {field!r}: {shown(row[field])} found, {type_.__name__} expected")

@@ -6,15 +6,15 @@ number 100 on, is held out for the choice of a prompt (Section 4.1).
 
 from __future__ import annotations
 
-import csv
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from epbench.booksort.gutenberg import published_books
+from epbench.csv_files import read_csv
 from epbench.errors import BadInput
+from epbench.reading import shown
 
 NAME = "memari/booksort"
 CONFIGS = tuple(f"e{excerpt}_s{segment}" for excerpt in (250, 1000, 2500, 10000, 20000) for segment in (20, 50))
@@ -91,25 +91,20 @@ def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Ro
             }  # fmt: skip
 
 
-def _table(path: Path | None, numbers: Iterable[str]) -> Iterator[Row]:
+def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:
     """Rows of a file, if there is one, with these fields as numbers."""
     if path is None:
         return
-    csv.field_size_limit(sys.maxsize)  # an excerpt of 20,000 words is one field
-    with path.open(encoding="utf-8", newline="") as file:
-        try:
-            for number, row in enumerate(csv.DictReader(file)):
-                where = f"{path}, row {number}, field"
-                yield row | {field: _number(f"{where} {field!r}", row.get(field)) for field in numbers}
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise BadInput(f"{path}: no CSV in UTF-8 ({error}); get the file again") from None
+    for number, row in enumerate(read_csv(path, numbers)):
+        where = f"{path}, row {number}, field"
+        yield row | {field: _number(f"{where} {field!r}", row[field]) for field in numbers}
 
 
-def _number(where: str, value: str | None) -> int:
+def _number(where: str, value: str) -> int:
     try:
-        return int(value or "")
+        return int(value)
     except ValueError:
-        raise BadInput(f"{where}: {value!r} found, a whole number expected") from None
+        raise BadInput(f"{where}: {shown(value)} found, a whole number expected") from None
 
 
 def _unmarked(text: str | None) -> str | None:

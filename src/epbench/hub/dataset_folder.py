@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.hub.replacing import replacing
+from epbench.writing import naming
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,15 +86,19 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
 
     Raises:
         BadInput: the folder exists and is no dataset of this layout.
+        OSError: a file could not be written, for example because the disk is full; the error names the file.
     """
     refuse_other_folder(folder)
     with replacing(folder) as draft:
         for config in configs:
-            path = draft / config.name / f"{config.split}-00000-of-00001.parquet"
-            path.parent.mkdir(exist_ok=True)
-            write_table(config.table, path)
+            file = Path(config.name) / f"{config.split}-00000-of-00001.parquet"
+            table = config.table
+            with naming(folder / file):
+                (draft / file).parent.mkdir(exist_ok=True)
+                write_table(table, draft / file)
         for name, text in {**(more or {}), "README.md": card}.items():
-            (draft / name).write_text(text, "utf-8")
+            with naming(folder / name):
+                (draft / name).write_text(text, "utf-8")
 
 
 def write_table(table: pa.Table, path: Path) -> None:

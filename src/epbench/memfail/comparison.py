@@ -10,7 +10,7 @@ from epbench.errors import BadInput
 from epbench.memfail.published import beside, read_published
 from epbench.memfail.report import comparison_report
 from epbench.memfail.tables import markdown_table
-from epbench.runs.folder import read_json, read_scores, write_text
+from epbench.runs.folder import read_run, read_scores, write_text
 
 
 def holds_runs(folder: Path) -> bool:
@@ -44,7 +44,7 @@ def write_comparison(folders: Sequence[Path], out: Path, published: Path | None 
         if not found:
             raise BadInput(f"{folder}: no run of MemFail, nor a folder of such runs")
         for run in found:
-            identity, scores = read_json(run / "run.json")["identity"], read_scores(run)
+            identity, scores = read_run(run)["identity"], read_scores(run)
             config = scores["config"]
             label = folder.resolve().name if run == folder else f"{folder.resolve().name} ({config})"
             if label in runs:
@@ -66,6 +66,4 @@ def runs_in(folder: Path) -> list[Path]:
         BadInput: a run.json is no JSON object.
     """
     places = [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/run.json"))
-    return [
-        place for place in places if read_json(place / "run.json").get("identity", {}).get("benchmark") == "memfail"
-    ]
+    return [place for place in places if read_run(place)["identity"].get("benchmark") == "memfail"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from types import NoneType
 
 from epbench.errors import BadInput
-from epbench.hub.stored import stored_rows
+from epbench.hub.stored import all_rows
 from epbench.memfail.cases import CONFIGS, Question, Unit
-from epbench.memfail.dataset import Row, features_of
+from epbench.memfail.dataset import CHOICES, PUBLISHED_COLUMNS, Row, features_of
 from epbench.memfail.units import questions_of, units_of
+from epbench.runs.shapes import Items, Kind, Shape, check
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,27 @@ def load_memfail(dataset: str, config: str) -> Loaded:
     """
     if config not in CONFIGS:
         raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
-    rows = list(stored_rows(dataset, config, "test", "memfail"))
+    rows = all_rows(dataset, config, "test", "memfail")
     if not rows:
         raise BadInput(f"{dataset}, config {config!r}: no rows")
     missing = [column for column in features_of(config) if column not in rows[0]]
     if missing:
         raise BadInput(f"{dataset}, config {config!r}: column {missing[0]!r} is missing; is it a MemFail dataset?")
-    content = json.dumps(rows, sort_keys=True, ensure_ascii=False)
+    for i, row in enumerate(rows):
+        check(f"{dataset}, config {config!r}, row {i}", row, _shape(config))
+    content = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Loaded(config, rows, units_of(config, rows), questions_of(config, rows), fingerprint)
+
+
+def _shape(config: str) -> Shape:
+    """Types of the values that units and questions are made of; of a chain of facts the last cells are empty."""
+    text: Kind = (str, NoneType) if config == "long_hop" else (str,)
+    kinds: dict[str, Kind] = {"id": (str,)} | dict.fromkeys(PUBLISHED_COLUMNS[config], text)
+    if config == "persona_retrieval":
+        question = dict.fromkeys(("text", "ground_truth_answer"), (str,))
+        kinds["questions"] = Items(Shape({**question, "is_misleading": (bool,), "distractor": (str, NoneType)}))
+    if config == "long_hop":
+        kinds |= {"hop_count": (int,), "stem": (str,), **dict.fromkeys((*CHOICES, "ground_truth_answer"), (str,))}
+    lists = [name for name in ("preferences", "preference_facts", "entity_facts") if name in kinds]
+    return Shape({**kinds, **dict.fromkeys(lists, Items((str,)))})

@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.memfail.comparison import runs_in
 from epbench.memfail.diagnosis import Outcome
-from epbench.runs.folder import read_json, read_scores
+from epbench.runs.folder import read_run, read_scores
 from epbench.runs.outcomes import read_outcomes
 from epbench.statistics.comparison import compare_two, with_holm
 
@@ -48,7 +48,7 @@ def read_results(folders: Sequence[Path]) -> tuple[dict[Path, Results], dict[str
         if not runs:
             raise BadInput(f"{folder}: no run of MemFail, nor a folder of such runs")
         for run in runs:
-            described, config = read_json(run / "run.json"), read_scores(run)["config"]
+            described, config = read_run(run), read_scores(run)["config"]
             fingerprint = described["identity"].get("fingerprint")
             first, expected = rows.setdefault(config, (run, fingerprint))
             if fingerprint != expected:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.reading import parse_json, shown
 from epbench.statistics.proportions import wilson
 
 _CONFIGS = {
@@ -25,6 +25,7 @@ _FIELDS: dict[str, type] = {
     "success_rate": float,
     "n": int,
 }
+_MOST = 10**9
 
 
 def read_published(path: Path) -> dict[str, dict[str, Any]]:
@@ -54,7 +55,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; JSON with published success rates is expected")
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse_json(path.read_bytes())
     except ValueError as error:
         raise BadInput(f"{path}: no JSON ({error})") from None
     rows = content.get("rows") if isinstance(content, dict) else None
@@ -71,11 +72,15 @@ def _check(where: str, row: Any) -> None:
     for field, kind in _FIELDS.items():
         value = row.get(field)
         if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise BadInput(f"{where}, field {field!r}: {value!r} found, {kind.__name__} expected")
+            raise BadInput(f"{where}, field {field!r}: {shown(value)} found, {kind.__name__} expected")
     if row["dataset"] not in _CONFIGS:
-        raise BadInput(f"{where}, field 'dataset': {row['dataset']!r} found, one of {', '.join(_CONFIGS)} expected")
-    if not 0 <= row["success_rate"] <= 1 or row["n"] < 1:
-        raise BadInput(f"{where}: a success rate in [0, 1] of at least one question is expected")
+        raise BadInput(
+            f"{where}, field 'dataset': {shown(row['dataset'])} found, one of {', '.join(_CONFIGS)} expected"
+        )
+    if not 0 <= row["success_rate"] <= 1 or not 1 <= row["n"] <= _MOST:
+        raise BadInput(f"{where}: a success rate in [0, 1] of 1 to {_MOST:,} questions is expected")
+    if not 1 <= row["k"] <= _MOST:
+        raise BadInput(f"{where}, field 'k': {shown(row['k'])} found, 1 to {_MOST:,} expected")
 
 
 def beside(runs: Mapping[str, Mapping[str, Any]], published: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

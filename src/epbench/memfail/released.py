@@ -5,14 +5,14 @@ Paper: Section 4 and Appendix B.
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from epbench.csv_files import read_csv
 from epbench.errors import BadInput
 from epbench.memfail.dataset import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, PUBLISHED_COLUMNS, Row
+from epbench.reading import parse_json, shown
 
 QUESTIONS_PER_PERSONA = 3
 HOPS = (1, 2, 3)
@@ -37,13 +37,14 @@ def read_config(path: Path, config: str) -> list[Row]:
     typed = _TYPED.get(config, _conditional)
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
-    for number, cells in enumerate(_records(path, PUBLISHED_COLUMNS[config])):
+    for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
+        cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
         where = _Where(path, number)
         row = typed(cells, where)
         identity = (cells["id"],) if "id" in cells else tuple(cells.values())
         same = first_at.setdefault(identity, number)
         if same != number:
-            field, found = ("id", repr(cells["id"])) if "id" in cells else ("all", "the cells")
+            field, found = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
             raise where.error(field, f"{found} of row {same} again", "rows that differ")
         rows.append(row)
     if not rows:
@@ -61,25 +62,6 @@ class _Where:
         return BadInput(f"{self._row}, field {field!r}: found {found}, expected {expected}")
 
 
-def _records(path: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            for column in columns:
-                if column not in header:
-                    raise BadInput(f"{path}: column {column!r} is missing; found: {', '.join(header) or 'nothing'}")
-            for number, cells in enumerate(filter(None, reader)):  # an empty line is no row
-                if len(cells) != len(header):
-                    raise BadInput(f"{path}, row {number}: found {len(cells)} cells, expected {len(header)}")
-                named = dict(zip(header, cells, strict=True))
-                yield {column: named[column] for column in columns}
-    except csv.Error as error:
-        raise BadInput(f"{path}: no CSV, or truncated within a quoted cell ({error})") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: no UTF-8 ({error})") from None
-
-
 def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
     for column in columns:
         if not cells[column].strip():
@@ -89,7 +71,7 @@ def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
 
 def _list(cells: dict[str, str], where: _Where, column: str, item: str) -> list[Any]:
     try:
-        value = json.loads(cells[column])
+        value = parse_json(cells[column])
     except ValueError as error:
         raise where.error(column, f"{_short(cells[column])} ({error})", "a JSON list") from None
     if not isinstance(value, list):
@@ -101,7 +83,7 @@ def _texts(cells: dict[str, str], where: _Where, column: str, low: int, high: in
     value = _list(cells, where, column, "texts")
     for text in value:
         if not isinstance(text, str) or not text.strip():
-            raise where.error(column, f"the item {_short(json.dumps(text))}", "texts that are not empty")
+            raise where.error(column, f"the item {shown(text)}", "texts that are not empty")
     if not low <= len(value) <= high:
         raise where.error(column, f"{len(value)} items", f"{low}" if low == high else f"{low} to {high}")
     return value
@@ -113,7 +95,7 @@ def _short(text: str) -> str:
 
 def _one_of(row: Row, where: _Where, column: str, allowed: tuple[str, ...]) -> None:
     if row[column] not in allowed:
-        raise where.error(column, repr(row[column]), f"one of {', '.join(allowed)}")
+        raise where.error(column, shown(row[column]), f"one of {', '.join(allowed)}")
 
 
 def _conditional(cells: dict[str, str], where: _Where) -> Row:
@@ -144,18 +126,18 @@ def _persona(cells: dict[str, str], where: _Where) -> Row:
 
 def _question(question: object, where: _Where) -> Row:
     if not isinstance(question, dict):
-        raise where.error("questions", f"the item {_short(json.dumps(question))}", "objects")
+        raise where.error("questions", f"the item {shown(question)}", "objects")
     for name, kind in _QUESTION_FIELDS.items():
         field = f"questions.{name}"
         if name not in question:
             raise where.error(field, "nothing", "a value")
         if not isinstance(question[name], kind):
             expected = {"is_misleading": "true or false", "distractor": "a name or null"}.get(name, "a text")
-            raise where.error(field, _short(json.dumps(question[name])), expected)
+            raise where.error(field, shown(question[name]), expected)
         if isinstance(question[name], str) and not question[name].strip():
             raise where.error(field, "an empty text", "a text")
     if question["is_misleading"] != (question["distractor"] is not None):
-        raise where.error("questions.distractor", repr(question["distractor"]), "a name in misleading questions alone")
+        raise where.error("questions.distractor", shown(question["distractor"]), "a name in misleading questions alone")
     return {name: question[name] for name in _QUESTION_FIELDS}
 
 
@@ -164,7 +146,7 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     row: Row = {column: cells[column] or None for column in PUBLISHED_COLUMNS["long_hop"]}
     row |= _filled(cells, where, *fixed)
     if cells["hop_count"] not in map(str, HOPS):
-        raise where.error("hop_count", repr(cells["hop_count"]), "1, 2 or 3")
+        raise where.error("hop_count", shown(cells["hop_count"]), "1, 2 or 3")
     hops = row["hop_count"] = int(cells["hop_count"])
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
         for i, column in enumerate(columns):
@@ -174,7 +156,7 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     _one_of(row, where, "correct_choice", LETTERS)
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
-        raise where.error("correct_choice", f"{right!r}", f"the true answer {row['ground_truth_answer']!r}")
+        raise where.error("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
     listed = "\n".join(f"{letter}. {row[choice]}" for letter, choice in zip(LETTERS, CHOICES, strict=True))
     if not row["graded_question"].endswith(OPTIONS_MARK + listed):
         found = _short(row["graded_question"][-40:])

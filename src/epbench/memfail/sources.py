@@ -72,10 +72,14 @@ def file_of(source: Source, config: str) -> Path:
         BadInput: there is none, or there are several.
     """
     name = _FILES[config]
-    found = sorted(source.folder.rglob(name)) or sorted(source.folder.rglob(f"{config}/*.csv"))
+    found = _files(source.folder, name) or _files(source.folder, f"{config}/*.csv")
     if len(found) != 1:
         raise BadInput(f"{source.folder}: {_listed(found)} found for {config}, one file {name} expected")
     return found[0]
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
 def digest_of(path: Path) -> str:

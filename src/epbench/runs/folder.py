@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.reading import kind_of, parse_json
 from epbench.runs.secrets import without_secrets
+from epbench.runs.shapes import IDENTITIES, RUN, SCORES, check, check_file
+from epbench.writing import naming
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
@@ -44,7 +47,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             for scratch in folder.glob(".*.scratch"):  # of a process that was killed while it wrote a file
                 shutil.rmtree(scratch)
             if described.exists():
-                _same(folder, read_json(described).get("identity", {}), identity)
+                _same(folder, read_run(folder)["identity"], identity)
             else:
                 write_json(described, {"identity": dict(identity), **about, "command": _command(), **_versions()})
             yield folder
@@ -64,25 +67,54 @@ def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; raises BadInput where it is none."""
+    """A JSON object from a file, of the shape that files of that name have, if there is one.
+
+    Raises:
+        BadInput: the file is missing, is not a file, cannot be read, is not a JSON object, has a number that is not
+            finite, or is not of its shape.
+    """
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse_json(path.read_bytes())
+        json.dumps(content, allow_nan=False)  # or it could not be written again
+    except OSError as error:
+        raise BadInput(f"{path}: expected a JSON file that can be read ({error.strerror})") from None
     except ValueError as error:
         raise BadInput(f"{path}: no JSON ({error})") from None
     if not isinstance(content, dict):
-        raise BadInput(f"{path}: a JSON object is expected")
+        raise BadInput(f"{path}: a JSON object is expected, found {kind_of(content)}")
+    check_file(path, content)
     return content
 
 
-def read_scores(folder: Path) -> dict[str, Any]:
-    """scores.json of a run.
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json of a run, whose `identity` is an object, and whose fields have the types that we write.
 
     Raises:
-        BadInput: there is none, or it is no JSON.
+        BadInput: there is none, or it is another tool's or damaged; the message names the field.
     """
-    if not (folder / "scores.json").is_file():
+    path = folder / "run.json"
+    run = read_json(path)
+    check(str(path), run, RUN)
+    benchmark = run["identity"].get("benchmark")
+    if isinstance(benchmark, str) and benchmark in IDENTITIES:
+        check(f"{path}, field 'identity'", run["identity"], IDENTITIES[benchmark])
+    return run
+
+
+def read_scores(folder: Path) -> dict[str, Any]:
+    """scores.json of a run, whose fields have the types that we write.
+
+    Raises:
+        BadInput: there is none, or it is another tool's or damaged; the message names the field.
+    """
+    path = folder / "scores.json"
+    if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
-    return read_json(folder / "scores.json")
+    scores = read_json(path)
+    benchmark = read_run(folder)["identity"].get("benchmark") if (folder / "run.json").exists() else None
+    if isinstance(benchmark, str) and benchmark in SCORES:
+        check(str(path), scores, SCORES[benchmark])
+    return scores
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -91,12 +123,17 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
-        draft = Path(scratch) / path.name
-        draft.write_text(text, "utf-8")
-        draft.replace(path)
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        OSError: it could not be written, for example because the disk is full; the error names the file.
+    """
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
+            draft = Path(scratch) / path.name
+            draft.write_text(text, "utf-8")
+            draft.replace(path)
 
 
 def _command() -> str:

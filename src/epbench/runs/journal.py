@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
+from epbench.reading import parse_json
+from epbench.runs.shapes import JOURNALS, Shape, check
 
 Record = dict[str, Any]
 
@@ -24,18 +26,23 @@ RETIRED = "the question was asked anew with another prompt"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_journal(path: Path) -> dict[str, Record]:
+def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
     """The records of a journal by key; of several with one key the last.
 
     Nothing is written. A last line without its end is left out: it is being written, or its writer was killed.
+
+    Args:
+        path: of the journal.
+        shape: of its records; that of the file's name unless given, see `epbench.runs.shapes.JOURNALS`.
 
     Returns:
         The records in the order in which their keys first came; nothing where there is no such file.
 
     Raises:
-        BadInput: a line before the last is no record; the file was edited or is no journal.
+        BadInput: a line before the last is no record, or a field of it has another type; the file was edited or is no
+            journal.
     """
-    return _read(path)[0]
+    return _read(path, shape)[0]
 
 
 class Journal:
@@ -45,15 +52,19 @@ class Journal:
     the first record that is added, and its work is done again.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, shape: Shape | None = None) -> None:
         """Read what the file has; it is made if it is not there, and opened for writing by the first `add`.
 
+        Args:
+            path: of the journal.
+            shape: as for `read_journal`.
+
         Raises:
-            BadInput: a line before the last is no record; the file was edited or is no journal.
+            BadInput: as `read_journal`.
         """
         self.path = path
         path.touch()
-        self.records, self._whole, self._length = _read(path)
+        self.records, self._whole, self._length = _read(path, shape)
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
 
@@ -114,27 +125,34 @@ class Journal:
         return file
 
 
-def _read(path: Path) -> tuple[dict[str, Record], int, int]:
+def _read(path: Path, shape: Shape | None) -> tuple[dict[str, Record], int, int]:
     """(records by key, bytes of the whole lines, bytes of the file)."""
-    content = path.read_bytes() if path.exists() else b""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        raise BadInput(f"{path}: expected a file of JSON lines that can be read ({error.strerror})") from None
     whole = content.rfind(b"\n") + 1
+    shape = shape or JOURNALS.get(path.name)
     records: dict[str, Record] = {}
     for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1):
-        record = _record(path, number, line)
+        record = _record(f"{path}, line {number}", line, shape)
         records[record["key"]] = record
     return records, whole, len(content)
 
 
-def _record(path: Path, number: int, line: bytes) -> Record:
+def _record(where: str, line: bytes, shape: Shape | None) -> Record:
     """
     Raises:
-        BadInput: the line is no JSON object with a key.
+        BadInput: the line is no JSON object with a key, or has not this shape.
     """
-    where = f"{path}, line {number}"
     try:
-        record = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except ValueError as error:
         raise BadInput(f"{where}: expected a JSON object with a key ({error})") from None
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         raise BadInput(f"{where}: expected a JSON object with a key, found {line[:60].decode('utf-8', 'replace')!r}")
+    if shape is not None:
+        check(where, record, shape)
     return record

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.reading import parse_json, shown
 from epbench.runs.folder import write_text
+from epbench.runs.shapes import Shape, check
 
 OUTCOMES = "outcomes.jsonl"
 
@@ -34,18 +36,22 @@ def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[
         raise BadInput(
             f"{folder} has no {OUTCOMES}; start the run again with the same command to write it, nothing is asked twice"
         )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: expected a file of JSON lines that can be read ({error.strerror})") from None
+    shape = Shape(fields)
     records = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line:
+            continue
         where = f"{path}, line {number}"
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError as error:
             raise BadInput(f"{where}: a JSON object expected ({error})") from None
         if not isinstance(record, dict) or record.keys() != fields.keys():
-            raise BadInput(f"{where}: an object with {', '.join(fields)} expected, {line[:80]} found")
-        for field, types in fields.items():
-            if not isinstance(record[field], types):
-                names = " or ".join("null" if type_ is type(None) else type_.__name__ for type_ in types)
-                raise BadInput(f"{where}, field {field!r}: {record[field]!r} found, {names} expected")
+            raise BadInput(f"{where}: an object with {', '.join(fields)} expected, {shown(record)} found")
+        check(where, record, shape)
         records.append(record)
     return records

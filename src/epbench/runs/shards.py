@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.runs.folder import open_run, read_json
+from epbench.runs.folder import open_run, read_run
 from epbench.runs.journal import Journal, read_journal
+from epbench.runs.shapes import SHARDS, check
 
 SPLIT = {"tulving": "eval_scripts/tulving.py", "booksort": "eval_scripts/booksort.py"}
 """By benchmark, the scripts whose runs can be split by --shard."""
@@ -26,10 +27,11 @@ def described_shards(folders: Sequence[Path], out: Path) -> list[dict[str, Any]]
             raise BadInput(f"{folder}: no run.json in it; the folder of a shard is expected")
         if folder.resolve() == out.resolve():
             raise BadInput(f"--out {out}: one of the shards; another folder is expected")
-        described.append(read_json(folder / "run.json"))
+        described.append(read_run(folder))
         identity = described[-1]["identity"]
         if identity.get("benchmark") not in SPLIT or "fingerprint" not in identity:
             raise BadInput(f"{folder / 'run.json'}: no run with --dataset of {' or '.join(SPLIT.values())}")
+        check(str(folder / "run.json"), described[-1], SHARDS[identity["benchmark"]])
         for name, value in described[0]["identity"].items():
             if identity.get(name) != value:
                 raise BadInput(f"{folder / 'run.json'}: its {name} is {identity.get(name)!r}, {value!r} expected")

@@ -17,7 +17,7 @@ from epbench.hub.stored import Row
 from epbench.models.choose import Options, choose_model
 from epbench.models.protocol import Model
 from epbench.runs.asking import ANSWERS, Progress
-from epbench.runs.folder import read_json, read_scores, write_json
+from epbench.runs.folder import read_run, read_scores, write_json
 from epbench.runs.journal import Journal, Record, read_journal
 from epbench.tulving.evaluation import JUDGEMENTS, judged
 from epbench.tulving.judge import Case, Judge, Judgement, PastJudge
@@ -105,12 +105,22 @@ def read_verdicts(folder: Path, rows: Sequence[Row], judge: Judge) -> list[Judge
 
 
 def verdict_records(folder: Path, rows: Sequence[Row], judge: Judge) -> list[tuple[Case, Record]]:
-    """The same as the journal has it: items, scores, order and reason of each case that has a verdict."""
+    """The same as the journal has it: items, scores, order and reason of each case that has a verdict.
+
+    Raises:
+        BadInput: a verdict has not one score for each true item.
+    """
     journal = read_journal(folder / JUDGEMENTS)
     found = []
     for answer, case in given_answers(folder, rows):
         verdict = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else case.key(judge))
         if verdict is not None and verdict.get("failure") is None:
+            n, expected = len(verdict.get("scores", ())), len(case.truth)
+            if n != expected:
+                raise BadInput(
+                    f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores': expected {expected} numbers, one "
+                    f"for each true item of question {case.id}, found {n}"
+                )
             scores = [min(1.0, max(0.0, score)) for score in verdict["scores"]]  # a published judge may go beyond
             found.append((case, verdict | {"scores": scores}))
     return found
@@ -187,7 +197,7 @@ def check_judge(folder: Path, judge: Judge) -> None:
     Raises:
         BadInput: the run has scores by another judge.
     """
-    noted: Mapping[str, str] | None = read_json(folder / "run.json").get("judge")
+    noted: Mapping[str, str] | None = read_run(folder).get("judge")
     judges = [PastJudge(noted["name"], noted["prompt_hash"]) if noted else None, judge_of_scores(folder)]
     found = [other for other in judges if other is not None]
     if found and PastJudge(judge.name, judge.prompt_hash) not in found:
@@ -228,4 +238,4 @@ def note_judge(folder: Path, judge: Judge, **more: Any) -> None:
 
 def note(folder: Path, **more: Any) -> None:
     """Write into run.json what must be known to judge the run again."""
-    write_json(folder / "run.json", read_json(folder / "run.json") | more)
+    write_json(folder / "run.json", read_run(folder) | more)

@@ -6,11 +6,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import NoneType
 
 from epbench.errors import BadInput
-from epbench.hub.stored import Row, stored_rows
+from epbench.hub.stored import Row, all_rows
+from epbench.reading import shown
+from epbench.runs.shapes import Items, Shape, check
 from epbench.tulving.memory import Book
-from epbench.tulving.questions import BINS, Question
+from epbench.tulving.questions import BINS
 
 
 @dataclass(frozen=True)
@@ -36,28 +39,46 @@ def load_tulving(name: str) -> Loaded:
     Raises:
         BadInput: there is no such dataset, or it is no Tulving book.
     """
-    rows = list(stored_rows(name, "qa", "test", "tulving"))
-    _check(name, "qa", rows, set(Question._fields))
-    chapters = list(stored_rows(name, "chapters", "test", "tulving"))
-    _check(name, "chapters", chapters, {"chapter", "text"})
-    text = next(iter(stored_rows(name, "book", "test", "tulving")))["text"]
+    rows, chapters, books = (_rows(name, config) for config in _SHAPES)
+    text = books[0]["text"]
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters])
     return Loaded(name, rows, book, fingerprint_of_book(rows, text))
 
 
 def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:
     """Hash of the rows of the config `qa` and of the text: runs of one fingerprint were asked the same of the same."""
-    content = json.dumps([rows, text], sort_keys=True, ensure_ascii=False)
+    content = json.dumps([rows, text], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def _check(name: str, config: str, rows: list[Row], columns: set[str]) -> None:
+_TEXT_OR_NONE = (str, NoneType)
+_SHAPES = {
+    "qa": Shape(
+        {
+            **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), (str,)),
+            **dict.fromkeys(("time", "space", "entity", "content"), _TEXT_OR_NONE),
+            **dict.fromkeys(("template", "n_chapters"), (int,)),
+            "answer": Items((str,)), "chapters": Items((int,)),
+        }
+    ),
+    "chapters": Shape({"chapter": (int,), "text": (str,)}),
+    "book": Shape({"text": (str,)}),
+}  # fmt: skip
+
+
+def _rows(name: str, config: str) -> list[Row]:
+    """
+    Raises:
+        BadInput: there are none, or a column is missing or has a value of another type.
+    """
+    rows = all_rows(name, config, "test", "tulving")
     if not rows:
         raise BadInput(f"{name}, config {config!r}: no rows")
-    missing = sorted(columns - rows[0].keys())
+    missing = sorted(_SHAPES[config].required.keys() - rows[0].keys())
     if missing:
         raise BadInput(f"{name}, config {config!r}: column {missing[0]!r} is missing; is it a Tulving book?")
-    if config == "qa":
-        for i, row in enumerate(rows):
-            if row["bin"] not in BINS:
-                raise BadInput(f"{name}, config 'qa', row {i}: bin {row['bin']!r}, one of {', '.join(BINS)} expected")
+    for i, row in enumerate(rows):
+        check(f"{name}, config {config!r}, row {i}", row, _SHAPES[config])
+        if config == "qa" and row["bin"] not in BINS:
+            raise BadInput(f"{name}, config 'qa', row {i}: bin {shown(row['bin'])}, one of {', '.join(BINS)} expected")
+    return rows

@@ -20,6 +20,7 @@ from epbench.errors import BadInput
 from epbench.runs.asking import ANSWERS, Progress
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
+from epbench.tulving.answers_file import check_length
 from epbench.tulving.archive import Files
 from epbench.tulving.evaluation import JUDGEMENTS, RESULTS, finish, judged
 from epbench.tulving.judge import PastJudge
@@ -136,6 +137,8 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
     _, published = read_questions(files, run.book)
     questions = asked_questions(files, run.path, run.book, published)
     answers = [files.json(f"{run.path}/raw_answers/{number}.json", str) for number in range(len(questions))]
+    for number, answer in enumerate(answers):
+        check_length(files.where(f"{run.path}/raw_answers/{number}.json"), answer)
     verdicts = [read_published_verdict(files, run.path, number, q) for number, q in enumerate(questions)]
     notes = []
     if len(questions) < len(published):

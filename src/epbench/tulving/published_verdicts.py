@@ -18,11 +18,13 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.metric_folders import metric_module
+from epbench.reading import shown
 from epbench.tulving.archive import Files
 from epbench.tulving.questions import Question
 
 _SCORES = "matching_groundtruth_items_score"
 _NO_LIMIT = 1e100  # a score from here on is as good as infinite: products of such scores are
+_NO_INDEX = 2**31  # no list of items is so long, and statistics cannot hold a number of any size
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,12 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
         item_of = {name: item for item, name in name_of.items()}
         indexes = _indexes(files, run, number, question)
         order = [item_of[name] for name in _picked(list(score_of), indexes[1])]
+    reason = evaluated.get("explanation", "")
     return PublishedVerdict(
         items=items,
         scores=[score_of[name_of[item]] for item in question.answer],
         order=order,
-        reason=str(evaluated.get("explanation", "")),
+        reason=reason if isinstance(reason, str) else shown(reason),
         indexes=indexes,
         n_by_position=n_by_position,
     )
@@ -92,14 +95,16 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
 
 def _items(found: Any, where: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(item, (str, int, float)) for item in found):
-        raise BadInput(f"{where}, field 'predicted_items': {found!r} found, a list of texts expected")
+        raise BadInput(f"{where}, field 'predicted_items': {shown(found)} found, a list of texts expected")
     return [str(item) for item in found]
 
 
 def _scores(entries: Any, where: str) -> dict[str, float]:
     """Scores by the names that the judge gave; of repeated names the first counts, and of an entry the first name."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and entry for entry in entries):
-        raise BadInput(f"{where}, field {_SCORES!r}: {entries!r} found, a list of objects {{item: score}} expected")
+        raise BadInput(
+            f"{where}, field {_SCORES!r}: {shown(entries)} found, a list of objects {{item: score}} expected"
+        )
     scores: dict[str, float] = {}
     for entry in entries:
         name, value = next(iter(entry.items()))
@@ -108,7 +113,9 @@ def _scores(entries: Any, where: str) -> dict[str, float]:
         except (TypeError, ValueError, OverflowError):
             score = math.nan
         if not abs(score) < _NO_LIMIT:
-            raise BadInput(f"{where}, field {_SCORES!r}: {value!r} found for {name!r}, a finite number expected")
+            raise BadInput(
+                f"{where}, field {_SCORES!r}: {shown(value)} found for {shown(name)}, a finite number expected"
+            )
         scores.setdefault(name, score)
     return scores
 
@@ -140,10 +147,10 @@ def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[l
     found = []
     for field in ("groundtruth_indexes", "predicted_indexes"):
         indexes = reply.get(field)
-        if not isinstance(indexes, list) or not all(type(index) is int for index in indexes):
+        if not isinstance(indexes, list) or not all(type(index) is int and abs(index) < _NO_INDEX for index in indexes):
             raise BadInput(
-                f"{files.where(path)}, question {question.id}, field {field!r}: {indexes!r} found, "
-                "a list of whole numbers expected"
+                f"{files.where(path)}, question {question.id}, field {field!r}: {shown(indexes)} found, "
+                f"a list of whole numbers expected, each below {_NO_INDEX:,}"
             )
         found.append(indexes)
     return found[0], found[1]

@@ -18,6 +18,7 @@ from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.reading import shown
 from epbench.tulving.archive import Files
 from epbench.tulving.book import Chapter, assemble, in_chronological_order
 from epbench.tulving.build import Order, dataset_name
@@ -233,6 +234,9 @@ def load_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
             raise BadInput(f"{where}: event {k} is not in events.json")
         if [row["date"], row["location"], row["entity"], row["content"]] != events[k][:4]:
             raise BadInput(f"{where}: its event differs from event {k} of events.json")
+        if not all(isinstance(name, str) for name in row["post_entities"]):
+            found = shown(row["post_entities"])
+            raise BadInput(f"{where}, field 'post_entities': {found} found, a list of texts expected")
         chapters.append(
             Chapter(
                 number=number,
@@ -266,7 +270,7 @@ def _events(files: Files, book: ReleasedBook) -> list[list[str]]:
     events: list[list[str]] = files.json(path, list)
     for number, event in enumerate(events):
         if not (isinstance(event, list) and len(event) == 5 and all(isinstance(part, str) for part in event)):
-            raise BadInput(f"{files.where(path)}, event {number}: {event!r} found, a list of five texts expected")
+            raise BadInput(f"{files.where(path)}, event {number}: {shown(event)} found, a list of five texts expected")
     return events
 
 
@@ -277,7 +281,9 @@ def _plans(files: Files, book: ReleasedBook) -> list[dict[str, Any]]:
     for number, plan in enumerate(plans):
         for name, expected in (("style", str), ("nb_paragraphs", int)):
             if not (isinstance(plan, dict) and isinstance(plan.get(name), expected)):
-                raise BadInput(f"{files.where(path)}, event {number}: {plan!r} found, an object with {name!r} expected")
+                raise BadInput(
+                    f"{files.where(path)}, event {number}: {shown(plan)} found, an object with {name!r} expected"
+                )
     return plans
 
 
@@ -285,7 +291,7 @@ def _day(text: str, files: Files, path: str) -> Any:
     try:
         return from_words(text)
     except ValueError:
-        raise BadInput(f"{files.where(path)}: {text!r} is no date such as 'May 07, 2024'") from None
+        raise BadInput(f"{files.where(path)}: {shown(text)} is no date such as 'May 07, 2024'") from None
 
 
 def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Chapter]) -> list[Question]:
@@ -315,11 +321,11 @@ def _published(row: dict[str, Any], of_cue: dict[int, dict[str, str]], texts: di
     template = TEMPLATES[row["q_idx"]]
     parts = re.findall(r"\{(.*?)\}(?=[,)])|(?<![\w}])\*", row["cue_completed"])
     if len(parts) != len(CUE_LETTERS):
-        raise BadInput(f"{where}, field 'cue_completed': {row['cue_completed']!r} found, four elements expected")
+        raise BadInput(f"{where}, field 'cue_completed': {shown(row['cue_completed'])} found, four elements expected")
     given = {letter: value for letter, value in zip(CUE_LETTERS, parts, strict=True) if value}
     if "".join(given) != template.cue or row["get"] != template.get:
         raise BadInput(
-            f"{where}: cue {row['cue_completed']!r} and get {row['get']!r} do not fit template {template.id}"
+            f"{where}: cue {shown(row['cue_completed'])} and get {shown(row['get'])} do not fit template {template.id}"
         )
     matching = sorted(
         number for number, values in of_cue.items() if all(values[letter] == v for letter, v in given.items())

@@ -1,0 +1,72 @@
+"""Reading files that others wrote: JSON that later can be written again, and values named in one line of a message."""
+
+from __future__ import annotations
+
+import json
+import re
+from reprlib import Repr
+from types import NoneType
+from typing import Any
+
+_KINDS: dict[type, str] = {
+    str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
+    NoneType: "null",
+}  # fmt: skip
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_short = Repr()
+_short.maxstring = _short.maxother = 80
+_short.maxlong = 40
+_short.maxlevel = 3
+
+
+def kind_of(value: Any) -> str:
+    """How a message names the type of a value, such as "a list"."""
+    return kind_named(type(value))
+
+
+def kind_named(kind: type) -> str:
+    """How a message names a type, such as "a whole number"."""
+    return _KINDS.get(kind, kind.__name__)
+
+
+def shown(value: Any) -> str:
+    """A value for a message: its `repr`, cut where it is long or deep, so that no file can make a line of megabytes.
+
+    >>> shown(["a"])
+    "['a']"
+    """
+    return _short.repr(value)
+
+
+def parse_json(content: bytes | str) -> Any:
+    """The value of a JSON text in UTF-8, UTF-16 or UTF-32.
+
+    Half a surrogate pair (`"\\ud83d"`), which JSON can hold and UTF-8 cannot, becomes U+FFFD, so that what is read can
+    be written again.
+
+    Raises:
+        ValueError: the content is not JSON, or is nested too deeply to be read. The message is one short line.
+    """
+    try:
+        text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
+        value = json.loads(text)
+        return without_lone_surrogates(value) if _ESCAPED_SURROGATE.search(text) else value
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not {error.encoding}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+
+
+def without_lone_surrogates(value: Any) -> Any:
+    """A JSON value in which each half of a surrogate pair is U+FFFD, also in the names of fields."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_lone_surrogates(name): without_lone_surrogates(item) for name, item in value.items()}
+    return value

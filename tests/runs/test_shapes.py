@@ -1,0 +1,155 @@
+"""Records of journals and files of runs: those that we write are read, and no other JSON raises anything but BadInput."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.runs.folder import read_json, read_run, read_scores
+from epbench.runs.journal import Journal, read_journal
+from epbench.runs.outcomes import read_outcomes
+from epbench.runs.shapes import FILES, IDENTITIES, JOURNALS, RUN, SCORES, SHARDS, Each, Items, Shape, check
+from epbench.tulving.answers_file import read_answers
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def values_of(kind):
+    """Values that are mostly of a kind, so that a check goes deep, and sometimes anything."""
+    if isinstance(kind, Shape):
+        fields = {name: values_of(k) for name, k in kind.required.items()}
+        right = st.fixed_dictionaries(fields, optional={name: values_of(k) for name, k in kind.optional.items()})
+    elif isinstance(kind, Each):
+        right = st.dictionaries(st.text(max_size=3), values_of(kind.of), max_size=2)
+    elif isinstance(kind, Items):
+        right = st.lists(values_of(kind.of), max_size=3)
+    else:
+        of = {str: st.text(max_size=5), int: st.integers(), float: st.floats(), bool: st.booleans(), list: st.just([])}
+        right = st.one_of(*(of.get(one, st.none() if one is type(None) else st.just({})) for one in kind))
+    return st.integers(0, 19).flatmap(lambda n: JSON if n == 0 else right)
+
+
+SHAPES = [*JOURNALS.values(), RUN, *IDENTITIES.values(), *SCORES.values(), *SHARDS.values()]
+GOOD = {
+    "answers.jsonl": {"id": "q", "repeat": 0, "answer": "x"},
+    "judge_calls.jsonl": {"id": "q", "repeat": 0, "failure": "timeout"},
+    "judgements.jsonl": {"id": "q", "judge": "j", "items": [], "scores": [1, 0.5], "order": [], "reason": ""},
+    "stored.jsonl": {"store": "", "conversation": "c", "units": ["u"], "seconds": 0.1},
+    "retrieved.jsonl": {"of": "x", "memories": ["m"], "question": "q", "k": 2, "store": ""},
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "field", "value", "message"),
+    [
+        ("answers.jsonl", "repeat", "x", "field 'repeat': expected a whole number, found 'x'"),
+        ("answers.jsonl", "answer", None, "field 'answer': expected a text, found None"),
+        ("answers.jsonl", "usage", {"prompt": 1.5}, "field 'usage', field 'prompt': expected a whole number, found 1.5"),
+        ("answers.jsonl", "seconds", float("inf"), "field 'seconds': expected a whole number or a number or null, found inf"),
+        ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number, found 1000"),
+        ("judge_calls.jsonl", "id", 3, "field 'id': expected a text, found 3"),
+        ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a whole number or a number, found 'x'"),
+        ("judgements.jsonl", "judge", {}, "field 'judge': expected a text, found {}"),
+        ("stored.jsonl", "units", "u", "field 'units': expected a list, found 'u'"),
+        ("retrieved.jsonl", "memories", [None], "field 'memories[0]': expected a text, found None"),
+    ],
+)  # fmt: skip
+def test_a_foreign_value_in_a_journal_is_named_with_its_line(tmp_path, file, field, value, message):
+    path = tmp_path / file
+    good = {"key": "k", **GOOD[file]}
+    path.write_text(f"{json.dumps(good)}\n" * 6)
+    assert read_journal(path) == {"k": good}
+    with path.open("a") as out:
+        out.write(json.dumps({**good, field: value}) + "\n")
+    for read in (read_journal, Journal):
+        with pytest.raises(BadInput) as error:
+            read(path)
+        assert str(error.value).startswith(f"{path}, line 7, {message}")
+
+
+@pytest.mark.parametrize(
+    ("file", "field"), [("answers.jsonl", "answer"), ("retrieved.jsonl", "of"), ("stored.jsonl", "store")]
+)
+def test_a_lost_field_in_a_journal_is_named(tmp_path, file, field):
+    record = {"key": "k", **GOOD[file]}
+    del record[field]
+    (tmp_path / file).write_text(json.dumps(record) + "\n")
+    with pytest.raises(BadInput, match=rf"{file}, line 1.*{field}"):
+        read_journal(tmp_path / file)
+
+
+def test_a_folder_or_a_binary_file_in_place_of_a_journal_is_named(tmp_path):
+    (tmp_path / "answers.jsonl").mkdir()
+    with pytest.raises(BadInput, match=r"answers\.jsonl: expected a file of JSON lines"):
+        read_journal(tmp_path / "answers.jsonl")
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(BadInput, match=r"run\.json: expected a JSON file that can be read"):
+        read_run(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(b"\x80\x81\n")
+    with pytest.raises(BadInput, match=r"a\.jsonl, line 1: expected a JSON object"):
+        read_journal(tmp_path / "a.jsonl")
+
+
+def test_scores_of_another_tool_are_refused(tmp_path):
+    (tmp_path / "run.json").write_text('{"identity": {"benchmark": "tulving"}}')
+    (tmp_path / "scores.json").write_text('{"accuracy": 0.5}')
+    with pytest.raises(BadInput, match=r"scores\.json, field 'simple_recall_score': expected .*, found nothing"):
+        read_scores(tmp_path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(SHAPES).flatmap(lambda shape: st.tuples(st.just(shape), values_of(shape))))
+def test_no_value_makes_a_check_fail_otherwise(pair):
+    shape, value = pair
+    try:
+        check("file.json", value, shape)
+    except BadInput as error:
+        assert str(error).startswith("file.json") and len(str(error)) < 1000
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([*JOURNALS, "any.jsonl"]), st.data())
+def test_no_record_makes_a_journal_fail_otherwise(tmp_path_factory, file, data):
+    path = tmp_path_factory.mktemp("journal") / file
+    records = data.draw(st.lists(values_of(JOURNALS.get(file, Shape())), max_size=3))
+    lines = [json.dumps({"key": "k", **record} if isinstance(record, dict) else record) for record in records]
+    path.write_text("".join(line + "\n" for line in lines))
+    try:
+        for record in read_journal(path).values():
+            json.dumps(record, ensure_ascii=False).encode()  # no half of a surrogate pair is left
+    except BadInput as error:
+        assert str(error).startswith(f"{path}, line ")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(["run.json", "scores.json", "any.json", *FILES]), JSON | values_of(RUN) | st.binary())
+def test_no_content_makes_a_file_of_a_run_fail_otherwise(tmp_path_factory, file, content):
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "run.json").write_text('{"identity": {"benchmark": "memfail"}}')
+    (folder / file).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    for read in (lambda: read_run(folder), lambda: read_scores(folder), lambda: read_json(folder / file)):
+        try:
+            read()
+        except BadInput as error:
+            assert str(error).startswith(str(folder))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(JSON | st.fixed_dictionaries({"id": st.just("a"), "answer": st.text() | JSON}), max_size=3))
+def test_no_line_makes_outcomes_or_answers_fail_otherwise(tmp_path_factory, lines):
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "outcomes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for read in (
+        lambda: read_outcomes(folder, {"id": (str,), "answer": (str,)}),
+        lambda: read_answers(folder / "outcomes.jsonl", ["a"]),
+    ):
+        try:
+            json.dumps(read(), ensure_ascii=False).encode()
+        except BadInput as error:
+            assert str(error).startswith(str(folder))

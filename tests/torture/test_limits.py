@@ -1,0 +1,121 @@
+"""Files that would unfold to far more than they are: refused by a line that says the limit, before they are unfolded."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from epbench import BadInput
+from epbench.hub import stored
+from epbench.tulving import answers_file, archive
+from epbench.tulving.answers_file import read_answers
+from epbench.tulving.archive import Files
+
+COLUMN = {"x": [str]}
+
+
+def zipped(path, **entries):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+    return path
+
+
+def table(rows, value="x", as_text=True):
+    """Equal rows, which Parquet stores once; read back as texts, or as references to one text."""
+    content = io.BytesIO()
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows), pa.array([value]))
+    pq.write_table(pa.table({"x": column}), content, store_schema=not as_text)
+    return content.getvalue()
+
+
+def test_a_bomb_of_a_gigabyte_is_refused_in_little_memory(tmp_path):
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as file, file.open("a", "w") as entry:
+        for _ in range(64):
+            entry.write(bytes(2**24))
+    code = (
+        "import resource; from pathlib import Path; from epbench.tulving.archive import Files\n"
+        f"files = Files(Path({str(tmp_path / 'bomb.zip')!r}))\n"
+        "try: files.read('a')\n"
+        "except ValueError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    message, kilobytes = done.stdout.splitlines()
+    assert message.endswith("entry a: more than 67,108,864 bytes found, at most so many expected")
+    assert int(kilobytes) < 512 * 1024
+
+
+@pytest.mark.parametrize("size", [0, 5, 10_000])
+def test_the_size_in_a_header_is_not_believed(tmp_path, monkeypatch, size):
+    """Of an entry of 100,000 bytes the header says another size: it is damaged or too large, and never read whole."""
+    monkeypatch.setattr(archive, "MAX_FILE_BYTES", 9_999)
+    content = bytearray(zipped(tmp_path / "a.zip", a=bytes(100_000)).read_bytes())
+    at = content.find(b"PK\1\2") + 24
+    content[at : at + 4] = size.to_bytes(4, "little")
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(BadInput, match=r"entry a: (damaged \(Bad CRC-32|more than 9,999 bytes)"):
+        Files(tmp_path / "a.zip").read("a")
+
+
+def test_a_file_in_a_folder_has_the_same_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_FILE_BYTES", 10)
+    (tmp_path / "a.json").write_text("[1, 2, 3]")
+    assert Files(tmp_path).json("a.json", list) == [1, 2, 3]
+    (tmp_path / "a.json").write_text("[1, 2, 3, 4]")
+    with pytest.raises(BadInput, match=r"a\.json: more than 10 bytes found"):
+        Files(tmp_path).json("a.json", list)
+
+
+def test_a_zip_of_too_many_entries(tmp_path, monkeypatch):
+    path = zipped(tmp_path / "a.zip", **{str(i): "" for i in range(30)})
+    assert len(Files(path).paths) == 30
+    monkeypatch.setattr(archive, "MAX_FILES", 29)
+    with pytest.raises(BadInput, match="30 entries found, at most 29 expected"):
+        Files(path)
+    monkeypatch.setattr(archive, "MAX_LISTING_BYTES", 1000)  # the list is not even read then
+    with pytest.raises(BadInput, match="list of entries has more than 1,000 bytes"):
+        Files(path)
+
+
+def test_a_table_of_too_many_equal_rows(tmp_path):
+    path = zipped(tmp_path / "a.zip", t=table(3_000_000))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(BadInput, match="entry t: 3,000,000 rows found, at most 1,000,000 expected"):
+        Files(path).table("t", COLUMN)
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_table_that_unfolds_to_more_than_the_memory(tmp_path, as_text):
+    path = zipped(tmp_path / "a.zip", t=table(5_000, "x" * 1_000_000, as_text))  # 5 GB
+    with pytest.raises(BadInput, match="entry t: its rows unfold to more than 268,435,456 bytes"):
+        Files(path).table("t", COLUMN)
+
+
+def test_a_dataset_folder_has_limits_too(tmp_path, monkeypatch):
+    (tmp_path / "qa").mkdir()
+    (tmp_path / "qa/test-0.parquet").write_bytes(table(2_000, "x" * 1000))
+    assert len(stored.all_rows(str(tmp_path), "qa", "test", "tulving")) == 2_000
+    monkeypatch.setattr(stored, "MAX_BYTES", 1_000_000)
+    with pytest.raises(BadInput, match=r"test-0\.parquet: its rows unfold to more than 1,000,000 bytes"):
+        stored.all_rows(str(tmp_path), "qa", "test", "tulving")
+    monkeypatch.setattr(stored, "MAX_ROWS", 1999)
+    with pytest.raises(BadInput, match=r"test-0\.parquet: 2,000 rows found, at most 1,999 expected"):
+        list(stored.stored_rows(str(tmp_path), "qa", "test", "tulving"))
+
+
+def test_an_answer_and_a_line_of_answers_have_a_limit(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"id": "a", "answer": "x" * answers_file.MAX_ANSWER}) + "\n")
+    assert len(read_answers(path, ["a"])["a"]) == 1_000_000
+    path.write_text('{"id": "b", "answer": "y"}\n' + json.dumps({"id": "a", "answer": "x" * 1_000_001}))
+    with pytest.raises(BadInput, match="line 2, field 'answer': 1,000,001 characters found, at most 1,000,000"):
+        read_answers(path, ["a", "b"])
+    path.write_text(json.dumps({"id": "a", "answer": "x" * 10_000_000}))
+    with pytest.raises(BadInput, match="line 1: more than 8,000,000 bytes found, at most so many expected"):
+        read_answers(path, ["a"])

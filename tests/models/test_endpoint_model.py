@@ -137,7 +137,7 @@ def test_every_passing_fault_is_tried_again(fault):
     [
         (SLOW_DOWN, "429 Rate limit reached"),
         (BROKEN, "500 Internal error"),
-        (HANG, "no answer within 0.1 s"),
+        (HANG, "no answer within 0.5 s"),
         (CUT, "connection failed: .*"),
         (DROP, "connection failed: .*"),
         (GARBAGE, "the answer is no JSON: <html>Bad gateway</html>"),
@@ -146,7 +146,7 @@ def test_every_passing_fault_is_tried_again(fault):
 )
 def test_after_the_last_attempt_the_reason_is_given(fault, words):
     with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
-        (reply,) = model_of(endpoint, timeout_s=0.1 if fault is HANG else 30).answer(book(1))
+        (reply,) = model_of(endpoint, timeout_s=0.5 if fault is HANG else 30).answer(book(1))
     assert len(endpoint.calls) == 5
     assert (reply.text, reply.id) == ("", "the book-0")
     assert re.fullmatch(rf"{words} \(5 attempts\)", reply.failure), reply.failure

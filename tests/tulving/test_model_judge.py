@@ -157,11 +157,11 @@ def test_prose_fences_and_numbers_out_of_range_need_no_repair(dressed, n_calls):
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ({"message": {"content": ""}}, "the reply is empty"),
-        ({"message": {"content": '{"items": ["M'}, "choice": {"finish_reason": "length"}}, "the answer was cut off"),
+        ({"message": {"content": None, "refusal": "I cannot judge that."}}, "the model refused"),
+        ({"choice": {"finish_reason": "content_filter"}}, "the endpoint's content filter"),
     ],
 )
-def test_a_reply_that_was_lost_is_a_failure_and_asked_anew_by_the_next_start(calls, parts, reason):
+def test_a_reply_that_was_refused_is_a_failure_and_asked_anew_by_the_next_start(calls, parts, reason):
     with LoopbackEndpoint(honest, more=lambda body: {name: dict(part) for name, part in parts.items()}) as endpoint:
         found = judged(judge_at(endpoint, calls=calls), case())["q1"]
         assert found.verdict is None and found.failure.startswith(reason) and len(endpoint.calls) == 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -430,9 +431,8 @@ def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
 
 
 def test_own_and_published_runs_on_one_book_stand_side_by_side(released, tmp_path):
-    archive = released("released_n20.zip")
-    assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
-    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    assert script("builders/tulving.py", "--released", released, "--book", "short", "--out", tmp_path).returncode == 0
+    assert script(EVALUATE, "--released", released, "--out", tmp_path / "published").returncode == 0
     book, mine = tmp_path / "short", tmp_path / "mine"
     assert script(EVALUATE, "--dataset", book, "--memory", "rag-chapter", "--out", mine).returncode == 0
     published = next(path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
@@ -442,7 +442,8 @@ def test_own_and_published_runs_on_one_book_stand_side_by_side(released, tmp_pat
     assert done.returncode == 0, done.stderr
     table = (tmp_path / "report/table.md").read_text()
     assert (
-        f"| {published.name} | claude-3-5-sonnet-20240620 (as published) |" in table and "| mine | lexical |" in table
+        re.search(rf"\| {re.escape(published.name)} \| \S+ \(as published\) \|", table)
+        and "| mine | lexical |" in table
     )
     assert "numbers by different judges are not comparable" in table
     assert script(EVALUATE, "--dataset", book, "--rejudge", "--out", published).returncode == 0

@@ -98,7 +98,7 @@ def test_candidates_are_written_anew_and_dropped_after_ten():
 
 def test_a_writer_that_never_passes_is_an_error():
     with pytest.raises(
-        BadInput, match="no chapter for any of 3 events in 10 rounds; the last candidates failed paragraphs_nb 3 times"
+        BadInput, match="no chapter for any of 3 events in 2 rounds, .*The candidates failed paragraphs_nb 6 times"
     ):
         write_chapters(EVENTS, PLANS, Stubborn(dict.fromkeys(range(3), 10)), secondary_names())
 

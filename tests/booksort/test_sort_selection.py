@@ -102,7 +102,7 @@ def test_an_answer_that_was_cut_off_is_no_answer_to_choose_by(tmp_path, pairs, r
         journal = Journal(tmp_path / SWEEP)
         for request in asked:
             cut = {"answer": "Let me compare", "ended": "length"} if number == 7 else {"answer": "A", "ended": "stop"}
-            journal.add(request.key("habit"), id=request.id, **cut)
+            journal.add(request.key("habit"), id=request.id, repeat=0, **cut)
         journal.close()
     with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*cut off need a larger --max-tokens"):
         select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress)

@@ -220,6 +220,7 @@ def start(folder, url, hf_home):
     )
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_killed_goes_on_where_it_was(tmp_path, hf_home):
     journal: Path = tmp_path / "run" / JUDGEMENTS
     with LoopbackEndpoint(honest, latency_s=0.02) as endpoint:

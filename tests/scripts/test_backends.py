@@ -228,6 +228,7 @@ def test_a_window_that_is_given_is_checked(script, short_book, tmp_path):
     assert done.returncode == 2 and "the window of openai:tiny has 2,000" in done.stderr and not endpoint.calls
 
 
+@pytest.mark.slow
 def test_a_killed_run_at_an_endpoint_pays_no_journaled_answer_twice(short_book, tmp_path, hf_home):
     killed = threading.Event()
     with LoopbackEndpoint(

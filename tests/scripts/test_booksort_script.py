@@ -310,6 +310,7 @@ def test_a_prompt_is_chosen_one_way_for_both_orders(run, dataset, tiny, tmp_path
     assert sum(record["usage"]["cached"] == 0 for record in lines(tmp_path / "r")) == 1  # one reading of the excerpt
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_pays_nothing_twice(dataset, tmp_path, hf_home):
     with LoopbackEndpoint(lambda prompt: "Segment A", latency_s=0.05) as endpoint:
         command = [

@@ -92,6 +92,7 @@ def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, sho
         assert f"specificity {scores['judge']['specificity']:.3f}" in page and hint not in page
 
 
+@pytest.mark.slow
 def test_a_killed_check_asks_nothing_twice(tmp_path):
     with LoopbackEndpoint(honest, latency_s=0.002) as endpoint:
         command = [sys.executable, ROOT / CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20"]

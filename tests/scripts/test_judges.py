@@ -288,7 +288,9 @@ module.main(sys.argv[1:])
     assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("name", ["scores.json", "table.md", "run.json"])
+@pytest.mark.parametrize(
+    "name", ["scores.json", *(pytest.param(n, marks=pytest.mark.slow) for n in ("table.md", "run.json"))]
+)
 @pytest.mark.parametrize("again", ["reader", "judge"])
 def test_a_kill_between_two_result_files_is_mended_by_the_next_start(short_book, run, name, again):
     """Judged by rules, then by a stricter reading of the same answers; the process dies at each of the files."""

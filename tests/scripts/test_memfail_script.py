@@ -242,12 +242,17 @@ def _command(memfail, name, out):
 @pytest.mark.parametrize(
     ("name", "stage"),
     [
-        ("Counting", 0),
         ("Counting", 1),
-        ("Counting", 2),
         ("DurableCounting", 0),
-        ("DurableCounting", 1),
-        ("DurableCounting", 3),
+        *(
+            pytest.param(*rest, marks=pytest.mark.slow)
+            for rest in (
+                ("Counting", 0),
+                ("Counting", 2),
+                ("DurableCounting", 1),
+                ("DurableCounting", 3),
+            )
+        ),
     ],
 )
 def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, hf_home, name, stage):

@@ -288,6 +288,7 @@ def test_a_run_folder_of_another_dataset_is_refused(script, runs, tmp_path):
     refused(done, "its fingerprint is")
 
 
+@pytest.mark.slow
 def test_publishing_makes_names_work_and_refuses_other_folders(script, short_book, tmp_path):
     done = script("builders/publish.py", short_book, "--metrics", "--to", "cache", HF_HOME=str(tmp_path / "hf"))
     assert done.returncode == 0 and 'load_dataset("epbench/short")' in done.stdout

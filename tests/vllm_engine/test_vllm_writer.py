@@ -27,10 +27,10 @@ def test_the_engine_writes_candidates_in_rounds(tiny, tmp_path, hf_home):
     env = os.environ | ENGINE_ENV | {"HF_HOME": str(hf_home)}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr[-3000:]
-    assert "no chapter for any of 3 events in 10 rounds" in done.stderr
+    assert "no chapter for any of 3 events in 2 rounds" in done.stderr
     journal = next(tmp_path.glob("written-by-vllm-*/chapters.jsonl"))
     records = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert len(records) == 30 and len({record["answer"] for record in records}) > 10
+    assert len(records) == 6 and len({record["answer"] for record in records}) > 3
 
 
 def test_a_verdict_follows_the_schema(model, tmp_path):
@@ -39,4 +39,4 @@ def test_a_verdict_follows_the_schema(model, tmp_path):
     writer = ModelWriter(model, outline.universe, tmp_path, max_tokens=200)
     candidates = [Candidate(task, "(1) Nothing happened.") for task in first_tasks(outline.events, outline.plans)]
     doubts = writer.doubts(candidates, lambda replies, what, total: replies)
-    assert not any("llm_no_verdict" in names for names in doubts)
+    assert len(doubts) == 4  # a check without a verdict would have been an error

@@ -77,3 +77,9 @@ def test_the_command_in_a_run_folder_has_no_key(tmp_path, monkeypatch):
 def test_a_text_without_addresses_and_secrets_stays_as_it_is(text):
     if "://" not in text:
         assert without_login(text) == text
+
+
+@pytest.mark.parametrize("text", ["x" * 2_000_000, "://" * 500_000, "a@" * 500_000, "x://" + "y" * 2_000_000])
+def test_a_long_line_costs_no_more_than_its_length(text):
+    """A search that begins anew at every character would take hours."""
+    assert len(without_secrets(text)) >= 1_000_000

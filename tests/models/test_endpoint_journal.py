@@ -50,13 +50,13 @@ def test_what_the_journal_raises_ends_the_run(tmp_path):
 
 
 def test_threads_may_write_to_one_journal(tmp_path):
-    journal = Journal(tmp_path / ANSWERS)
+    journal = Journal(tmp_path / "a.jsonl")
     many = [threading.Thread(target=lambda t=t: [journal.add(f"{t}-{i}", text="x" * 999) for i in range(50)]) for t in range(8)]  # fmt: skip
     for thread in many:
         thread.start()
     for thread in many:
         thread.join()
-    assert len(read_journal(tmp_path / ANSWERS)) == 400 == len(Journal(tmp_path / ANSWERS).records)
+    assert len(read_journal(tmp_path / "a.jsonl")) == 400 == len(Journal(tmp_path / "a.jsonl").records)
 
 
 def test_the_name_of_another_model_is_recorded_and_its_change_said_once(tmp_path, caplog):

@@ -1,3 +1,7 @@
+import contextlib
+import io
+import logging
+
 import pytest
 
 from epbench import BadInput, RunFailed, command
@@ -42,3 +46,17 @@ def test_other_errors_keep_their_traceback():
 def test_a_bar_writes_nothing_into_a_pipe(capsys):
     assert list(command.bar(iter("abc"), "letters", 3)) == ["a", "b", "c"]
     assert capsys.readouterr().out == ""
+
+
+def test_the_log_goes_to_standard_error_as_it_is_now_and_only_once(capsys):
+    log = logging.getLogger("epbench")
+    handlers, level = log.handlers[:], log.level
+    try:
+        command.show_log()
+        command.show_log()
+        with contextlib.redirect_stderr(io.StringIO()) as first:
+            log.info("one")
+        log.info("two [/INST] \x1b[2J")
+        assert (first.getvalue(), capsys.readouterr().err) == ("one\n", "two [/INST] \ufffd[2J\n")
+    finally:
+        log.handlers[:], log.level = handlers, level

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError
-from epbench.safe_text import one_line
+from epbench.safe_text import one_line, printable
 
 if TYPE_CHECKING:
     from epbench.safe_console import SafeConsole
@@ -27,13 +27,27 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     return _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
 
 
+class _Log(logging.StreamHandler[Any]):
+    """Writes to standard error as it is when a line comes: who calls a script from Python may have replaced it since."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+        self.setFormatter(logging.Formatter("%(message)s"))
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+    @property
+    def stream(self) -> Any:  # type: ignore[override]
+        return sys.stderr
+
+
 def show_log() -> None:
     """Print what the library decides by itself (device, dtype, batch size) with its reason, on standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
     log = logging.getLogger("epbench")
-    log.addHandler(handler)
     log.setLevel(logging.INFO)
+    if not any(isinstance(handler, _Log) for handler in log.handlers):
+        log.addHandler(_Log())
 
 
 def console() -> SafeConsole:

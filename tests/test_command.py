@@ -59,4 +59,5 @@ def test_the_log_goes_to_standard_error_as_it_is_now_and_only_once(capsys):
         log.info("two [/INST] \x1b[2J")
         assert (first.getvalue(), capsys.readouterr().err) == ("one\n", "two [/INST] \ufffd[2J\n")
     finally:
-        log.handlers[:], log.level = handlers, level
+        log.handlers[:] = handlers
+        log.setLevel(level)

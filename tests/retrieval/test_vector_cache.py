@@ -92,6 +92,7 @@ def test_damage_is_told_once_and_mended(tmp_path, place, caplog):
     content[place] ^= 255
     cache.path.write_bytes(content)
     embedder = CountingEmbedder()
+    caplog.set_level("WARNING", "epbench")
     Dense(TEXTS, embedder, cache)
     assert [record.levelname for record in caplog.records] == ["WARNING"] and "damaged" in caplog.text
     assert len(embedder.embedded) == (12 if place < 48 else 1)

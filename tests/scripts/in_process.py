@@ -32,7 +32,8 @@ def script(name: str, *args: object) -> subprocess.CompletedProcess[str]:
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
         finally:
-            log.handlers[:], log.level = handlers, level
+            log.handlers[:] = handlers
+            log.setLevel(level)  # not `log.level = …`: loggers below remember what was enabled
     return subprocess.CompletedProcess([name, *argv], status, out.getvalue(), err.getvalue())
 
 

@@ -38,7 +38,7 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
 
 test-vllm: $(VLLM)/.ready
-	$(VLLM)/bin/python -m pytest -q tests/vllm_engine
+	$(VLLM)/bin/python -m pytest -q tests/models/vllm
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

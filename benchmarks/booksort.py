@@ -26,9 +26,9 @@ PUBLISHED_WORDS = (69_720, 43_853, 59_081, 79_946, 42_354, 104_530, 82_331, 9_27
 
 def make_texts(folder: Path) -> None:
     """Prose that nobody wrote: sentences of random words, paragraphs and chapters, as many words as the nine books."""
-    from epbench.draws import Draws
+    from epbench.draws import RandomStream
 
-    draws = Draws("benchmark booksort")
+    draws = RandomStream("benchmark booksort")
     syllables = [a + b for a in "bdfghklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "ol", "ust")]
     words = ["".join(draws.pick(syllables) for _ in range(draws.between(1, 3))) for _ in range(8000)]
     for number, length in enumerate(PUBLISHED_WORDS):
@@ -55,10 +55,10 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from epbench.booksort.bins import EXCERPT_WORDS
-    from epbench.booksort.books import books_from
-    from epbench.booksort.cards import booksort_card
-    from epbench.booksort.dataset import Recipe, make_configs, manifest
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
+    from epbench.booksort.pairs.bins import EXCERPT_WORDS
+    from epbench.booksort.texts.books import books_from
     from epbench.hub.dataset_folder import write_dataset, write_table
 
     console = Console()

@@ -43,14 +43,14 @@ def main() -> None:
 
     from epbench.hub.dataset_folder import write_dataset, write_table
     from epbench.metric_folders import metric_module
-    from epbench.tulving.build import Recipe, make_book
-    from epbench.tulving.dataset import configs_of
-    from epbench.tulving.events import draw_events
-    from epbench.tulving.plans import draw_plans
-    from epbench.tulving.questions import all_questions, unused_values
-    from epbench.tulving.template_writer import TemplateWriter
-    from epbench.tulving.universe import as_texts, load_universe, secondary_names
-    from epbench.tulving.writer import write_chapters
+    from epbench.tulving.chapters.loop import write_chapters
+    from epbench.tulving.chapters.template_writer import TemplateWriter
+    from epbench.tulving.dataset.build import Recipe, make_book
+    from epbench.tulving.dataset.schema import configs_of
+    from epbench.tulving.events.events import draw_events
+    from epbench.tulving.events.layouts import draw_layouts
+    from epbench.tulving.events.universe import as_texts, load_universe, secondary_names
+    from epbench.tulving.questions.generate import all_questions, unused_values
 
     console = Console()
     console.print(
@@ -62,7 +62,7 @@ def main() -> None:
     for n in (20, 200, 2000) if quick else (20, 200, 2000, 20_000):
         universe = load_universe("default", 100 if n <= 2000 else 1000)
         events = draw_events(universe, n)
-        plans = draw_plans(n, list(universe.styles))
+        plans = draw_layouts(n, list(universe.styles))
         chapters, _ = write_chapters(events, plans, TemplateWriter(), secondary_names())
         used = [(event.day, event.space, event.entity, event.content) for event in events]
         unused = unused_values(as_texts(universe), used)

@@ -43,9 +43,9 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from epbench.models.prefix_rows import Rows
-    from epbench.models.transformers_model import TransformersModel
-    from epbench.tulving.build import Recipe, make_book
+    from epbench.models.hf.model import TransformersModel
+    from epbench.models.hf.prefix_rows import Rows
+    from epbench.tulving.dataset.build import Recipe, make_book
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -162,8 +162,8 @@ def requests_of(book: str, questions: list[str]) -> list[Any]:
 
 def tiny_model(folder: Path, text: str) -> str:
     """The small model that the tests use."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from tiny_model import make_tiny_model
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.tiny_model import make_tiny_model
 
     return str(make_tiny_model(folder, text))
 

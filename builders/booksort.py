@@ -37,11 +37,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     from rich.table import Table
 
-    from epbench.booksort.bins import EXCERPT_WORDS, SEGMENT_WORDS
-    from epbench.booksort.books import books_from, published_set
-    from epbench.booksort.cards import booksort_card
-    from epbench.booksort.dataset import Recipe, make_configs, manifest
-    from epbench.booksort.gutenberg import BASE_URL
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
+    from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
+    from epbench.booksort.texts.books import books_from, published_set
+    from epbench.booksort.texts.gutenberg import BASE_URL
     from epbench.errors import BadInput
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
 

@@ -37,19 +37,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     from rich.progress import track
 
-    from epbench.booksort.books import books_from
-    from epbench.booksort.cards import booksort_card
-    from epbench.booksort.dataset import Recipe as SortRecipe
-    from epbench.booksort.dataset import make_configs
-    from epbench.memfail.cards import made_card as memfail_card
-    from epbench.memfail.cases import CONFIGS
-    from epbench.memfail.dataset import complete, config_of
-    from epbench.memfail.template import make_rows
-    from epbench.memfail.validation import validate
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe as SortRecipe
+    from epbench.booksort.dataset.schema import make_configs
+    from epbench.booksort.texts.books import books_from
+    from epbench.memfail.dataset.schema import complete, config_of
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.templates.rows import make_rows
+    from epbench.memfail.validation.card import made_card as memfail_card
+    from epbench.memfail.validation.findings import validate
     from epbench.runs.folder import write_text
-    from epbench.tulving.build import Recipe, make_book
-    from epbench.tulving.cards import made_card
-    from epbench.tulving.dataset import configs_of
+    from epbench.tulving.dataset.build import Recipe, make_book
+    from epbench.tulving.dataset.card import made_card
+    from epbench.tulving.dataset.schema import configs_of
 
     for book, universe, order in track(PUBLISHED, "cards", transient=True):
         recipe = Recipe(book, universe, order=order)  # type: ignore[arg-type]

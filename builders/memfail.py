@@ -41,10 +41,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     from epbench.errors import BadInput
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
-    from epbench.memfail import cards, released, sources, template
-    from epbench.memfail.cases import CONFIGS
-    from epbench.memfail.dataset import complete, config_of
-    from epbench.memfail.validation import cl100k_tokens, floor_of, validate
+    from epbench.memfail.dataset import csv_rows as released
+    from epbench.memfail.dataset import sources
+    from epbench.memfail.dataset.schema import complete, config_of
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.templates import rows as template
+    from epbench.memfail.validation import card as cards
+    from epbench.memfail.validation.findings import cl100k_tokens, floor_of, validate
 
     unknown = [name for name in args.config or () if name not in CONFIGS]
     if unknown:

@@ -29,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
 
     from epbench.errors import BadInput
-    from epbench.hub import local, push
+    from epbench.hub import install as local
+    from epbench.hub import push
     from epbench.hub.dataset_folder import parquet_files
     from epbench.metric_folders import metric_names
 

@@ -40,8 +40,8 @@ from epbench import command
 if TYPE_CHECKING:
     from epbench.models.protocol import Model
     from epbench.safe_console import SafeConsole
-    from epbench.tulving.build import Recipe
-    from epbench.tulving.dataset import BookData
+    from epbench.tulving.dataset.build import Recipe
+    from epbench.tulving.dataset.schema import BookData
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -77,11 +77,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
 
     from epbench.hub.dataset_folder import write_dataset
-    from epbench.tulving import released
-    from epbench.tulving.build import Recipe
-    from epbench.tulving.cards import made_card, released_card
-    from epbench.tulving.dataset import configs_of
-    from epbench.tulving.writing import iteration_table, writing_files
+    from epbench.tulving.chapters.report import iteration_table, writing_files
+    from epbench.tulving.dataset.build import Recipe
+    from epbench.tulving.dataset.card import made_card, released_card
+    from epbench.tulving.dataset.schema import configs_of
+    from epbench.tulving.released import books as released
 
     console = command.console()
     _refuse_what_contradicts(args)
@@ -154,7 +154,7 @@ def _refuse_what_contradicts(args: Any) -> None:
 
 def _by_templates(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | None:
     """The book; None where only the plan is wanted."""
-    from epbench.tulving.build import draw_outline, make_book
+    from epbench.tulving.dataset.build import draw_outline, make_book
 
     if not args.plan:
         return make_book(recipe, progress=command.bar)
@@ -171,19 +171,19 @@ def _by_a_model(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | N
         The book; None where only the plan is wanted.
     """
     from epbench.hub.dataset_folder import refuse_other_folder
-    from epbench.models.choose import Options, choose_model
+    from epbench.models.load import Options, load_model
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.build import draw_outline, make_book
-    from epbench.tulving.model_writer import ModelWriter, writing_folder
-    from epbench.tulving.writer import first_tasks
-    from epbench.tulving.writing_plan import check_windows, plan_lines
+    from epbench.tulving.chapters.estimate import check_windows, plan_lines
+    from epbench.tulving.chapters.loop import first_tasks
+    from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
+    from epbench.tulving.dataset.build import draw_outline, make_book
 
     command.show_log()
     refuse_other_folder(args.out / recipe.name)
     outline = draw_outline(recipe)
-    model = choose_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
+    model = load_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
     kept = writing_folder(args.out, args.writer)
     writer = ModelWriter(
         model, outline.universe, kept, checker=_checker(args), seed=recipe.seed, max_tokens=args.max_tokens
@@ -204,7 +204,7 @@ def _by_a_model(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | N
 
 def _checker(args: Any) -> Model | None:
     """The model that checks; None for the writer itself, whose weights are then loaded once."""
-    from epbench.models.choose import Options, choose_model
+    from epbench.models.load import Options, load_model
 
     elsewhere = args.checker_url or args.checker_window  # then it is not the writer, whatever its name
     if args.checker in (None, args.writer) and not elsewhere:
@@ -212,7 +212,7 @@ def _checker(args: Any) -> Model | None:
     options = Options(
         args.checker_url or args.base_url, args.checker_window, args.tensor_parallel, args.request_timeout
     )
-    return choose_model(args.checker or args.writer, options)
+    return load_model(args.checker or args.writer, options)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
     python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --both-orders --model hf:Qwen/Qwen3-0.6B --out runs/both
     python eval_scripts/booksort.py --dataset memari/booksort --memory in-context --prompts SORT/sort/evaluation/conf/prompts --prompt 3 --model hf:meta-llama/Meta-Llama-3-8B-Instruct --out runs/published
 
-Memories: none (the control without the text), in-context (the excerpt), rag (passages of all books, found by a search for
+Memories: none (the baseline without the text), in-context (the excerpt), rag (passages of all books, found by a search for
 the segments), full-book. Models: oracle (looks the segments up in its context: must be right in-context, and by chance
 without), hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key
 from OPENAI_API_KEY). The answer begins with "Answer: Segment", and the probabilities of A and B as its next token decide;
@@ -27,7 +27,7 @@ pack in TOML (the keys are those of src/epbench/booksort/data/sort_prompts.toml)
 implementation, a file or a folder of them, which are numbered from 1.
 
 OUT becomes a run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
-scores.json, outcomes.jsonl (for compare.py), account.json, table.md, report.html. A run that was stopped, however hard, goes on where it was when the same
+scores.json, outcomes.jsonl (for compare.py), usage.json, table.md, report.html. A run that was stopped, however hard, goes on where it was when the same
 command is given again: nothing is paid twice, and what failed is tried again. The folders of --shard 1/n … n/n become one
 run by eval_scripts/merge.py.
 """  # noqa: E501
@@ -88,20 +88,21 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _evaluate(args: Any) -> None:
 
-    from epbench.booksort import memories, selection
-    from epbench.booksort.evaluation import finish
-    from epbench.booksort.loading import fingerprint, load_books, load_pairs
-    from epbench.booksort.orders import both_orders, found_for_both
-    from epbench.booksort.parts import part_of
-    from epbench.booksort.passages import split_books
-    from epbench.booksort.prompts import load_prompts
-    from epbench.booksort.requests import Store, requests_for
-    from epbench.booksort.tables import screen_tables
+    from epbench.booksort.context import prompt_selection as selection
+    from epbench.booksort.context import retrieved as memories
+    from epbench.booksort.context.orders import both_orders, found_for_both
+    from epbench.booksort.context.passages import split_books
+    from epbench.booksort.context.prompts import load_prompts
+    from epbench.booksort.context.requests import Store, requests_for
+    from epbench.booksort.dataset.load import fingerprint, load_books, load_pairs
+    from epbench.booksort.dataset.parts import part_of
+    from epbench.booksort.scores.results import finish
+    from epbench.booksort.scores.tables import screen_tables
     from epbench.errors import BadInput
-    from epbench.models.plan import check_window, make_plan
+    from epbench.models.estimate import check_window, estimate
     from epbench.models.protocol import weights_of
-    from epbench.models.waves import by_context
-    from epbench.runs.asking import ANSWERS, ask, fingerprint_of
+    from epbench.models.scheduling import by_context
+    from epbench.runs.answers import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run, read_json
     from epbench.runs.secrets import without_login
 
@@ -152,7 +153,7 @@ def _evaluate(args: Any) -> None:
     if warning:
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
     if args.plan or model.name != "oracle":
-        for line in make_plan(asked, model).lines():
+        for line in estimate(asked, model).lines():
             console.print(line)
     if args.plan:
         return
@@ -184,7 +185,7 @@ def _evaluate(args: Any) -> None:
         ask(folder / ANSWERS, requests, model, command.bar)
         scores = finish(folder, pairs, {request.id: request.key(model.identity) for request in requests}, label)
     console.print(screen_tables({label: scores}))
-    _print_account(console, read_json(args.out / "account.json"), scores)
+    _print_usage(console, read_json(args.out / "usage.json"), scores)
     console.print(f"report: {args.out / 'report.html'}")
 
 
@@ -212,17 +213,17 @@ def _check(args: Any, memories: Sequence[str]) -> None:
 
 
 def _model(args: Any, pack: Any) -> Any:
-    from epbench.booksort.oracle import Oracle
+    from epbench.booksort.context.oracle import Oracle
     from epbench.errors import BadInput
-    from epbench.models.choose import Options, choose_model
+    from epbench.models.load import Options, load_model
 
     if args.model == "oracle":
         return Oracle(pack)
     if args.model == "lexical":
         raise BadInput(
-            "--model lexical answers questions about events and knows no order; the offline control is oracle"
+            "--model lexical answers questions about events and knows no order; the offline baseline is oracle"
         )
-    return choose_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
+    return load_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
 
 
 def _of_books(pairs: Sequence[Any], books: Sequence[int] | None) -> list[Any]:
@@ -238,15 +239,15 @@ def _of_books(pairs: Sequence[Any], books: Sequence[int] | None) -> list[Any]:
 
 def _searcher(args: Any) -> Any:
     """What makes the index over the passages."""
-    from epbench.retrieval.search import choose_searcher
+    from epbench.retrieval.load import load_retriever
 
     url = args.retriever_url or args.base_url
-    return lambda texts: choose_searcher(args.retriever, texts, base_url=url, request_timeout=args.request_timeout)
+    return lambda texts: load_retriever(args.retriever, texts, base_url=url, request_timeout=args.request_timeout)
 
 
 def _alternatives(args: Any, pairs: Sequence[Any], requests_of: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
     """What else could be asked where this does not fit: less text, or none."""
-    from epbench.booksort.loading import config_names, load_pairs
+    from epbench.booksort.dataset.load import config_names, load_pairs
 
     def excerpts(config: str) -> Any:
         return requests_of(load_pairs(args.dataset, [config], args.split), memory="in-context")
@@ -265,13 +266,13 @@ def _alternatives(args: Any, pairs: Sequence[Any], requests_of: Callable[..., An
     return others
 
 
-def _print_account(console: Any, account: dict[str, Any], scores: dict[str, Any]) -> None:
-    if account["hit_rate"] is not None:
+def _print_usage(console: Any, usage: dict[str, Any], scores: dict[str, Any]) -> None:
+    if usage["hit_rate"] is not None:
         console.print(
-            f"{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
-            f"({account['hit_rate']:.1%}), {account['generated']:,} generated, {account['tokens_per_second'] or 0:,.0f} tokens/s"
+            f"{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing "
+            f"({usage['hit_rate']:.1%}), {usage['generated']:,} generated, {usage['tokens_per_second'] or 0:,.0f} tokens/s"
         )
-    for reason, n in account["failed"].items():
+    for reason, n in usage["failed"].items():
         console.print(f"failed {n} times: {reason}", soft_wrap=True)
     if scores["n_failed"]:
         console.print(

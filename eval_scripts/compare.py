@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _benchmark_of(folders: Sequence[Path]) -> str:
     """The benchmark that all folders are runs of."""
     from epbench.errors import BadInput
-    from epbench.memfail.comparison import holds_runs
+    from epbench.memfail.scores.side_by_side import holds_runs
     from epbench.runs.folder import read_run
 
     found: dict[Path, str] = {}
@@ -103,7 +103,7 @@ def _tulving_rows(folders: Sequence[Path], dataset: str | None) -> Any:
     """The rows that all runs are about."""
     from epbench.errors import BadInput
     from epbench.runs.folder import read_run
-    from epbench.tulving.loading import load_tulving
+    from epbench.tulving.dataset.load import load_tulving
 
     described = {folder: read_run(folder) for folder in folders}
     dataset = dataset or next((run["dataset"] for run in described.values() if run.get("dataset")), None)
@@ -120,9 +120,9 @@ def _tulving_rows(folders: Sequence[Path], dataset: str | None) -> Any:
 def _compare_tulving(folders: Sequence[Path], rows: Any) -> Compared:
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run
-    from epbench.tulving.agreement import last_judge
-    from epbench.tulving.comparison import compare_runs
-    from epbench.tulving.judging import read_verdicts
+    from epbench.tulving.judging.verdicts import read_verdicts
+    from epbench.tulving.scores.comparison import compare_runs
+    from epbench.tulving.scores.judges_of_run import last_judge
 
     judges = {folder: last_judge(folder) for folder in folders}
     if len(set(judges.values())) > 1:
@@ -138,8 +138,8 @@ def _compare_tulving(folders: Sequence[Path], rows: Any) -> Compared:
 def _compare_judges(folder: Path, rows: Any, out: Path | None) -> None:
 
     from epbench.runs.folder import open_run, write_json, write_text
-    from epbench.tulving.agreement import agreements
-    from epbench.tulving.judge_agreement import agreement_screen, agreement_table
+    from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table
+    from epbench.tulving.scores.judges_of_run import agreements
 
     with open_run(folder, {}, {}):  # nobody else is at work in it
         found = agreements(folder, rows)
@@ -177,7 +177,7 @@ def _case(judges: Sequence[str], case: Mapping[str, Any]) -> list[str]:
 
 
 def _compare_booksort(folders: Sequence[Path]) -> Compared:
-    from epbench.booksort.comparison import check_same_rows, compare_runs, read_outcomes
+    from epbench.booksort.scores.comparison import check_same_rows, compare_runs, read_outcomes
     from epbench.runs.folder import read_run, read_scores
 
     for folder in folders:
@@ -188,7 +188,7 @@ def _compare_booksort(folders: Sequence[Path]) -> Compared:
 
 
 def _compare_memfail(folders: Sequence[Path]) -> Compared:
-    from epbench.memfail.paired_comparison import compare_runs, not_compared, read_results
+    from epbench.memfail.scores.comparison import compare_runs, not_compared, read_results
 
     results, judge = read_results(folders)
     names = _names(folders)
@@ -203,8 +203,8 @@ def _compare_memfail(folders: Sequence[Path]) -> Compared:
 def _show(benchmark: str, compared: Compared, out: Path | None) -> None:
     from rich.table import Table
 
+    from epbench.reports.page import bullets, markdown
     from epbench.runs.folder import write_json, write_text
-    from epbench.runs.page import bullets, markdown
     from epbench.statistics.comparison import note_on
 
     about, found, notes = compared

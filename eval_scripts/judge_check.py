@@ -61,11 +61,11 @@ def _check(args: Any) -> None:
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.judge_check import check_judge_on
-    from epbench.tulving.judging import judge_failures, plan_lines
-    from epbench.tulving.made_answers import fingerprint_of_answers, make_answers
-    from epbench.tulving.passport_report import passport_screen
-    from epbench.tulving.passport_store import passport_path
+    from epbench.tulving.calibration.answers import fingerprint_of_answers, make_answers
+    from epbench.tulving.calibration.check import check_judge_on
+    from epbench.tulving.calibration.report import passport_screen
+    from epbench.tulving.calibration.store import passport_path
+    from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
     console = command.console()
     if args.book or args.generator or args.run:
@@ -95,11 +95,11 @@ def _against_published(args: Any) -> None:
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run, write_json, write_text
     from epbench.runs.secrets import without_login
-    from epbench.tulving.evaluation import record_answers
-    from epbench.tulving.judge_agreement import agreement_screen, agreement_table, judge_agreement
-    from epbench.tulving.judging import case_of, judge_answers, plan_lines
-    from epbench.tulving.published_runs import clipped, published_runs, read_published_run
-    from epbench.tulving.released import open_archive
+    from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
+    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.runs import clipped, published_runs, read_published_run
+    from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table, judge_agreement
+    from epbench.tulving.scores.results import record_answers
 
     console = command.console()
     archive = open_archive(args.released)
@@ -118,7 +118,7 @@ def _against_published(args: Any) -> None:
         out = args.out / run.folder
         judge, names = _judge(args, out), (args.judge, f"{run.book.generator} (published)")
         published = read_published_run(archive.files, run)
-        cases = [case_of(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
+        cases = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
         if args.plan or judge.name != "lexical":
             console.print("\n".join([f"{run.label}:", *plan_lines(judge, cases)]), soft_wrap=True)
         if args.plan:
@@ -142,8 +142,8 @@ def _against_published(args: Any) -> None:
 
 def _judge(args: Any, folder: Path) -> Any:
     """The judge, with the journal of its calls in that folder."""
-    from epbench.models.choose import Options
-    from epbench.tulving.judging import CALLS, choose_judge
+    from epbench.models.load import Options
+    from epbench.tulving.judging.verdicts import CALLS, choose_judge
 
     return choose_judge(
         args.judge,

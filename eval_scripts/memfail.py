@@ -7,7 +7,7 @@
 
 Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all. Systems:
 module:Class or path/to/file.py:Class, any class with store_conversation(conversation), retrieve_memories(query,
-conversation, k) and get_all_memories(); and the controls none, full-context, verbatim-bm25, verbatim-dense,
+conversation, k) and get_all_memories(); and the baselines none, full-context, verbatim-bm25, verbatim-dense,
 verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle. Models and judges: lexical (rule-based, offline),
 hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME with --base-url and --judge-url (key from OPENAI_API_KEY).
 
@@ -20,13 +20,13 @@ it is killed with all that it has started, the call has failed, and the run goes
 is opened on its folder, any other is told everything again. After three such calls in a row it is not called any more.
 --in-process runs it in a thread of this process, for debugging and for what cannot live in a process of its own (on
 Windows, every system): nothing then protects the run from code that ends the process, takes all memory, or hangs while
-it holds Python's global lock. The controls always run in this process.
+it holds Python's global lock. The baselines always run in this process.
 
 --isolate gives each row a store of its own: of the published rows, most people whom persona questions ask
 about have several essays in a store for all. --published-query asks the memory the whole multiple choice, answer included.
 
 OUT becomes a run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
-scores.json, outcomes.jsonl, account.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
+scores.json, outcomes.jsonl, usage.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
 stopped, however hard, goes on when the same command is given again, and what failed is tried again.
 """  # noqa: E501
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what remembers")
-    memory.add_argument("--system", required=True, help="a control or module:Class; see above")
+    memory.add_argument("--system", required=True, help="a baseline or module:Class; see above")
     memory.add_argument(
         "--k", type=int, nargs="+", default=[5], help="memories per question (5); each is a run of its own"
     )
@@ -86,22 +86,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
 
     from epbench.errors import BadInput
-    from epbench.memfail.advance import plan_lines
-    from epbench.memfail.cases import CONFIGS
-    from epbench.memfail.diagnosis import diagnose
-    from epbench.memfail.harness import Setting, gold_of, limited, run_config
-    from epbench.memfail.judges import choose_judge
-    from epbench.memfail.lexical_reader import LexicalReader
-    from epbench.memfail.loading import load_memfail
-    from epbench.memfail.prompts import load_prompts
-    from epbench.memfail.scoring import finish
-    from epbench.memfail.tables import markdown_table, screen_tables
-    from epbench.memories.controls import choose_system
-    from epbench.memories.loading import load_system
+    from epbench.memfail.dataset.load import load_memfail
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.judging.diagnosis import diagnose
+    from epbench.memfail.judging.load import choose_judge
+    from epbench.memfail.pipeline.estimate import plan_lines
+    from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
+    from epbench.memfail.pipeline.prompts import load_prompts
+    from epbench.memfail.pipeline.reader import LexicalReader
+    from epbench.memfail.scores.scoring import finish
+    from epbench.memfail.scores.tables import markdown_table, screen_tables
+    from epbench.memories.baselines import choose_system
+    from epbench.memories.load import load_system
     from epbench.memories.process import describe_system
-    from epbench.models.choose import Options, choose_model
+    from epbench.models.load import Options, load_model
     from epbench.models.protocol import Sampling, weights_of
-    from epbench.runs.asking import fingerprint_of
+    from epbench.runs.answers import fingerprint_of
     from epbench.runs.folder import open_run, read_json, write_json, write_text
     from epbench.runs.secrets import without_login
     from epbench.safe_text import markdown_text
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     setting.check()
     prompts = load_prompts(args.prompts)
     options = Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
-    model = LexicalReader() if args.model == "lexical" else choose_model(args.model, options)
+    model = LexicalReader() if args.model == "lexical" else load_model(args.model, options)
     judge = choose_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     loaded = [load_memfail(args.dataset, name) for name in names]
@@ -131,8 +131,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if len(loaded) > 1 and (args.out / "run.json").exists():
         raise BadInput(f"{args.out} holds the run of one config; choose another --out for {len(loaded)} of them")
 
-    label = f"{system.name}{' (control)' if system.control else ''}, {model.name}"
-    identity = {"benchmark": "memfail", "system": system.name, "control": system.control, "model": model.name}
+    label = f"{system.name}{' (baseline)' if system.baseline else ''}, {model.name}"
+    identity = {"benchmark": "memfail", "system": system.name, "control": system.baseline, "model": model.name}
     identity |= {"k": list(setting.ks), "isolate": setting.isolate, "published_query": setting.published_query}
     identity |= {"with_replies": setting.replies, "units_per_conversation": setting.per_conversation}
     identity |= {"seed": setting.seed, "prompts": fingerprint_of(prompts), "max_tokens": args.max_tokens}
@@ -143,16 +143,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         about = {"dataset": args.dataset, "label": label}
         with open_run(out, {"config": data.config, "fingerprint": data.fingerprint, **identity}, about) as folder:
             # 1. Everything is stored, 2. every question retrieves at every k, 3. the reader answers.
-            harvest = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
-            for warning in harvest.warnings:
+            output = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
+            for warning in output.warnings:
                 command.warn(f"{data.config}: {warning}")
 
             # 4. Stage by stage the judge says where each question failed; 5. the scores, from the journals alone.
             judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
             write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
-            outcomes = diagnose(folder, harvest.traces, harvest.stores, judge, command.bar)
-            account = harvest.account | {"warnings": harvest.warnings}
-            found = finish(folder, outcomes, harvest.traces, harvest.stores, label, account)
+            outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
+            usage = output.usage | {"warnings": output.warnings}
+            found = finish(folder, outcomes, output.traces, output.stores, label, usage)
         scores[f"{label} ({data.config})" if len(loaded) > 1 else label] = found
         if found["n_failed"]:
             console.print(

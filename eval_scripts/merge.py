@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the whole run")
     args = parser.parse_args(argv)
 
-    from epbench.runs.shards import described_shards, limit_of
+    from epbench.runs.merge import described_shards, limit_of
 
     described = described_shards(args.runs, args.out)
     limit = limit_of(described, args.limit)
@@ -39,16 +39,16 @@ def _merge_tulving(
 ) -> None:
 
     from epbench.errors import BadInput
-    from epbench.runs.asking import ANSWERS, no_progress
+    from epbench.runs.answers import ANSWERS, no_progress
     from epbench.runs.folder import open_run
-    from epbench.runs.shards import join_journals
-    from epbench.tulving.evaluation import JUDGEMENTS, finish, lost_questions
-    from epbench.tulving.judge import Judge, PastJudge
-    from epbench.tulving.judging import CALLS, check_judge, judge_answers, judge_failures, note, note_judge
-    from epbench.tulving.lexical_judge import LexicalJudge
-    from epbench.tulving.loading import load_tulving
-    from epbench.tulving.parts import part_of
-    from epbench.tulving.tables import screen_tables
+    from epbench.runs.merge import join_journals
+    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.parts import part_of
+    from epbench.tulving.judging.lexical import LexicalJudge
+    from epbench.tulving.judging.protocol import Judge, PastJudge
+    from epbench.tulving.judging.verdicts import CALLS, check_judge, judge_answers, judge_failures, note, note_judge
+    from epbench.tulving.scores.results import JUDGEMENTS, finish, lost_questions
+    from epbench.tulving.scores.tables import screen_tables
 
     first = described[0]
     judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described if "judge" in run}
@@ -81,16 +81,16 @@ def _merge_booksort(
     shards: Sequence[Path], described: Sequence[dict[str, Any]], dataset: str, limit: int | None, out: Path
 ) -> None:
 
-    from epbench.booksort.evaluation import finish
-    from epbench.booksort.loading import fingerprint, load_pairs
-    from epbench.booksort.memories import RETRIEVED
-    from epbench.booksort.orders import both_orders
-    from epbench.booksort.parts import part_of
-    from epbench.booksort.tables import screen_tables
-    from epbench.runs.asking import ANSWERS
+    from epbench.booksort.context.orders import both_orders
+    from epbench.booksort.context.retrieved import RETRIEVED
+    from epbench.booksort.dataset.load import fingerprint, load_pairs
+    from epbench.booksort.dataset.parts import part_of
+    from epbench.booksort.scores.results import finish
+    from epbench.booksort.scores.tables import screen_tables
+    from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run
     from epbench.runs.journal import read_journal
-    from epbench.runs.shards import join_journals
+    from epbench.runs.merge import join_journals
 
     first = described[0]
     identity = first["identity"]

@@ -30,10 +30,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
 
     from epbench.errors import BadInput
-    from epbench.memfail.comparison import holds_runs, write_comparison
+    from epbench.memfail.scores.side_by_side import holds_runs, write_comparison
 
     if holds_runs(args.runs[0]):
-        from epbench.memfail.tables import screen_tables
+        from epbench.memfail.scores.tables import screen_tables
 
         shown = screen_tables(write_comparison(args.runs, args.out, args.published))
     elif args.published:
@@ -46,14 +46,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _compared(folders: Sequence[Path], out: Path) -> Any:
     """Write the tables and the page of runs of Tulving books or of Book-SORT; returns the tables for the screen."""
-    from epbench.booksort import report as sort_report
-    from epbench.booksort import tables as sort_tables
+    from epbench.booksort.scores import report as sort_report
+    from epbench.booksort.scores import tables as sort_tables
     from epbench.errors import BadInput
     from epbench.runs.folder import read_run, read_scores, write_text
     from epbench.runs.shapes import Shape, check
-    from epbench.tulving import report as tulving_report
-    from epbench.tulving import tables as tulving_tables
-    from epbench.tulving.correction import with_passport
+    from epbench.tulving.calibration.correction import with_passport
+    from epbench.tulving.scores import report as tulving_report
+    from epbench.tulving.scores import tables as tulving_tables
 
     scores = {folder.resolve().name: read_scores(folder) for folder in folders}
     if len(scores) < len(folders):

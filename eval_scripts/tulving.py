@@ -25,7 +25,7 @@ A question without an answer or a verdict is neither right nor wrong. The scores
 are shown as a range, from all such questions wrong to all of them right, and rank nowhere. An empty answer in --answers
 FILE is no answer; to say that nothing happened takes words.
 
-OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, account.json, table.md, report.html.
+OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md, report.html.
 A run that was stopped, however hard, goes on where it was when the same command is given again: nothing is paid twice,
 and what failed is tried again. The folders of --shard 1/n … n/n become one run by eval_scripts/merge.py.
 """  # noqa: E501
@@ -114,28 +114,28 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _evaluate(args: Any) -> None:
 
     from epbench.errors import BadInput
-    from epbench.models.choose import Options, choose_model
-    from epbench.models.plan import check_window, make_plan
+    from epbench.models.estimate import check_window, estimate
+    from epbench.models.load import Options, load_model
     from epbench.models.protocol import Sampling, weights_of
-    from epbench.runs.asking import ANSWERS, ask, fingerprint_of, retire_others
+    from epbench.runs.answers import ANSWERS, ask, fingerprint_of, retire_others
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.answers_file import is_empty, read_answers
-    from epbench.tulving.evaluation import record_answers
-    from epbench.tulving.judging import (
-        case_of,
+    from epbench.tulving.context.memory_system import remember, remembered_requests
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
+    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.parts import part_of
+    from epbench.tulving.judging.verdicts import (
         check_judge,
-        expected_cases,
+        expected_inputs,
         judge_answers,
+        judge_input,
         note,
         note_judge,
         plan_lines,
     )
-    from epbench.tulving.loading import load_tulving
-    from epbench.tulving.memory import MEMORIES, Asked, published_top_k, requests_for
-    from epbench.tulving.parts import part_of
-    from epbench.tulving.prompts import load_prompts
-    from epbench.tulving.system_memory import remember, remembered_requests
+    from epbench.tulving.scores.own_answers import is_empty, read_answers
+    from epbench.tulving.scores.results import record_answers
 
     console = command.console()
     if (args.memory is None) == (args.answers is None):
@@ -161,15 +161,13 @@ def _evaluate(args: Any) -> None:
                 style="yellow",
                 soft_wrap=True,
             )
-        plan = plan_lines(judge, [case_of(row, answers[id_]) for id_, row in given.items()])
+        plan = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in given.items()])
     else:
-        model = choose_model(
-            args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
-        )
+        model = load_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
         prompts = load_prompts(args.prompts)
         sampling = Sampling(args.max_tokens, args.temperature, args.sampling_seed)
-        everything = [Asked(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
-        asked = [Asked(row["id"], row["question"], row["n_chapters"]) for row in rows]
+        everything = [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
+        asked = [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in rows]
 
         def requests_of(memory: str) -> Any:
             top_k = published_top_k(memory, everything) if args.top_k is None else args.top_k
@@ -185,8 +183,8 @@ def _evaluate(args: Any) -> None:
         if warning:
             console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
         judge = _judge(args, model)
-        plan = plan_lines(judge, expected_cases(rows, args.max_tokens, args.repeats))
-        plan = [*make_plan(requests, model).lines(), *plan]
+        plan = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
+        plan = [*estimate(requests, model).lines(), *plan]
         label = f"{args.memory}, {model.name}"
         identity |= {name: getattr(args, option) for option, name in _READER.items()}
         top_k = published_top_k("rag-chapter" if system else args.memory, everything)
@@ -232,11 +230,11 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     """
 
     from epbench.errors import BadInput
-    from epbench.runs.asking import ANSWERS
+    from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run, read_run
-    from epbench.tulving.judging import check_all_judged, judge_answers, note_judge, open_cases, plan_lines
-    from epbench.tulving.loading import load_tulving
-    from epbench.tulving.parts import part_of
+    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.parts import part_of
+    from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, note_judge, open_inputs, plan_lines
 
     if not args.dataset:
         raise BadInput("--rejudge takes --dataset, and --out of one run; a published run is judged on its own book")
@@ -261,7 +259,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     judge = _judge(args)
     with open_run(args.out, identity, {}) as folder:
         if args.plan or judge.name != "lexical":
-            command.console().print("\n".join(plan_lines(judge, open_cases(folder, rows, judge))), soft_wrap=True)
+            command.console().print("\n".join(plan_lines(judge, open_inputs(folder, rows, judge))), soft_wrap=True)
         if args.plan:
             return
         label, repeats = run.get("label", args.out.name), run["identity"].get("repeats", 1)
@@ -278,9 +276,9 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
     """What the scores would be on a few of the answers; the run's own stay as they are."""
 
-    from epbench.tulving.evaluation import lost_questions, scores_of
-    from epbench.tulving.judging import judge_of_scores
-    from epbench.tulving.tables import screen_tables
+    from epbench.tulving.judging.verdicts import judge_of_scores
+    from epbench.tulving.scores.results import lost_questions, scores_of
+    from epbench.tulving.scores.tables import screen_tables
 
     _show_failures(folder, judge)
     scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
@@ -296,16 +294,16 @@ def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any
 def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
 
     from epbench.runs.folder import read_json
-    from epbench.tulving.evaluation import finish, lost_questions
-    from epbench.tulving.tables import screen_tables
+    from epbench.tulving.scores.results import finish, lost_questions
+    from epbench.tulving.scores.tables import screen_tables
 
     console = command.console()
     scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
     console.print(screen_tables({label: scores}))
-    account = read_json(folder / "account.json")
-    _show_account("", account)
+    usage = read_json(folder / "usage.json")
+    _show_usage("", usage)
     _show_tokens(folder)
-    for reason, n in account["failed"].items():
+    for reason, n in usage["failed"].items():
         console.print(f"failed {n} times: {reason}", soft_wrap=True)
     console.print(f"report: {folder / 'report.html'}")
 
@@ -313,36 +311,36 @@ def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, lab
 def _show_failures(folder: Path, judge: Any) -> None:
     """Why the judge gave no verdict; printed first, as there may be nothing to score."""
 
-    from epbench.tulving.judging import judge_failures
+    from epbench.tulving.judging.verdicts import judge_failures
 
     for reason, n in judge_failures(folder, judge).items():
         command.console().print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True)
 
 
 def _show_tokens(folder: Path) -> None:
-    """The account of the judges' calls, if there were any."""
-    from epbench.runs.account import token_account
+    """The usage of the judges' calls, if there were any."""
     from epbench.runs.journal import read_journal
-    from epbench.tulving.judging import CALLS
+    from epbench.runs.usage import token_usage
+    from epbench.tulving.judging.verdicts import CALLS
 
     if calls := read_journal(folder / CALLS):
-        _show_account("judging: ", token_account(calls.values()))
+        _show_usage("judging: ", token_usage(calls.values()))
 
 
-def _show_account(who: str, account: Any) -> None:
+def _show_usage(who: str, usage: Any) -> None:
 
-    if account["hit_rate"] is not None:
+    if usage["hit_rate"] is not None:
         command.console().print(
-            f"{who}{account['prefilled']:,} prompt tokens computed, {account['saved']:,} saved by sharing "
-            f"({account['hit_rate']:.1%}), {account['generated']:,} generated, "
-            f"{account['tokens_per_second'] or 0:,.0f} tokens/s",
+            f"{who}{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing "
+            f"({usage['hit_rate']:.1%}), {usage['generated']:,} generated, "
+            f"{usage['tokens_per_second'] or 0:,.0f} tokens/s",
             soft_wrap=True,
         )
 
 
 def _judge(args: Any, reader: Any = None) -> Any:
-    from epbench.models.choose import Options
-    from epbench.tulving.judging import CALLS, choose_judge
+    from epbench.models.load import Options
+    from epbench.tulving.judging.verdicts import CALLS, choose_judge
 
     other = args.judge_url or args.judge_window  # then it is not the reader, whatever its name
     return choose_judge(
@@ -365,10 +363,10 @@ def _given(parser: Any, argv: Sequence[str] | None) -> Set[str]:
 
 def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
     """What the command line says of the reader, under the names of run.json."""
-    from epbench.runs.asking import fingerprint_of
+    from epbench.runs.answers import fingerprint_of
     from epbench.runs.secrets import without_login
-    from epbench.tulving.answers_file import read_answers
-    from epbench.tulving.prompts import load_prompts
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.scores.own_answers import read_answers
 
     said = {name: getattr(args, option) for option, name in _READER.items() if option in given}
     if "prompts" in given:
@@ -383,9 +381,9 @@ def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
 def _system(args: Any) -> Any:
     """The memory system behind `--memory module:Class`; None for a memory of our own."""
     from epbench.errors import BadInput
-    from epbench.memories.loading import BRING_YOUR_OWN, load_system
+    from epbench.memories.load import BRING_YOUR_OWN, load_system
     from epbench.memories.process import describe_system
-    from epbench.tulving.memory import MEMORIES
+    from epbench.tulving.context.requests import MEMORIES
 
     if args.memory in MEMORIES:
         return None
@@ -411,18 +409,18 @@ def _searcher(args: Any) -> Any:
 
     if args.retriever == "bm25":
         return Bm25
-    from epbench.retrieval.search import choose_searcher
+    from epbench.retrieval.load import load_retriever
 
     url = args.retriever_url or args.base_url
-    return lambda chunks: choose_searcher(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
+    return lambda chunks: load_retriever(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
 
 
 def _rescore(archive: Path, out: Path) -> None:
 
     from epbench.errors import BadInput
-    from epbench.tulving.published_runs import score_published_runs
-    from epbench.tulving.released import open_archive
-    from epbench.tulving.tables import screen_tables
+    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.runs import score_published_runs
+    from epbench.tulving.scores.tables import screen_tables
 
     console = command.console()
     found = score_published_runs(open_archive(archive), out, command.bar)

@@ -16,10 +16,10 @@ from tests.own_home import HOME  # isort: skip  (before what reads its variables
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from published_data import OURS
 
-from epbench.booksort.books import Book, books_from
+from epbench.booksort.texts.books import Book, books_from
 from tests.booksort.nine_texts import table_of, write_nine
+from tests.published_data import OURS
 from tests.scripts import in_process
 
 ROOT = Path(__file__).parents[1]

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from epbench.tulving.dataset import BookData
-from epbench.tulving.questions import Question
-from epbench.tulving.selection import completed_cue
+from epbench.tulving.dataset.schema import BookData
+from epbench.tulving.questions.generate import Question
+from epbench.tulving.questions.selection import completed_cue
 
 _TRACES = {
     "times": "Times", "spaces": "Spaces", "entities": "Entities", "contents": "Event contents",

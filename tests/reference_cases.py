@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from published_data import published_cases
+from tests.published_data import published_cases
 
 _POLICY = "generate_metric(policy=remove_duplicates)"
 

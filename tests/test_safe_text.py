@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from epbench import command
-from epbench.runs.page import drawing, escaped, markdown, picture, table
+from epbench.reports.page import drawing, escaped, markdown, picture, table
 from epbench.safe_console import SafeConsole
 from epbench.safe_text import markdown_text, one_line, printable
 

@@ -23,7 +23,7 @@ def _seed_of(key: tuple[object, ...]) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
-class Draws:
+class RandomStream:
     """A stream of draws for one purpose, e.g. `Draws("plan", seed, event_number)`."""
 
     def __init__(self, *key: object) -> None:

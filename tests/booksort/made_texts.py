@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from epbench.booksort.books import Book
+from epbench.booksort.texts.books import Book
 
 _WORDS = [a + b + c for a in "bdfgklmnprstv" for b in "aeiou" for c in ("", "n", "ra", "lo", "mi", "st")]
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 from unittest.mock import patch
 
-from epbench.booksort import gutenberg
-from epbench.booksort.gutenberg import Published, content_hash, published_books
+from epbench.booksort.texts import gutenberg
+from epbench.booksort.texts.gutenberg import Published, content_hash, published_books
 from tests.booksort.made_texts import paragraphs
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from epbench.booksort.results import Sorted
+from epbench.booksort.answers.answer import ScoredPair
 
 Logit = Callable[[int, int, int, int], float]
 """Log odds of a right answer: (excerpt length, position of the earlier segment, distance, bin 1-4) -> number."""
@@ -31,7 +31,7 @@ def simulated(
     excerpt_effect: float = 0.0,
     invalid: float = 0.0,
     habit: float = 0.0,
-) -> list[Sorted]:
+) -> list[ScoredPair]:
     """Four questions for each excerpt, one per bin of distance.
 
     Args:
@@ -58,7 +58,7 @@ def simulated(
                     if random.random() < invalid:
                         given = "X"
                     rows.append(
-                        Sorted(
+                        ScoredPair(
                             f"{book}-e{length}_s20-{excerpt}-{number}",
                             book,
                             excerpt,

@@ -8,7 +8,7 @@ from typing import Any
 
 from datasets import Dataset, disable_progress_bars
 
-from epbench.draws import Draws
+from epbench.draws import RandomStream
 
 CONFIGS = ((120, 20), (250, 20))
 BOOKS = {101: "The Lamp at the Ferry", 102: "Salt and Thunder"}
@@ -25,7 +25,7 @@ _VOCABULARY = (
 
 def book_text(book: int, words: int = 3000) -> str:
     """Sentences of seven words, in paragraphs of ten sentences; no two are alike."""
-    draws = Draws("made-up book", book)
+    draws = RandomStream("made-up book", book)
     sentences = []
     while 7 * len(sentences) < words:
         picked = [draws.pick(_VOCABULARY.split()) for _ in range(6)]
@@ -40,7 +40,7 @@ def pair_rows(excerpt: int, segment: int, split: str = "test") -> list[dict[str,
         words = book_text(book).split()
         numbers = range(TEST) if split == "test" else range(TEST, TEST + HELD_OUT)
         for number in numbers:
-            draws = Draws("excerpt", book, excerpt, segment, number)
+            draws = RandomStream("excerpt", book, excerpt, segment, number)
             start = draws.index(len(words) - excerpt)
             text = words[start : start + excerpt]
             for bin_ in range(BINS):

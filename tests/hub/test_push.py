@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hub_double import TOKEN, HubDouble
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config, write_dataset
 from epbench.metric_folders import metric_names
+from tests.hub.hub_double import TOKEN, HubDouble
 
 PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
 LOAD_DATASET = """

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from memfail.made_results import write_results
-from memfail.made_rows import limited_rows
-from memfail.memfail_samples import SOURCES, rows_in
-from memfail.published_csv import write_published
 
-from epbench.memfail.dataset import Row
+from epbench.memfail.dataset.schema import Row
 from tests.conftest import SHARED
+from tests.memfail.made_results import write_results
+from tests.memfail.made_rows import limited_rows
+from tests.memfail.memfail_samples import SOURCES, rows_in
+from tests.memfail.published_csv import write_published
 
 if TYPE_CHECKING:
     from tests.conftest import Once

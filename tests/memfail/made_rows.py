@@ -1,7 +1,7 @@
 """Rows of the template with the limits of the published rows planted in them, in the same numbers.
 
 The template's own rows have none of these limits. Where a number is planted, a comment names what it is in the report of
-`epbench.memfail.validation`.
+`epbench.memfail.validation.findings`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cache
 from itertools import chain, count, pairwise
 from typing import Any
 
-from epbench.memfail.dataset import CHOICES, LETTERS, OPTIONS_MARK, Row, chain_of
-from epbench.memfail.template import make_rows
-from epbench.memfail.texts import sentences
+from epbench.memfail.dataset.schema import CHOICES, LETTERS, OPTIONS_MARK, Row, chain_of
+from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.validation.text_statistics import sentences
 
 UNUSED = ("day_of_week", "social_setting", "completion_state", "scent", "conflict_state")
 YES = {*range(31), 88}  # rows of Easy whose condition is met

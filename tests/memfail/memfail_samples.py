@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epbench.memfail.cases import CONFIGS, Question
-from epbench.memfail.dataset import Row, complete
-from epbench.memfail.diagnosis import Outcome
-from epbench.memfail.released import read_config
-from epbench.memfail.sources import file_of, open_source
-from epbench.memfail.template import make_rows
-from epbench.memfail.units import questions_of
+from epbench.memfail.dataset.csv_rows import read_config
+from epbench.memfail.dataset.questions import questions_of
+from epbench.memfail.dataset.schema import Row, complete
+from epbench.memfail.dataset.sources import file_of, open_source
+from epbench.memfail.dataset.types import CONFIGS, Question
+from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.templates.rows import make_rows
 from tests.conftest import SHARED
 
 SOURCES = ["made", *(["published"] if (SHARED / "memfail").is_dir() else [])]

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
-from epbench.memfail.cases import Question, Unit
-from epbench.memfail.checks import Judge
-from epbench.memfail.dataset import Row, complete
-from epbench.memfail.diagnosis import Outcome, diagnose
-from epbench.memfail.harness import Setting, gold_of, run_config
-from epbench.memfail.lexical_reader import LexicalReader
-from epbench.memfail.prompts import load_prompts
-from epbench.memfail.template import make_rows
-from epbench.memfail.units import questions_of, units_of
-from epbench.memories.controls import FullContext, Oracle, choose_system
-from epbench.memories.loading import System
+from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.schema import Row, complete
+from epbench.memfail.dataset.types import Fact, Question
+from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.pipeline.harness import Setting, gold_of, run_config
+from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.reader import LexicalReader
+from epbench.memfail.templates.rows import make_rows
+from epbench.memories.baselines import FullContext, Oracle, choose_system
+from epbench.memories.load import SystemSpec
 from epbench.memories.protocol import Conversation
 from epbench.models.protocol import Model, Reply, Request
-from epbench.runs.asking import no_progress
+from epbench.runs.answers import no_progress
 from epbench.runs.folder import open_run
 
-Plant = Callable[[Sequence[Unit], Sequence[Question]], System]
+Plant = Callable[[Sequence[Fact], Sequence[Question]], SystemSpec]
 
 
 class DropsConditions(FullContext):
@@ -77,35 +77,35 @@ class Inattentive:
             yield Reply(request.key(self.name), request.id, "Let us talk about the weather instead.")
 
 
-def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Unit], list[Question]]:
+def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list[Question]]:
     """Units and questions of template rows."""
     rows: list[Row] = complete(config, make_rows(config, n, seed))
-    return units_of(config, rows), questions_of(config, rows)
+    return facts_to_store(config, rows), questions_of(config, rows)
 
 
-def drops_conditions(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+def drops_conditions(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     conditions = [question.about["condition"] for question in questions]
-    return System("planted", lambda: DropsConditions(conditions), beyond_k=True)
+    return SystemSpec("planted", lambda: DropsConditions(conditions), beyond_k=True)
 
 
-def overwrites(units: Sequence[Unit], questions: Sequence[Question]) -> System:
-    return System("planted", lambda: Overwrites({unit.text: unit.row for unit in units}), beyond_k=True)
+def overwrites(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", lambda: Overwrites({unit.text: unit.row for unit in units}), beyond_k=True)
 
 
-def forgets(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+def forgets(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     """Every new essay takes the place of the one before: of all rows only the last is known."""
-    return System("planted", lambda: Overwrites({unit.text: "" for unit in units}), beyond_k=True)
+    return SystemSpec("planted", lambda: Overwrites({unit.text: "" for unit in units}), beyond_k=True)
 
 
-def astray(units: Sequence[Unit], questions: Sequence[Question]) -> System:
-    return System("planted", lambda: Astray(gold_of(questions, Setting())))
+def astray(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", lambda: Astray(gold_of(questions, Setting())))
 
 
-def full_context(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+def full_context(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("full-context", {})
 
 
-def oracle(units: Sequence[Unit], questions: Sequence[Question]) -> System:
+def oracle(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("oracle", gold_of(questions, Setting()))
 
 
@@ -118,7 +118,7 @@ def run(
     system, setting = plant(units, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}
     with open_run(folder, identity, {"label": "planted"}):
-        harvest = run_config(
+        output = run_config(
             folder, units, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
         )
-        return diagnose(folder, harvest.traces, harvest.stores, judge, no_progress)
+        return diagnose(folder, output.traces, output.stores, judge, no_progress)

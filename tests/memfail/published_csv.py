@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from epbench.memfail.dataset import PUBLISHED_COLUMNS
+from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS
 
 # As in the reference repository.
 PATHS = {

@@ -12,7 +12,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import CallFailed, Limits, Lost, ThreadGuard, reason_of
-from epbench.memories.loading import load_system
+from epbench.memories.load import load_system
 from epbench.memories.process import ProcessGuard, describe_system
 
 ROOT = Path(__file__).parents[2]

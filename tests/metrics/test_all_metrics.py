@@ -11,9 +11,9 @@ from pathlib import Path
 
 import evaluate
 import pytest
-from reference_cases import SCORING, with_published
 
 from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
+from tests.reference_cases import SCORING, with_published
 
 # The code of the paper removes repeats among the items of an answer when it reads them, before this function of it.
 WITHOUT_REPEATS = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from loopback_endpoint import LoopbackEndpoint
 
-from epbench.models.endpoint_model import EndpointModel
+from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Reply, Request
+from tests.models.loopback_endpoint import LoopbackEndpoint
 
 KEY = "sk-notARealKeyButOneThatMustNotBePrinted"
 

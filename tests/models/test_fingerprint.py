@@ -7,16 +7,16 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
-from tiny_model import make_tiny_model
 
 from epbench.models import fingerprint
 from epbench.models.fingerprint import weights_fingerprint
-from epbench.models.lexical import LexicalReader
+from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling, name_of, weights_of
-from epbench.models.transformers_model import TransformersModel
-from epbench.models.vllm_model import VllmModel
-from epbench.runs.asking import ANSWERS, ask
+from epbench.models.vllm.model import VllmModel
+from epbench.runs.answers import ANSWERS, ask
 from epbench.runs.journal import Journal
+from epbench.tulving.reader.lexical import LexicalReader
+from tests.tiny_model import make_tiny_model
 
 TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
 
@@ -174,7 +174,7 @@ def test_identity_is_name_and_fingerprint(folder):
 
 @pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 def test_an_endpoint_is_known_by_its_name():
-    from epbench.models.endpoint_model import EndpointModel
+    from epbench.models.openai.model import EndpointModel
 
     model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1")
     assert model.identity == model.name == "openai:tiny" and weights_of(model) == {}
@@ -199,16 +199,16 @@ def test_a_checkpoint_that_is_swapped_in_place_is_asked_anew(folder, tmp_path):
 
 def test_a_plan_reads_no_weights(folder, read):
     """Neither of the reader, nor of a judge."""
-    from epbench.memfail.judging_prompts import load_judging_prompts
-    from epbench.memfail.model_judge import ModelJudge as MemfailJudge
-    from epbench.models.plan import make_plan
-    from epbench.tulving.judge import Case
-    from epbench.tulving.judging import plan_lines
-    from epbench.tulving.model_judge import ModelJudge
+    from epbench.memfail.judging.model import ModelJudge as MemfailJudge
+    from epbench.memfail.judging.prompts import load_judging_prompts
+    from epbench.models.estimate import estimate
+    from epbench.tulving.judging.model import ModelJudge
+    from epbench.tulving.judging.protocol import JudgeInput
+    from epbench.tulving.judging.verdicts import plan_lines
 
     model = TransformersModel(str(folder))
-    make_plan([Request("1", "", TEXT, "who?")], model)
-    lines = plan_lines(ModelJudge(model, max_tokens=9), [Case("1", "who?", "entities", "all", ("Zoe",), "Zoe")])
+    estimate([Request("1", "", TEXT, "who?")], model)
+    lines = plan_lines(ModelJudge(model, max_tokens=9), [JudgeInput("1", "who?", "entities", "all", ("Zoe",), "Zoe")])
     assert lines[0].startswith(f"judge hf:{folder}: 1 verdicts")
     MemfailJudge(model, load_judging_prompts()).plan([_check()])
     assert not read
@@ -217,7 +217,7 @@ def test_a_plan_reads_no_weights(folder, read):
 
 
 def _check():
-    from epbench.memfail.checks import Check
+    from epbench.memfail.judging.protocol import Check
 
     need = SimpleNamespace(text="Zoe sings", link=("sings", "rests"), detail=("Zoe",))
     question = SimpleNamespace(text="who?", truth=["Zoe"], needs=(need,), config="long_hop")

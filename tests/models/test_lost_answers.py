@@ -5,17 +5,17 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
-from endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopback_endpoint import Fault, LoopbackEndpoint
 
-from epbench.models.endpoint_wire import NoCompletion, NoJson, read_chat
+from epbench.models.json_replies import is_whole_json
+from epbench.models.openai.wire import NoCompletion, NoJson, read_chat
 from epbench.models.protocol import Request, Sampling, Usage
-from epbench.models.replied_json import is_whole_json
-from epbench.models.vllm_wire import read_output
-from epbench.runs.asking import ANSWERS, ask
+from epbench.models.vllm.wire import read_output
+from epbench.runs.answers import ANSWERS, ask
 from epbench.runs.journal import Journal, read_journal
+from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
 ASKED = Request("1", "", "book", "who?", Sampling(max_tokens=1024))
 LABELLED = replace(ASKED, labels=("A", "B"))

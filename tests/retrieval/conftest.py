@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counting_embedder import vector
+
+from tests.retrieval.counting_embedder import vector
 
 WORDS = [
     *[

@@ -3,13 +3,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from counting_embedder import CountingEmbedder, vector
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import RunFailed
 from epbench.retrieval import dense
 from epbench.retrieval.dense import Dense, batches
+from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 
 class Given(CountingEmbedder):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counting_embedder import CountingEmbedder, vector
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval.dense import Dense
 from epbench.retrieval.vector_cache import VectorCache, default_folder, text_key
+from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 TEXTS = [f"text {i}" for i in range(12)]
 
@@ -123,7 +123,7 @@ def test_vectors_of_another_size_begin_the_file_anew(tmp_path, caplog):
 WORK = """
 import sys
 sys.path.insert(0, {here!r})
-from counting_embedder import CountingEmbedder
+from tests.retrieval.counting_embedder import CountingEmbedder
 from pathlib import Path
 from epbench.retrieval.dense import Dense
 from epbench.retrieval.vector_cache import VectorCache
@@ -135,7 +135,7 @@ Dense(texts, embedder, VectorCache(Path(sys.argv[1]), "counting"))
 
 
 def work(folder, start, end, seconds):
-    code = WORK.format(here=str(Path(__file__).parent))
+    code = WORK.format(here=str(Path(__file__).parents[2]))
     arguments = [sys.executable, "-c", code, str(folder), str(start), str(end), str(seconds)]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 

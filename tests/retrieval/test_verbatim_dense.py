@@ -1,6 +1,6 @@
 """The control `verbatim-dense:PATH` with a real sentence-transformers model."""
 
-from epbench.memories.controls import choose_system
+from epbench.memories.baselines import choose_system
 
 
 def test_a_store_is_searched_by_the_given_model(tiny_model, tmp_path):
@@ -12,4 +12,4 @@ def test_a_store_is_searched_by_the_given_model(tiny_model, tmp_path):
             store.store_conversation([{"role": "user", "content": text, "timestamp": "2025-01-06T09:00:00"}])
     for text in texts:
         assert [store.retrieve_memories(text, [], 1) for store in stores] == [[text]] * 2
-    assert len(stores[0].retrieve_memories("who", [], 5)) == 3 and system.control
+    assert len(stores[0].retrieve_memories("who", [], 5)) == 3 and system.baseline

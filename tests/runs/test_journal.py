@@ -12,7 +12,7 @@ from epbench import BadInput
 from epbench.errors import RunFailed
 from epbench.runs.folder import open_run, read_scores, write_json, write_text
 from epbench.runs.journal import Journal, read_journal
-from epbench.runs.shards import join_journals
+from epbench.runs.merge import join_journals
 
 
 def test_records_come_back_and_failures_are_not_done(tmp_path):

@@ -1,11 +1,11 @@
 """An answer to a prompt that is no longer asked is not scored beside the answer to the prompt that is."""
 
-from epbench.models.lexical import LexicalReader
 from epbench.models.protocol import Request
-from epbench.runs.account import token_account
-from epbench.runs.asking import ask, retire_others
+from epbench.runs.answers import ask, retire_others
 from epbench.runs.folder import read_json, read_scores
 from epbench.runs.journal import read_journal
+from epbench.runs.usage import token_usage
+from epbench.tulving.reader.lexical import LexicalReader
 
 
 def _requests(context, ids=("1", "2"), repeats=1):
@@ -20,7 +20,7 @@ def test_answers_to_another_prompt_are_failures_and_those_to_other_questions_sta
     ask(path, now, model)
     given = [(r["id"], r["repeat"]) for r in read_journal(path).values() if r.get("failure") is None]
     assert sorted(given) == [("1", 0), ("1", 1), ("2", 0), ("2", 1), ("3", 0), ("3", 1)]
-    assert token_account(read_journal(path).values())["failed"] == {}
+    assert token_usage(read_journal(path).values())["failed"] == {}
     size = path.stat().st_size
     retire_others(path, now, model)
     assert path.stat().st_size == size
@@ -66,4 +66,4 @@ def test_a_memory_system_that_is_told_anew_has_each_question_scored_once(tmp_pat
     (n, failed, in_bins), (n_again, failed_again, in_bins_again) = counts
     assert failed > n // 4 and failed_again == 0
     assert n == n_again and in_bins == in_bins_again
-    assert read_json(tmp_path / "run/account.json")["failed"] == {}
+    assert read_json(tmp_path / "run/usage.json")["failed"] == {}

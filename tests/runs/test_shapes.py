@@ -11,7 +11,7 @@ from epbench.runs.folder import read_json, read_run, read_scores
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.outcomes import read_outcomes
 from epbench.runs.shapes import FILES, IDENTITIES, JOURNALS, RUN, SCORES, SHARDS, Each, Items, Shape, check
-from epbench.tulving.answers_file import read_answers
+from epbench.tulving.scores.own_answers import read_answers
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),

@@ -44,11 +44,11 @@ def test_a_model_in_process_answers_by_every_memory(short_book, tiny, tmp_path, 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "6 requests over" in done.stdout
-    scores, account = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/account.json").read_text())
-    assert (scores["n_questions"], scores["n_failed"], account["requests"]) == (6, 0, 6)
-    assert account["generated"] > 0 and account["prefilled"] > 0
+    scores, usage = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/usage.json").read_text())
+    assert (scores["n_questions"], scores["n_failed"], usage["requests"]) == (6, 0, 6)
+    assert usage["generated"] > 0 and usage["prefilled"] > 0
     if memory == "in-context":
-        assert account["hit_rate"] > 0.75
+        assert usage["hit_rate"] > 0.75
     page = (tmp_path / "r/report.html").read_text()
     assert "hit_rate" in page and "No request failed" in page
 
@@ -122,8 +122,8 @@ def test_an_endpoint_answers_by_every_memory(script, short_book, tmp_path, memor
     assert done.returncode == 0, done.stderr
     assert "the window of openai:tiny is unknown" in done.stdout and "--window N" in done.stdout
     assert len(endpoint.calls) == 12
-    account = json.loads((tmp_path / "r/account.json").read_text())
-    assert (account["requests"], account["saved"], account["generated"]) == (12, 720, 36)
+    usage = json.loads((tmp_path / "r/usage.json").read_text())
+    assert (usage["requests"], usage["saved"], usage["generated"]) == (12, 720, 36)
     assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and "secret-of-mine" in p.read_text()]
 
 

@@ -85,7 +85,7 @@ def test_the_control_by_every_memory(run, dataset, tmp_path, memory, low, high):
     assert {"accuracy", "share_a", "intervals", "by_group"} <= scores.keys()
     about = read(out, "run.json")
     assert about["identity"]["memory"] == memory and about["dataset"] == str(dataset)
-    assert {"account.json", "table.md", "report.html", "answers.jsonl"} <= {path.name for path in out.iterdir()}
+    assert {"usage.json", "table.md", "report.html", "answers.jsonl"} <= {path.name for path in out.iterdir()}
     if memory == "rag":
         assert len(lines(out, "retrieved.jsonl")) == 96 and scores["retrieval"]["recall_at_10"] > 0.9
     assert scores["greedy_accuracy"] == scores["accuracy"] and scores["label_mass"] is None  # it tells no probabilities
@@ -109,7 +109,7 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, datase
     for record in answers:
         assert record["usage"]["completion"] == 1 and "answer" in record
         assert set(record["probabilities"]) == {"A", "B"} and 0 < sum(record["probabilities"].values()) <= 1
-    scores, account = read(tmp_path / "r", "scores.json"), read(tmp_path / "r", "account.json")
+    scores, usage = read(tmp_path / "r", "scores.json"), read(tmp_path / "r", "usage.json")
     assert (scores["n_questions"], scores["n_invalid"], scores["n_failed"]) == (16, 0, 0)
     mass = sum(sum(record["probabilities"].values()) for record in answers) / 16
     assert scores["label_mass"] == pytest.approx(mass) and mass < 0.5  # nobody taught it to answer
@@ -118,7 +118,7 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, datase
     assert told in (tmp_path / "r/report.html").read_text() and told in scores["warnings"][0]
     neither = sum(record["answer"].strip() not in ("A", "B") for record in answers)
     assert scores["greedy_invalid"] == neither / 16
-    assert account["hit_rate"] > 0.5
+    assert usage["hit_rate"] > 0.5
 
 
 @pytest.mark.parametrize("memory", ["none", "rag", "full-book"])
@@ -389,7 +389,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
     ("arguments", "match"),
     [
         (["--memory", "all"], "unknown memory 'all'; there are: none, in-context, rag, full-book"),
-        (["--memory", "none", "--model", "lexical"], "the offline control is oracle"),
+        (["--memory", "none", "--model", "lexical"], "the offline baseline is oracle"),
         (["--memory", "none", "--model", "gpt"], "unknown model 'gpt'"),
         (["--memory", "none", "--prompt", "13"], "--prompt 13: the pack has 1, 2"),
         (["--memory", "none", "--prompt", "1", "--select-prompt"], "neither with --prompt"),

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from epbench.memfail.paired_comparison import compare_runs
+from epbench.memfail.scores.comparison import compare_runs
 from tests.scripts.in_process import refused, script
 
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/memfail.py"

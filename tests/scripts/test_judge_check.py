@@ -10,14 +10,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from published_data import ARCHIVES
 
-from epbench.tulving.lexical_judge import LexicalJudge
-from epbench.tulving.made_answers import make_answers
-from epbench.tulving.made_kinds import KINDS
-from epbench.tulving.passport import is_right
-from epbench.tulving.passport_store import find_passport
+from epbench.tulving.calibration.answers import make_answers
+from epbench.tulving.calibration.kinds import KINDS
+from epbench.tulving.calibration.passport import is_right
+from epbench.tulving.calibration.store import find_passport
+from epbench.tulving.judging.lexical import LexicalJudge
 from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.published_data import ARCHIVES
 from tests.scripts.in_process import refused, script
 from tests.tulving.scripted_judge import honest, is_order, verdict
 

@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hub.hub_double import HubDouble, Repo
-from memfail.published_csv import PATHS, write_published
 
-from epbench.memfail.cases import CONFIGS
-from epbench.memfail.dataset import complete, features_of
-from epbench.memfail.template import make_rows
+from epbench.memfail.dataset.schema import complete, features_of
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.templates.rows import make_rows
 from tests.conftest import ROOT
+from tests.hub.hub_double import HubDouble, Repo
+from tests.memfail.published_csv import PATHS, write_published
 
 
 @pytest.fixture(scope="module")

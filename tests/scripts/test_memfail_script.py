@@ -60,13 +60,13 @@ def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_no
     before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.is_file()}
     assert before.keys() >= {
         "run.json", "stored.jsonl", "memories.json", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl", "scores.json",
-        "account.json", "table.md", "report.html",
+        "usage.json", "table.md", "report.html",
     }  # fmt: skip
-    scores, account = scores_of(tmp_path / "r"), json.loads(before["account.json"])
+    scores, usage = scores_of(tmp_path / "r"), json.loads(before["usage.json"])
     assert set(scores["by_k"]) == {"2", "4"} and scores["by_k"]["4"]["success_rate"] == 1.0
-    assert {"storing", "retrieving", "answering", "judging", "memory_tokens"} <= account.keys()
+    assert {"storing", "retrieving", "answering", "judging", "memory_tokens"} <= usage.keys()
     run = json.loads(before["run.json"])
-    assert run["identity"]["control"] is True and "(control)" in run["label"]
+    assert run["identity"]["control"] is True and "(baseline)" in run["label"]
     evaluate(*command)
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.is_file()} == before
 
@@ -179,10 +179,10 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
             "--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny",
             "--with-replies", "--k", 2, "--out", tmp_path / "r",
         )  # fmt: skip
-    scores, account = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/account.json").read_text())
+    scores, usage = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/usage.json").read_text())
     assert scores["n_failed"] == 1 and scores["by_k"]["2"]["success_rate"] == 1.0
-    assert account["replying"]["requests"] == 20 and sum(account["replying"]["failed"].values()) == 1
-    assert account["answering"]["requests"] == 19 and account["judging"]["requests"] > 19
+    assert usage["replying"]["requests"] == 20 and sum(usage["replying"]["failed"].values()) == 1
+    assert usage["answering"]["requests"] == 19 and usage["judging"]["requests"] > 19
     assert "could not be stored: 1 units" in scores["warnings"][0] and "refused by a filter" in scores["warnings"][0]
     assert "warning: conditional_facts_easy: what could not be stored: 1 units" in capsys.readouterr().err
 
@@ -311,9 +311,9 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     scores = scores_of(tmp_path / "r")
     assert scores["simple_recall_score"] > 0.9 and scores["n_failed"] == 0  # the whole book came back
     assert len(json.loads((tmp_path / "r/memories.json").read_text())[""]) == 20
-    account, report = json.loads((tmp_path / "r/account.json").read_text()), (tmp_path / "r/report.html").read_text()
-    assert account["storing"].items() >= {"conversations": 20, "memories": 20, "failed": {}}.items()
-    assert account["retrieving"].items() >= {"queries": 60, "failed": {}}.items()
+    usage, report = json.loads((tmp_path / "r/usage.json").read_text()), (tmp_path / "r/report.html").read_text()
+    assert usage["storing"].items() >= {"conversations": 20, "memories": 20, "failed": {}}.items()
+    assert usage["retrieving"].items() >= {"queries": 60, "failed": {}}.items()
     assert "<h3>storing</h3>" in report and "<h3>retrieving</h3>" in report
     example = "epbench.memories.example:KeywordMemory"
     done = script(*base, "--memory", example, "--out", tmp_path / "keyword")

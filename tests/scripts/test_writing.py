@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.tulving.build import Recipe, draw_outline
+from epbench.tulving.dataset.build import Recipe, draw_outline
 from tests.models.loopback_endpoint import BROKEN, CUT, DROP, GARBAGE, SLOW_DOWN, Fault, some_calls
 from tests.tiny_model import make_tiny_model
 from tests.tulving.scripted_writer import (

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from epbench.errors import BadInput
-from epbench.tulving.dataset import configs_of
-from epbench.tulving.published_runs import score_published_runs
-from epbench.tulving.released import open_archive, read_book
+from epbench.tulving.dataset.schema import configs_of
+from epbench.tulving.released.books import open_archive, read_book
+from epbench.tulving.released.runs import score_published_runs
 
 OURS = Path(__file__).parents[1] / "data" / "ours_n20.zip"
 Entries = dict[str, bytes]

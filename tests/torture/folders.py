@@ -11,9 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from torture.archives import places, with_value
-
 from tests.scripts.in_process import script
+from tests.torture.archives import places, with_value
 
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 7, 10**400, 1.5, math.nan, math.inf, "", "x", "\ud83d", [], {}, [None], ["x"], [[1]], {"a": 1},

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.runs.journal import read_journal
-from epbench.tulving.build import Recipe, draw_outline
+from epbench.tulving.dataset.build import Recipe, draw_outline
 from tests.booksort.made_texts import write_texts
 from tests.booksort.sort_set import write_set
 from tests.models.loopback_endpoint import Body, LoopbackEndpoint

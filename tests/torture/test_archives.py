@@ -1,7 +1,8 @@
 """Whatever an archive holds, it is scored or refused by one line, and nothing is written outside the folder of results."""
 
 import pytest
-from torture.archives import Mutation, as_zip, mutations, outcomes, small_archive
+
+from tests.torture.archives import Mutation, as_zip, mutations, outcomes, small_archive
 
 
 def check(folder, seed, n):

@@ -1,10 +1,10 @@
 """A run's folder that another tool wrote, or that was damaged, is refused by one line that names file and field."""
 
 import pytest
-from torture.folders import torture_folders
 
 from tests.booksort.sort_set import write_set
 from tests.scripts.in_process import script
+from tests.torture.folders import torture_folders
 
 SORT, TULVING, MEMFAIL = (f"eval_scripts/{name}.py" for name in ("booksort", "tulving", "memfail"))
 

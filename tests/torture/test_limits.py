@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import BadInput
-from epbench.hub import stored
-from epbench.tulving import answers_file, archive
-from epbench.tulving.answers_file import read_answers
-from epbench.tulving.archive import Files
+from epbench.hub import rows as stored
+from epbench.tulving.released import files as archive
+from epbench.tulving.released.files import Files
+from epbench.tulving.scores import own_answers as answers_file
+from epbench.tulving.scores.own_answers import read_answers
 
 COLUMN = {"x": [str]}
 

@@ -2,9 +2,8 @@
 
 import json
 
-from torture.archives import small_archive, zipped
-
 from tests.scripts.in_process import script
+from tests.torture.archives import small_archive, zipped
 
 EVALUATE = "eval_scripts/tulving.py"
 
@@ -14,7 +13,7 @@ def results(folder):
 
 
 def test_in_answers_of_ones_own(short_book, tmp_path):
-    from epbench.tulving.loading import load_tulving
+    from epbench.tulving.dataset.load import load_tulving
 
     ids = [row["id"] for row in load_tulving(str(short_book)).rows[:5]]
     lines = [json.dumps({"id": id_, "answer": "A smile \ud83d and \ud83d\ude00."}) for id_ in ids]

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from epbench.draws import Draws
-from epbench.tulving.judge import Judgement, Verdict
-from epbench.tulving.made_answers import MadeAnswer
+from epbench.draws import RandomStream
+from epbench.tulving.calibration.answers import MadeAnswer
+from epbench.tulving.judging.protocol import Judgement, Verdict
 
 Change = Callable[[MadeAnswer, Verdict], Verdict | None]
 
@@ -59,7 +59,7 @@ def errs(miss, pass_, seed=0):
     """Misses what is there with one probability, and credits what is not with another; nothing true is like an item."""
 
     def change(made, true):
-        draws = Draws("errs", seed, made.case.question, made.case.answer)
+        draws = RandomStream("errs", seed, made.case.question, made.case.answer)
         if not made.case.truth:
             credited = draws.unit() >= miss if made.n_items == 0 else draws.unit() < pass_
             return Verdict([] if credited else ["something"], [], [], "")

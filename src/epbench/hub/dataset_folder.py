@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.hub.replacing import replacing
-from epbench.writing import naming
+from epbench.files.replacing import replacing
+from epbench.files.writing import naming
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.memories.guard import CallFailed, Host
-from epbench.memories.loading import load_system
+from epbench.memories.load import load_system
 from epbench.memories.wire import pack, read_exactly, unpack
 
 LOAD = "load"

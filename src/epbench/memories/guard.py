@@ -23,7 +23,7 @@ from epbench.errors import BadInput
 from epbench.runs.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from epbench.memories.loading import System
+    from epbench.memories.load import SystemSpec
 
 CALL_LIMIT = 300.0
 """Seconds that one call may take by default."""
@@ -117,7 +117,7 @@ class Host:
     Python's own types or a `CallFailed`.
     """
 
-    def __init__(self, system: System, log: TextIO) -> None:
+    def __init__(self, system: SystemSpec, log: TextIO) -> None:
         """
         Args:
             system: that is made by `open`.
@@ -155,7 +155,7 @@ class ThreadGuard:
     that ends the process, that holds Python's global lock, or that takes all memory.
     """
 
-    def __init__(self, system: System, limits: Limits, log: Path) -> None:
+    def __init__(self, system: SystemSpec, limits: Limits, log: Path) -> None:
         """
         Args:
             system: whose instances are called.

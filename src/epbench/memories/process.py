@@ -21,7 +21,7 @@ from typing import IO, Any, TextIO
 from epbench.errors import BadInput
 from epbench.memories.child import LOAD
 from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
-from epbench.memories.loading import System
+from epbench.memories.load import SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
 from epbench.runs.secrets import without_secrets
 
@@ -37,11 +37,11 @@ _LONGEST_SECRET = 4096
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
 
 
-def describe_system(name: str, limits: Limits | None = None) -> System:
+def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
     """The class behind `module:Class` or `path/to/file.py:Class`, imported in a process of its own only.
 
     Args:
-        name: as for `epbench.memories.loading.load_system`.
+        name: as for `epbench.memories.load.load_system`.
         limits: of its memory; of the time only calls are limited by them, and the import by `START_LIMIT`.
 
     Returns:
@@ -67,7 +67,7 @@ def describe_system(name: str, limits: Limits | None = None) -> System:
             raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason})") from None
         finally:
             child.end()
-    return System(name, durable=about.get("durable") is True)
+    return SystemSpec(name, durable=about.get("durable") is True)
 
 
 class ProcessGuard:

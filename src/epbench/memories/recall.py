@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from epbench.memories.loading import System
-from epbench.memories.stores import (
+from epbench.memories.load import SystemSpec
+from epbench.memories.session import (
     MEMORIES,
     RETRIEVED,
     STORED,
@@ -33,7 +33,7 @@ class Recall:
         failures: by id of the query, why nothing came back.
         untold: by store and unit, why the unit could not be stored.
         warnings: what a reader of the results has to know.
-        account: calls, failures and seconds of storing and of retrieving.
+        usage: calls, failures and seconds of storing and of retrieving.
     """
 
     stores: dict[str, list[str]]
@@ -41,11 +41,11 @@ class Recall:
     failures: dict[str, str]
     untold: dict[tuple[str, str], str]
     warnings: list[str]
-    account: dict[str, Any]
+    usage: dict[str, Any]
 
 
 def read_recall(
-    folder: Path, system: System, conversations: Sequence[Conversation], queries: Sequence[Query]
+    folder: Path, system: SystemSpec, conversations: Sequence[Conversation], queries: Sequence[Query]
 ) -> Recall:
     """Read the journals of `fill_and_ask` for these conversations and queries."""
     stored, retrieved = read_journal(folder / STORED), read_journal(folder / RETRIEVED)
@@ -70,9 +70,9 @@ def read_recall(
         for unit in conversation.units
     }
     asked = [retrieved[query.id] for query in queries if query.id in retrieved]
-    account = {
-        "storing": _account([*told, *listed.values()]) | {"conversations": len(conversations), "stores": len(names)},
-        "retrieving": _account(asked) | {"queries": len(queries)},
+    usage = {
+        "storing": _usage([*told, *listed.values()]) | {"conversations": len(conversations), "stores": len(names)},
+        "retrieving": _usage(asked) | {"queries": len(queries)},
     }
     warnings = _warnings(system, listed, stores, untold)
     if twice := [f"{record['conversation']}" for record in told if record.get("again")]:
@@ -80,12 +80,12 @@ def read_recall(
             f"{system.name} was told twice what it or the run was stopped in, conversation {', '.join(twice)}; "
             f"it may hold it twice"
         )
-    if (failed := account["retrieving"]["failed"]) and stores:
+    if (failed := usage["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")
-    return Recall(stores, found, failures, untold, warnings, account)
+    return Recall(stores, found, failures, untold, warnings, usage)
 
 
-def memory_account(folder: Path) -> dict[str, Any]:
+def memory_usage(folder: Path) -> dict[str, Any]:
     """What storing and retrieving took in all, by the journals of a run; empty where no memory system was asked.
 
     Returns:
@@ -101,19 +101,19 @@ def memory_account(folder: Path) -> dict[str, Any]:
     counts["memories"] = sum(record.get("memories", 0) for record in listed)
     asked = list(read_journal(folder / RETRIEVED).values())
     return {
-        "storing": counts | _account([*told, *listed]),
-        "retrieving": {"queries": len(asked)} | _account(asked),
+        "storing": counts | _usage([*told, *listed]),
+        "retrieving": {"queries": len(asked)} | _usage(asked),
     }
 
 
-def _account(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _usage(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     reasons = Counter(record["failure"] for record in records if record.get("failure") is not None)
     seconds = sum(record.get("seconds") or 0.0 for record in records)
     return {"seconds": round(seconds, 3), "failed": dict(reasons.most_common())}
 
 
 def _warnings(
-    system: System,
+    system: SystemSpec,
     listed: dict[str, dict[str, Any]],
     stores: dict[str, list[str]],
     untold: dict[tuple[str, str], str],

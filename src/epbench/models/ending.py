@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from epbench.models.json_replies import is_whole_json
 from epbench.models.protocol import Reply, Request
-from epbench.models.replied_json import is_whole_json
 
 
 def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = False) -> Reply:

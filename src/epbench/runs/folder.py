@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.reading import kind_of, parse_json
+from epbench.files.text import kind_of, parse_json
+from epbench.files.writing import naming
 from epbench.runs.secrets import without_secrets
 from epbench.runs.shapes import IDENTITIES, RUN, SCORES, check, check_file
-from epbench.writing import naming
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 

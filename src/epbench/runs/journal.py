@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
-from epbench.reading import parse_json
+from epbench.files.text import parse_json
 from epbench.runs.shapes import JOURNALS, Shape, check
 
 Record = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.reading import parse_json, shown
+from epbench.files.text import parse_json, shown
 from epbench.runs.folder import write_text
 from epbench.runs.shapes import Shape, check
 

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.reading import kind_named, kind_of, shown
+from epbench.files.text import kind_named, kind_of, shown
 
 NUMBER = (int, float)
 _MAYBE_TEXT = (str, NoneType)

@@ -1,0 +1,154 @@
+"""Choose the prompt, or the reading of passages, that suits a model best, on pairs that are held out for it.
+
+All are tried, and accuracy and the share of A, which should be near one half, decide. The paper leaves the weighing to
+judgement; here it is a rule, so that it can be repeated:
+
+1. The highest accuracy wins.
+2. Prompts within one standard error of it, √(p·(1-p)/n) with the winner's accuracy p over its n answers, are tied.
+3. Of these the one with its share of A nearest to one half; then the more accurate; then the first.
+
+Paper: Section 3.1, Appendix C.3 and, for readings, C.4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.dataset.load import Pair
+from epbench.booksort.scores.results import failure_of, predicted
+from epbench.errors import RunFailed
+from epbench.models.protocol import Model, Request
+from epbench.runs.answers import Progress, ask
+from epbench.runs.folder import read_json, write_json
+from epbench.runs.journal import read_journal
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SWEEP = "prompt_answers.jsonl"
+CHOICE = "prompt_selection.json"
+MOST_FAILED = 0.1
+"""Share of a prompt's questions that may fail: with fewer answers it is not compared with others, but asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How one prompt, or one reading, did.
+
+    Attributes:
+        number: of it.
+        n: questions that were answered.
+        failed: questions that were not, or whose answer was cut off: neither right nor wrong.
+        accuracy: 0 to 1 over those answered; an answer that is neither A nor B is wrong.
+        share_a: of A among the answers that are A or B; None without any.
+    """
+
+    number: int
+    n: int
+    failed: int
+    accuracy: float
+    share_a: float | None
+
+
+def select_prompt(
+    folder: Path,
+    requests: Mapping[int, Sequence[Request]],
+    pairs: Sequence[Pair],
+    model: Model,
+    progress: Progress,
+    what: str = "prompt",
+) -> dict[str, Any]:
+    """Try every prompt, choose one, and write `prompt_selection.json`.
+
+    A choice that stands there is kept: the answers of the run were given to that prompt.
+
+    Args:
+        folder: of the run.
+        requests: about all pairs, by the number of the prompt.
+        pairs: held out for the choice.
+        model: who answers.
+        progress: shows a bar.
+        what: `prompt` or `reading`.
+
+    Returns:
+        What is in the file: prompt (the number chosen), reason, tied (numbers), and prompts: for each what `Tried` says;
+        or reading, and readings.
+
+    Raises:
+        RunFailed: too many requests about some prompt failed; nothing is chosen, and the next start asks them again.
+    """
+    if (folder / CHOICE).exists():
+        return read_json(folder / CHOICE)
+    ask(folder / SWEEP, [request for asked in requests.values() for request in asked], model, progress)
+    journal = read_journal(folder / SWEEP)
+    answers = {pair.id: pair.answer for pair in pairs}
+    tried = []
+    for number, asked in requests.items():
+        records = [journal.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
+        said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
+        right = sum(label == answer for label, answer in said)
+        labels = [label for label, _ in said if label != "X"]
+        share_a = labels.count("A") / len(labels) if labels else None
+        tried.append(Tried(number, len(said), len(records) - len(said), right / len(said) if said else 0.0, share_a))
+    choice = choose(tried, what)
+    write_json(folder / CHOICE, choice)
+    return choice
+
+
+def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
+    """The choice by the rule above, as `prompt_selection.json` has it.
+
+    Raises:
+        RunFailed: of some prompt more than `MOST_FAILED` of the questions have no answer.
+    """
+    for one in tried:
+        asked = one.n + one.failed
+        if one.failed > MOST_FAILED * asked:
+            raise RunFailed(
+                f"no {what} can be chosen: {one.failed} of {asked} questions of {what} {one.number} failed, see {SWEEP} "
+                f"for the reasons; the same command asks them again (answers that were cut off need a larger "
+                f"--max-tokens), or choose yourself with --{what}"
+            )
+    best = max(tried, key=lambda one: one.accuracy)
+    error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
+    tied = [one for one in tried if one.accuracy >= best.accuracy - error - 1e-12]
+    chosen = min(tied, key=lambda one: (_lean(one), -one.accuracy, one.number))
+    reason = f"{what} {best.number} has the highest accuracy, {best.accuracy:.3f} over {best.n} answers"
+    if len(tied) > 1:
+        reason += (
+            f"; {len(tied)} {what}s are within its standard error of {error:.3f}; of these {what} {chosen.number} has its "
+            f"share of A, {_shown(chosen.share_a)}, nearest to one half"
+        )
+    return {
+        what: chosen.number,
+        "reason": reason,
+        "tied": [one.number for one in tied],
+        f"{what}s": [asdict(one) for one in tried],
+    }
+
+
+def _lean(one: Tried) -> float:
+    """How far the answers lean to one label, 0 to 0.5."""
+    return 0.5 if one.share_a is None else abs(one.share_a - 0.5)
+
+
+def _shown(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"
+
+
+def screen_table(choice: Mapping[str, Any], what: str = "prompt") -> Table:
+    """All that were tried with what they reached, the chosen one marked."""
+    from rich.table import Table
+
+    table = Table()
+    for column in (what, "accuracy", "share of A", "answers", "failed"):
+        table.add_column(column, justify="right")
+    for one in choice[f"{what}s"]:
+        mark = "→ " if one["number"] == choice[what] else ""
+        accuracy = f"{one['accuracy']:.3f}" if one["n"] else "–"
+        table.add_row(f"{mark}{one['number']}", accuracy, _shown(one["share_a"]), str(one["n"]), str(one["failed"]))
+    return table

@@ -1,0 +1,113 @@
+"""The set as its authors published it: `memari/booksort` on the Hub, or the CSV files of their repository.
+
+Its segments and excerpts stand between asterisks, which only marked them and are taken off. One excerpt in eleven, from
+number 100 on, is held out for the choice of a prompt (Section 4.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from epbench.booksort.texts.gutenberg import published_books
+from epbench.errors import BadInput
+from epbench.files.csv_tables import read_csv
+from epbench.files.text import shown
+
+NAME = "memari/booksort"
+CONFIGS = tuple(f"e{excerpt}_s{segment}" for excerpt in (250, 1000, 2500, 10000, 20000) for segment in (20, 50))
+_FIRST_HELD_OUT = 100
+_FILE = re.compile(r"segments_(\d+)-s(\d+)-n\d+\.csv")
+_NUMBERS = ("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos", "distance_bin", "present_seg1_first")
+
+Row = dict[str, Any]
+
+
+def is_published(name: str) -> bool:
+    """Whether that is the published set on the Hub, or a folder of its CSV files."""
+    return name == NAME or any(Path(name).glob("segments_*.csv"))
+
+
+def configs(name: str) -> list[str]:
+    """Names of the combinations of lengths in it, as our own set names them."""
+    if name == NAME:
+        return list(CONFIGS)
+    return [f"e{match[1]}_s{match[2]}" for path in Path(name).iterdir() if (match := _FILE.fullmatch(path.name))]
+
+
+def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
+    """Rows of one combination of lengths with our columns; `excerpt_text` is None where no file has it.
+
+    Args:
+        name: for which `is_published` holds.
+        lengths: words of excerpt and segment, one of `configs`.
+        split: `test` or `validation`.
+
+    Raises:
+        BadInput: there is no such set, a file is no CSV, or a value is no number.
+    """
+    found = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
+    for row in found:
+        for field in ("excerpt_text", "segment_1", "segment_2"):
+            row[field] = _unmarked(row.get(field))
+        book, excerpt, bin_ = (row.get(field) for field in ("book_idx", "excerpt_idx", "distance_bin"))
+        row["id"] = f"{book}-e{lengths[0]}_s{lengths[1]}-{excerpt}-{bin_}"
+        yield row
+
+
+def _of_hub(lengths: tuple[int, int], split: str) -> Iterable[Row]:
+    from datasets import disable_progress_bars, load_dataset
+    from datasets.utils.logging import set_verbosity_error
+
+    disable_progress_bars()
+    set_verbosity_error()
+    try:
+        dataset = load_dataset(NAME, split=split)
+    except Exception as error:  # datasets raises a dozen types for "not there"
+        raise BadInput(
+            f"dataset {NAME!r} is neither on the Hub for this login nor in the local cache: {error}; it is gated, "
+            f"accept its conditions and log in, or use epbench/booksort"
+        ) from error
+    wanted = zip(dataset["excerpt_length"], dataset["segment_length"], strict=True)
+    chosen: Iterable[Row] = dataset.select([i for i, found in enumerate(wanted) if found == lengths])
+    return chosen
+
+
+def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Row]:
+    ending = f"_{lengths[0]}-s{lengths[1]}-n*.csv"
+    files = {kind: next(iter(sorted(folder.glob(kind + ending))), None) for kind in ("segments", "excerpts", "books")}
+    excerpts = _table(files["excerpts"], ("book_idx", "excerpt_idx"))
+    texts = {(row["book_idx"], row["excerpt_idx"]): row.get("excerpt_text") for row in excerpts}
+    titles = {id_: book.title for id_, book in published_books().items()}  # where no file says them
+    titles |= {row["book_idx"]: row.get("book_title") for row in _table(files["books"], ("book_idx",))}
+    for row in _table(files["segments"], _NUMBERS):
+        if (row["excerpt_idx"] >= _FIRST_HELD_OUT) == (split == "validation"):
+            yield row | {
+                "excerpt_text": texts.get((row["book_idx"], row["excerpt_idx"])),
+                "book_title": titles.get(row["book_idx"], f"book {row['book_idx']}"),
+                "excerpt_length": lengths[0], "segment_length": lengths[1],
+            }  # fmt: skip
+
+
+def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:
+    """Rows of a file, if there is one, with these fields as numbers."""
+    if path is None:
+        return
+    for number, row in enumerate(read_csv(path, numbers)):
+        where = f"{path}, row {number}, field"
+        yield row | {field: _number(f"{where} {field!r}", row[field]) for field in numbers}
+
+
+def _number(where: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise BadInput(f"{where}: {shown(value)} found, a whole number expected") from None
+
+
+def _unmarked(text: str | None) -> str | None:
+    """A text without the asterisks around it; further ones belong to the book."""
+    marked = text.strip() if text else ""
+    return marked[1:-1] if len(marked) > 1 and marked[0] == marked[-1] == "*" else text

@@ -1,0 +1,130 @@
+"""Are segments in the middle of an excerpt harder to order than others? (Appendix D.6)
+
+A logistic regression of right answers on whether both segments begin in the middle third of the excerpt, on the length
+of the excerpt, on both together, and on the distance of the segments. Two segments of the middle third are less than a
+third of the excerpt apart, and near segments are harder to order anyway: without the distance in the model its effect
+would pass for one of the middle, and with it the two are told apart by the nearer bins alone. `confound` says how far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from epbench.booksort.answers.answer import ScoredPair
+
+FEWEST_IN_A_CELL = 5
+"""Right and wrong answers that there must be, of pairs in the middle and of others, for the model to be estimated."""
+
+
+def both_in_the_middle(row: ScoredPair) -> bool:
+    """Whether the first words of both segments lie in the middle third of the excerpt."""
+    third = row.excerpt_length / 3
+    return third <= row.seg1_pos and row.seg2_pos < 2 * third
+
+
+def middle_effect(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+    """The effect of the middle on the odds of a right answer.
+
+    Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors
+    are clustered by excerpt.
+
+    Args:
+        rows: answered questions, those of failed requests are left out.
+
+    Returns:
+        n and n_failed (answered questions and those left out), in_middle and elsewhere (n and accuracy of each),
+        `confound`, and either `terms` (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`,
+        `length`, `distance`) or `not_estimable` with the reason. With one length of excerpts the terms of length are
+        left out.
+    """
+    answered = [row for row in rows if not row.failed]
+    middle = [both_in_the_middle(row) for row in answered]
+    parts = {
+        name: [row for row, inside in zip(answered, middle, strict=True) if inside is wanted]
+        for name, wanted in (("in_middle", True), ("elsewhere", False))
+    }
+    found: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
+    found |= {name: _share(part) for name, part in parts.items()}
+    found["confound"] = _confound(answered, middle)
+    reason = _why_not(parts)
+    return found | ({"not_estimable": reason} if reason else _fit(answered, middle))
+
+
+def _share(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+    return {"n": len(rows), "accuracy": sum(row.correct for row in rows) / len(rows) if rows else None}
+
+
+def _confound(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, Any]:
+    """Share of pairs in the middle by relative distance, and the correlation of both."""
+    import numpy as np
+
+    inside = np.array(middle, dtype=float)
+    distance = np.array([row.distance / row.excerpt_length for row in rows])
+    varies = len(rows) > 1 and inside.std() > 0 and distance.std() > 0
+    shares = {}
+    for name, low, high in (
+        ("up to 1/4", 0, 1 / 4),
+        ("to 1/3", 1 / 4, 1 / 3),
+        ("to 1/2", 1 / 3, 1 / 2),
+        ("more", 1 / 2, 1),
+    ):
+        within = (distance > low) & (distance <= high)
+        shares[name] = float(inside[within].mean()) if within.any() else None
+    correlation = float(np.corrcoef(inside, distance)[0, 1]) if varies else None
+    return {"share_in_middle_by_distance": shares, "correlation_with_distance": correlation}
+
+
+def _why_not(parts: dict[str, list[ScoredPair]]) -> str | None:
+    """Why the model cannot be estimated: some cell of (middle or not) x (right or wrong) is nearly empty."""
+    names = {"in_middle": "pairs in the middle", "elsewhere": "other pairs"}
+    for name, rows in parts.items():
+        right = sum(row.correct for row in rows)
+        for what, n in (("right", right), ("wrong", len(rows) - right)):
+            if n < FEWEST_IN_A_CELL:
+                return f"only {n} {what} answers on {names[name]}; at least {FEWEST_IN_A_CELL} are needed"
+    return None
+
+
+def _fit(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, Any]:
+    import numpy as np
+    import statsmodels.api as sm
+    from statsmodels.tools.sm_exceptions import PerfectSeparationError
+
+    inside = np.array(middle, dtype=float)
+    length, distance = (
+        np.log(np.array([getattr(row, name) for row in rows], dtype=float)) for name in ("excerpt_length", "distance")
+    )
+    length, distance = length - length.mean(), distance - distance.mean()
+    columns = {"middle": inside}
+    if len({row.excerpt_length for row in rows}) > 1:
+        columns |= {"middle x length": inside * length, "length": length}
+    columns["distance"] = distance
+    if len({row.distance for row in rows}) == 1:
+        del columns["distance"]
+    design = sm.add_constant(np.column_stack(list(columns.values())), has_constant="add")
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        return {"not_estimable": "middle, length and distance determine one another in these questions"}
+    clusters = np.unique([row.excerpt for row in rows], return_inverse=True)[1]
+    try:
+        with np.errstate(all="ignore"):
+            model = sm.Logit(np.array([row.correct for row in rows], dtype=float), design)
+            fit = model.fit(disp=0, warn_convergence=False, cov_type="cluster", cov_kwds={"groups": clusters})
+    except (PerfectSeparationError, np.linalg.LinAlgError) as error:
+        return {"not_estimable": f"the regression has no finite solution ({error})"}
+    bounds = fit.conf_int()
+    if not fit.mle_retvals["converged"] or not np.isfinite(bounds).all():
+        return {"not_estimable": "the regression did not converge; right answers may follow one column exactly"}
+    return {
+        "terms": {
+            name: {
+                "coefficient": float(fit.params[i]),
+                "low": float(bounds[i][0]),
+                "high": float(bounds[i][1]),
+                "odds_ratio": math.exp(float(fit.params[i])),
+                "p": float(fit.pvalues[i]),
+            }
+            for i, name in enumerate(columns, 1)
+        }
+    }

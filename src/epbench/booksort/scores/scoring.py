@@ -1,0 +1,173 @@
+"""From answered questions to the scores of a run (Sections 4.3 and 5; Tables 1, 2, 11, 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.scores.consistency import both_orders_scores, consistent, sign_test
+from epbench.booksort.scores.labels import label_scores, mass_warnings
+from epbench.booksort.scores.middle_effect import middle_effect
+from epbench.errors import RunFailed
+from epbench.metric_folders import metric_module
+
+Summary = dict[str, Any]
+Key = Callable[[ScoredPair], tuple[int | str, ...]]
+
+DISTANCE_QUANTILES = 10
+LONG_EXCERPT = 5000  # words; from here on the bins of distance are others, and the paper speaks of SORT-extend
+
+
+def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+    """The content of scores.json.
+
+    Args:
+        rows: all questions, those whose request failed among them: they are neither right nor wrong.
+
+    Returns:
+        What `summary` says of all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
+        low_mass, share_a, p_value, n_invalid, and with lost questions incomplete; n_questions (answered), n_failed;
+        `intervals` (`accuracy`, `greedy_accuracy`, `consistency`: [low, high], 95 %, drawing excerpts); `warnings`, see
+        `epbench.booksort.scores.labels`; `by_group`: for each of `GROUPINGS`, a summary by group in rising order; `distances`:
+        accuracy by the distance in words, in ten parts of equal size; `lost_in_the_middle`: see `middle_effect`. Where
+        each pair was asked both ways round also consistency and both_orders, see
+        `epbench.booksort.scores.consistency`. After retrieval also `retrieval`: share of questions of which both segments were
+        found, share of those found in the order of the book, and a summary of these.
+
+    Raises:
+        RunFailed: no answer at all.
+    """
+    answered = [row for row in rows if not row.failed]
+    if not answered:
+        raise RunFailed(f"no question has an answer, {len(rows)} failed; see answers.jsonl for the reasons")
+    whole = summary(rows)
+    ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
+    if len(answered) == len(rows):
+        ends["greedy_accuracy"] = interval_of([row.written == row.answer for row in rows], rows) or (None, None)
+    scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
+    scores |= {"n_questions": whole.pop("n"), "n_failed": whole.pop("n_failed")} | whole
+    if any(row.swapped for row in rows):
+        pairs = both_orders_scores(rows)
+        ends["consistency"] = interval_of(*consistent(rows)) or (None, None)
+        scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
+    scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
+    scores["warnings"] = mass_warnings(scores)
+    scores["by_group"] = {name: by_group(rows, key) for name, key in GROUPINGS.items()}
+    scores["distances"] = by_distance(rows)
+    scores["lost_in_the_middle"] = middle_effect(rows)
+    retrieved = [row for row in rows if row.retrieved_both is not None]
+    if retrieved:
+        in_order = [row for row in retrieved if row.retrieved_order]
+        scores["retrieval"] = {
+            "n": len(retrieved),
+            "both_found": sum(bool(row.retrieved_both) for row in retrieved) / len(retrieved),
+            "in_order": len(in_order) / len(retrieved),
+            "where_in_order": summary(in_order) if in_order else None,
+        }
+    return scores
+
+
+def summary(rows: Sequence[ScoredPair]) -> Summary:
+    """What can be said of some questions.
+
+    Args:
+        rows: at least one; failed ones may be among them.
+
+    Returns:
+        accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value, as
+        the metric `sort_accuracy` says; greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass, see
+        `epbench.booksort.scores.labels`; n_failed. With both orders p_value is that of `sign_test`. Where questions failed,
+        accuracy, its interval, p_value and greedy_accuracy are None, and `incomplete` has for accuracy and
+        greedy_accuracy [if all lost answers were wrong, if all were right].
+    """
+    answered = [row for row in rows if not row.failed]
+    n_failed = len(rows) - len(answered)
+    found: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
+    found |= {"p_value": None}
+    if answered:
+        found = metric_module("sort_accuracy").sort_accuracy(
+            [row.predicted for row in answered],
+            [row.answer for row in answered],
+            None,
+            [row.excerpt for row in answered],
+        )
+    if any(row.swapped for row in rows):
+        found["p_value"] = sign_test(rows)
+    found |= label_scores(answered) | {"n_failed": n_failed}
+    if n_failed:
+        found["incomplete"] = {
+            "accuracy": _bounds(sum(row.correct for row in answered), rows, n_failed),
+            "greedy_accuracy": _bounds(sum(row.written == row.answer for row in answered), rows, n_failed),
+        }
+        found |= dict.fromkeys(("accuracy", "ci_low", "ci_high", "p_value", "greedy_accuracy"))
+    return found
+
+
+def _bounds(right: int, rows: Sequence[ScoredPair], n_failed: int) -> list[float]:
+    """The share of right answers if all lost ones were wrong, and if all were right."""
+    return [right / len(rows), (right + n_failed) / len(rows)]
+
+
+def interval_of(values: Sequence[bool], rows: Sequence[ScoredPair]) -> tuple[float, float] | None:
+    """95 % interval of a share, drawing the excerpts of these questions; None with a single excerpt or no question."""
+    if not values:
+        return None
+    found: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
+        values, [row.excerpt for row in rows]
+    )
+    return found
+
+
+def by_group(rows: Sequence[ScoredPair], key: Key) -> dict[str, Summary]:
+    """A summary for each group, in rising order; a group is named by its values, `250` or `250 x 20`."""
+    groups: dict[tuple[int | str, ...], list[ScoredPair]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return {" x ".join(map(str, values)): summary(groups[values]) for values in sorted(groups)}
+
+
+def by_distance(rows: Sequence[ScoredPair], parts: int = DISTANCE_QUANTILES) -> list[Summary]:
+    """Accuracy by the distance of the segments, in parts of about equal numbers of questions.
+
+    Returns:
+        Summaries with `from`, `to` and `mean` distance, in words from start to start.
+    """
+    import numpy as np
+
+    distances = np.array([row.distance for row in rows])
+    edges = np.unique(np.quantile(distances, np.linspace(0, 1, parts + 1)[1:-1], method="higher"))
+    part_of = np.searchsorted(edges, distances, side="left")
+    curve = []
+    for part in np.unique(part_of):
+        members = [row for row, of in zip(rows, part_of, strict=True) if of == part]
+        far = [row.distance for row in members]
+        curve.append({"from": min(far), "to": max(far), "mean": sum(far) / len(far), **summary(members)})
+    return curve
+
+
+def _quarter(row: ScoredPair) -> int:
+    """Which of the four bins of Table 4 a distance lies in, from 1, whatever the length of the excerpt."""
+    left = [row.excerpt_length // 4, row.excerpt_length // 3, row.excerpt_length // 2]
+    if row.excerpt_length >= LONG_EXCERPT:
+        left = [1000, row.excerpt_length // 4, row.excerpt_length // 2]
+    return 1 + sum(row.distance_bin > edge for edge in left)
+
+
+def _part(row: ScoredPair) -> str:
+    return "SORT" if row.excerpt_length < LONG_EXCERPT else "SORT-extend"
+
+
+GROUPINGS: dict[str, Key] = {
+    "book": lambda row: (row.book_idx,),
+    "distance_bin": lambda row: (row.excerpt_length, row.distance_bin),
+    "distance": lambda row: (_quarter(row),),
+    "excerpt_length": lambda row: (row.excerpt_length,),
+    "segment_length": lambda row: (row.segment_length,),
+    "excerpt_length x segment_length": lambda row: (row.excerpt_length, row.segment_length),
+    "part": lambda row: (_part(row),),
+    "part x segment_length": lambda row: (_part(row), row.segment_length),
+    "book x part x segment_length": lambda row: (row.book_idx, _part(row), row.segment_length),
+}
+"""What results are told apart by. `distance` is the bin, from 1 (nearest) to 4, over all lengths of excerpts; `part` is
+the paper's: `SORT` with excerpts up to 2,500 words, `SORT-extend` with longer ones."""

@@ -1,0 +1,161 @@
+"""A run's scores as the paper's tables (Tables 1, 2, 11, 12), for a screen, a file and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.context.retrieved import RECALL
+from epbench.reports.page import bullets, cell, markdown
+from epbench.safe_text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+Runs = Mapping[str, Mapping[str, Any]]
+Table = tuple[list[str], list[list[str]]]
+
+
+def screen_tables(runs: Runs) -> Group:
+    """One line per run: accuracy in all and by lengths, then by the distance of the segments."""
+    from rich.console import Group
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    tables: list[Drawn | Text] = []
+    for titles, rows in _by_run(runs):
+        drawn = Drawn()
+        for i, title in enumerate(titles):
+            drawn.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
+        for row in rows:
+            drawn.add_row(*row)
+        tables.append(drawn)
+    return Group(*tables, *(Text(printable(f"warning: {text}"), style="yellow") for text in warnings_of(runs)))
+
+
+def markdown_table(runs: Runs) -> str:
+    """The same as Markdown, and each run's accuracy by book."""
+    tables = "\n".join(markdown(titles, rows) for titles, rows in [*_by_run(runs), by_book(runs)])
+    warnings = bullets(warnings_of(runs))
+    return f"{tables}\nWarnings:\n\n{warnings}" if warnings else tables
+
+
+def warnings_of(runs: Runs) -> list[str]:
+    """What has to be known of these runs, each with its label."""
+    return [f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])]
+
+
+def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
+    """`0.930 ± 0.007`: the share of right answers and half the width of its interval; a dash without a question.
+
+    Where questions failed it is not known: `0.48–0.61 (incomplete)`, if all of them were wrong and if all were right.
+
+    Args:
+        found: a summary, with `ci_low` and `ci_high` for `accuracy`.
+        name: `accuracy` or `greedy_accuracy`.
+    """
+    if found is None:
+        return "–"
+    if "incomplete" in found:
+        low, high = found["incomplete"][name]
+        return f"{low:.2f}–{high:.2f} (incomplete)"
+    if name != "accuracy":
+        return cell(found.get(name))
+    if found["ci_low"] is None:
+        return cell(found["accuracy"])
+    return f"{found['accuracy']:.3f} ± {(found['ci_high'] - found['ci_low']) / 2:.3f}"
+
+
+def by_book(runs: Runs) -> Table:
+    """A line per run and book: SORT and SORT-extend, by the length of segments (Tables 11 and 12)."""
+    name = "book x part x segment_length"
+    columns = list(dict.fromkeys(g.split(" x ", 1)[1] for scores in runs.values() for g in scores["by_group"][name]))
+    columns.sort(key=lambda column: (column.split(" x ")[0], int(column.split(" x ")[1])))
+    rows = [
+        [label, book, *(accuracy(scores["by_group"][name].get(f"{book} x {column}")) for column in columns)]
+        for label, scores in runs.items()
+        for book in scores["by_group"]["book"]
+    ]
+    return ["run", "book", *columns], rows
+
+
+def middle_table(effect: Mapping[str, Any]) -> Table:
+    """Terms of the regression on the middle of the excerpt, see `middle_effect`."""
+    rows = [
+        [name, *(cell(term[key]) for key in ("coefficient", "low", "high", "odds_ratio", "p"))]
+        for name, term in effect["terms"].items()
+    ]
+    return ["term", "log odds", "from", "to", "odds ratio", "p"], rows
+
+
+def _by_run(runs: Runs) -> Iterator[Table]:
+    segments = groups(runs, "segment_length")
+    parts = [part for part in ("SORT", "SORT-extend") if any(part in s["by_group"]["part"] for s in runs.values())]
+    lines = [
+        [
+            label,
+            accuracy(whole(scores)),
+            *(accuracy(scores["by_group"]["part"].get(part)) for part in parts),
+            *(accuracy(scores["by_group"]["segment_length"].get(length)) for length in segments),
+        ]
+        for label, scores in runs.items()
+    ]
+    yield ["accuracy", "all", *parts, *(f"{length} words" for length in segments)], lines
+    yield ["answers", *ANSWERS], [[label, *answers(scores)] for label, scores in runs.items()]
+    if of_both := {label: scores for label, scores in runs.items() if "both_orders" in scores}:
+        yield both_orders_table(of_both)
+    for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
+        names = groups(runs, name)
+        lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]
+        yield [title, *names], lines
+    found = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
+    if found:
+        rows = [
+            [label, *(cell(r.get(key)) for key in (RECALL, "both_found", "in_order")), accuracy(r["where_in_order"])]
+            for label, r in found.items()
+        ]
+        yield ["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows
+
+
+def whole(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of a run as a summary, which has the interval of its accuracy."""
+    low, high = scores["intervals"].get("accuracy", (None, None))
+    return {**scores, "ci_low": low, "ci_high": high}
+
+
+ANSWERS = ("greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
+
+
+def answers(scores: Mapping[str, Any]) -> list[str]:
+    """What a run's answers are like; the columns are `ANSWERS`."""
+    return [
+        accuracy(scores, "greedy_accuracy"),
+        mass(scores),
+        *(cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")),
+    ]
+
+
+def mass(scores: Mapping[str, Any]) -> str:
+    """The label mass; `0.950 (of 12)` where the probabilities are known for some of the answers only."""
+    value, n = scores.get("label_mass"), scores.get("n_label_mass", 0)
+    if value is None:
+        return "–"
+    shown = f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
+    return shown if n == scores.get("n_questions", scores.get("n")) else f"{shown} (of {n})"
+
+
+def both_orders_table(runs: Runs) -> Table:
+    """How consistent runs are that asked every pair both ways round."""
+    rows = []
+    for label, scores in runs.items():
+        found, (low, high) = scores["both_orders"], scores["intervals"].get("consistency", (None, None))
+        consistency = {"accuracy": scores["consistency"], "ci_low": low, "ci_high": high}
+        keys = ("always_a", "always_b", "pair_accuracy", "n_pairs", "n_incomplete")
+        rows.append([label, accuracy(consistency), *(cell(found[key]) for key in keys)])
+    titles = ["both orders", "consistency", "always A", "always B", "accuracy by pair", "pairs", "incomplete pairs"]
+    return titles, rows
+
+
+def groups(runs: Runs, name: str) -> Sequence[str]:
+    """All groups of these runs, in rising order of their numbers."""
+    return sorted({group for scores in runs.values() for group in scores["by_group"][name]}, key=int)

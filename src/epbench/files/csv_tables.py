@@ -1,0 +1,57 @@
+"""Published CSV files: quoted cells over several lines, in UTF-8, with a header that names the columns."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from epbench.errors import BadInput
+from epbench.files.text import shown
+
+MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 20,000 words, has some 120,000
+
+
+def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
+    """The rows of a file by column, further columns included; an empty line is no row.
+
+    Args:
+        path: UTF-8, with or without a byte order mark.
+        columns: that the header must have.
+
+    Raises:
+        BadInput: the file cannot be read, is not in UTF-8 or not CSV, a column is missing or there twice, a row has more
+            or fewer cells than the header, or a cell has a zero byte or more than `MAX_CELL` characters. Rows count
+            from 0, below the header.
+    """
+    csv.field_size_limit(MAX_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _check_header(path, header, columns)
+            for number, cells in enumerate(filter(None, reader)):
+                if len(cells) != len(header):
+                    raise BadInput(f"{path}, row {number}: found {len(cells)} cells, expected {len(header)}")
+                row = dict(zip(header, cells, strict=True))
+                for column, cell in row.items():
+                    if "\0" in cell:
+                        raise BadInput(f"{path}, row {number}, field {column!r}: found a zero byte, expected text")
+                yield row
+    except csv.Error as error:
+        raise BadInput(f"{path}: no CSV, or truncated within a quoted cell ({error}); get the file again") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: no CSV in UTF-8 ({error}); get the file again") from None
+    except OSError as error:
+        raise BadInput(f"{path}: expected a CSV file that can be read ({error.strerror})") from None
+
+
+def _check_header(path: Path, header: list[str], columns: Collection[str]) -> None:
+    for column in columns:
+        if column not in header:
+            found = ", ".join(name[:40] for name in header[:40])
+            raise BadInput(f"{path}: column {column!r} is missing; found: {found or 'nothing'}")
+    for column, n in Counter(header).items():
+        if n > 1:
+            raise BadInput(f"{path}: column {shown(column)} found {n} times in the header, expected once")

@@ -1,0 +1,171 @@
+"""Read one published CSV file of MemFail: quoted cells over several lines, lists as JSON, every cell checked.
+
+Paper: Section 4 and Appendix B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.csv_tables import read_csv
+from epbench.files.text import parse_json, shown
+from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, PUBLISHED_COLUMNS, Row
+
+QUESTIONS_PER_PERSONA = 3
+HOPS = (1, 2, 3)
+_QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "is_misleading": (bool,),
+    "distractor": (str, type(None)),
+    "ground_truth_answer": (str,),
+}
+
+
+def read_config(path: Path, config: str) -> list[Row]:
+    """Rows of a config with the published columns, lists as lists, absent cells None.
+
+    Args:
+        path: the CSV file, UTF-8.
+        config: one of `epbench.memfail.dataset.types.CONFIGS`; it says which columns and which counts are expected.
+
+    Raises:
+        BadInput: naming file, row (0 is the first below the header), field, what was found and what was expected.
+    """
+    typed = _TYPED.get(config, _conditional)
+    rows: list[Row] = []
+    first_at: dict[tuple[str, ...], int] = {}
+    for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
+        cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
+        where = _Where(path, number)
+        row = typed(cells, where)
+        identity = (cells["id"],) if "id" in cells else tuple(cells.values())
+        same = first_at.setdefault(identity, number)
+        if same != number:
+            field, found = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
+            raise where.error(field, f"{found} of row {same} again", "rows that differ")
+        rows.append(row)
+    if not rows:
+        raise BadInput(f"{path}: no rows below the header")
+    return rows
+
+
+class _Where:
+    """A row of a file, for messages."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        self._row = f"{path}, row {number}"
+
+    def error(self, field: str, found: str, expected: str) -> BadInput:
+        return BadInput(f"{self._row}, field {field!r}: found {found}, expected {expected}")
+
+
+def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
+    for column in columns:
+        if not cells[column].strip():
+            raise where.error(column, "an empty cell", "a text")
+    return {column: cells[column] for column in columns}
+
+
+def _list(cells: dict[str, str], where: _Where, column: str, item: str) -> list[Any]:
+    try:
+        value = parse_json(cells[column])
+    except ValueError as error:
+        raise where.error(column, f"{_short(cells[column])} ({error})", "a JSON list") from None
+    if not isinstance(value, list):
+        raise where.error(column, _short(cells[column]), f"a JSON list of {item}")
+    return value
+
+
+def _texts(cells: dict[str, str], where: _Where, column: str, low: int, high: int) -> list[str]:
+    value = _list(cells, where, column, "texts")
+    for text in value:
+        if not isinstance(text, str) or not text.strip():
+            raise where.error(column, f"the item {shown(text)}", "texts that are not empty")
+    if not low <= len(value) <= high:
+        raise where.error(column, f"{len(value)} items", f"{low}" if low == high else f"{low} to {high}")
+    return value
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "…")
+
+
+def _one_of(row: Row, where: _Where, column: str, allowed: tuple[str, ...]) -> None:
+    if row[column] not in allowed:
+        raise where.error(column, shown(row[column]), f"one of {', '.join(allowed)}")
+
+
+def _conditional(cells: dict[str, str], where: _Where) -> Row:
+    essay = _texts(cells, where, "entity_facts", 1, 1)
+    row = _filled(cells, where, *PUBLISHED_COLUMNS["conditional_facts_easy"]) | {"entity_facts": essay}
+    _one_of(row, where, "condition_met", ("yes", "no"))
+    _one_of(row, where, "entity_category", ("person", "pet", "character"))
+    return row
+
+
+def _coexisting(cells: dict[str, str], where: _Where) -> Row:
+    names = _texts(cells, where, "preferences", 2, 5)
+    facts = _texts(cells, where, "preference_facts", len(names), len(names))
+    row = _filled(cells, where, *PUBLISHED_COLUMNS["coexisting_facts"])
+    if len(set(names)) < len(names):
+        raise where.error("preferences", "a name for a second time", "different names")
+    return row | {"preferences": names, "preference_facts": facts}
+
+
+def _persona(cells: dict[str, str], where: _Where) -> Row:
+    essay = _texts(cells, where, "entity_facts", 1, 1)
+    row = _filled(cells, where, "entity") | {"entity_facts": essay}
+    questions = _list(cells, where, "questions", "questions")
+    if len(questions) != QUESTIONS_PER_PERSONA:
+        raise where.error("questions", f"{len(questions)} items", f"{QUESTIONS_PER_PERSONA}")
+    return row | {"questions": [_question(question, where) for question in questions]}
+
+
+def _question(question: object, where: _Where) -> Row:
+    if not isinstance(question, dict):
+        raise where.error("questions", f"the item {shown(question)}", "objects")
+    for name, kind in _QUESTION_FIELDS.items():
+        field = f"questions.{name}"
+        if name not in question:
+            raise where.error(field, "nothing", "a value")
+        if not isinstance(question[name], kind):
+            expected = {"is_misleading": "true or false", "distractor": "a name or null"}.get(name, "a text")
+            raise where.error(field, shown(question[name]), expected)
+        if isinstance(question[name], str) and not question[name].strip():
+            raise where.error(field, "an empty text", "a text")
+    if question["is_misleading"] != (question["distractor"] is not None):
+        raise where.error("questions.distractor", shown(question["distractor"]), "a name in misleading questions alone")
+    return {name: question[name] for name in _QUESTION_FIELDS}
+
+
+def _long_hop(cells: dict[str, str], where: _Where) -> Row:
+    fixed = ("id", "graded_question", "ground_truth_answer", *CHOICES, "correct_choice")
+    row: Row = {column: cells[column] or None for column in PUBLISHED_COLUMNS["long_hop"]}
+    row |= _filled(cells, where, *fixed)
+    if cells["hop_count"] not in map(str, HOPS):
+        raise where.error("hop_count", shown(cells["hop_count"]), "1, 2 or 3")
+    hops = row["hop_count"] = int(cells["hop_count"])
+    for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
+        for i, column in enumerate(columns):
+            if (row[column] is not None) != (i < n):
+                found = "a text" if row[column] else "an empty cell"
+                raise where.error(column, found, f"{n} of {', '.join(columns)} with {hops} hops")
+    _one_of(row, where, "correct_choice", LETTERS)
+    right = row[f"choice_{row['correct_choice'].lower()}"]
+    if right != row["ground_truth_answer"]:
+        raise where.error("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
+    listed = "\n".join(f"{letter}. {row[choice]}" for letter, choice in zip(LETTERS, CHOICES, strict=True))
+    if not row["graded_question"].endswith(OPTIONS_MARK + listed):
+        found = _short(row["graded_question"][-40:])
+        raise where.error("graded_question", found, "the stem, an empty line, 'Options:', and the choices by letter")
+    return row
+
+
+_TYPED: dict[str, Callable[[dict[str, str], _Where], Row]] = {
+    "coexisting_facts": _coexisting,
+    "persona_retrieval": _persona,
+    "long_hop": _long_hop,
+}

@@ -1,0 +1,72 @@
+"""Read a config of a MemFail dataset, from the Hub, the local cache or a folder, for an evaluation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from types import NoneType
+
+from epbench.errors import BadInput
+from epbench.hub.rows import all_rows
+from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, features_of
+from epbench.memfail.dataset.types import CONFIGS, Fact, Question
+from epbench.runs.shapes import Items, Kind, Shape, check
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What an evaluation needs of a config.
+
+    Attributes:
+        config: one of `CONFIGS`.
+        rows: of the dataset.
+        units: to be stored.
+        questions: to be asked.
+        fingerprint: hash of the rows, so that a run's folder is taken up on the same rows only.
+    """
+
+    config: str
+    rows: list[Row]
+    units: list[Fact]
+    questions: list[Question]
+    fingerprint: str
+
+
+def load_memfail(dataset: str, config: str) -> Loaded:
+    """Load a config of `epbench/memfail` or of a folder written by `builders/memfail.py`.
+
+    Args:
+        dataset: Hub name or folder.
+        config: one of `CONFIGS`.
+
+    Raises:
+        BadInput: there is no such dataset or config, or it is no MemFail table.
+    """
+    if config not in CONFIGS:
+        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
+    rows = all_rows(dataset, config, "test", "memfail")
+    if not rows:
+        raise BadInput(f"{dataset}, config {config!r}: no rows")
+    missing = [column for column in features_of(config) if column not in rows[0]]
+    if missing:
+        raise BadInput(f"{dataset}, config {config!r}: column {missing[0]!r} is missing; is it a MemFail dataset?")
+    for i, row in enumerate(rows):
+        check(f"{dataset}, config {config!r}, row {i}", row, _shape(config))
+    content = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
+    fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
+    return Loaded(config, rows, facts_to_store(config, rows), questions_of(config, rows), fingerprint)
+
+
+def _shape(config: str) -> Shape:
+    """Types of the values that units and questions are made of; of a chain of facts the last cells are empty."""
+    text: Kind = (str, NoneType) if config == "long_hop" else (str,)
+    kinds: dict[str, Kind] = {"id": (str,)} | dict.fromkeys(PUBLISHED_COLUMNS[config], text)
+    if config == "persona_retrieval":
+        question = dict.fromkeys(("text", "ground_truth_answer"), (str,))
+        kinds["questions"] = Items(Shape({**question, "is_misleading": (bool,), "distractor": (str, NoneType)}))
+    if config == "long_hop":
+        kinds |= {"hop_count": (int,), "stem": (str,), **dict.fromkeys((*CHOICES, "ground_truth_answer"), (str,))}
+    lists = [name for name in ("preferences", "preference_facts", "entity_facts") if name in kinds]
+    return Shape({**kinds, **dict.fromkeys(lists, Items((str,)))})

@@ -1,0 +1,136 @@
+"""The five tables of MemFail: the published columns with an id, and what a reader of scores must know of each row.
+
+Paper: Section 4. What the added columns say is computed from the rows of one store, so that a score can be told apart
+by it: `answer_polarity`, `n_essays_of_…`, `n_options_in_facts`, `option_leak`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.hub.dataset_folder import Config
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+Row = dict[str, Any]
+
+LETTERS = ("A", "B", "C", "D", "E")
+CHOICES = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
+FACTS = tuple(f"fact_{i}" for i in range(1, 5))
+CHAIN = tuple(f"chain_{i}" for i in range(1, 6))
+OPTIONS_MARK = "\n\nOptions:\n"
+
+_CONDITIONAL = (
+    "entity", "entity_category", "behavior", "condition_type", "condition", "entity_facts", "question",
+    "question_context", "condition_met", "ground_truth_answer",
+)  # fmt: skip
+
+PUBLISHED_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "conditional_facts_easy": _CONDITIONAL,
+    "conditional_facts_hard": _CONDITIONAL,
+    "coexisting_facts": ("preference_category", "preferences", "preference_facts", "question", "ground_truth_answer"),
+    "persona_retrieval": ("entity", "entity_facts", "questions"),
+    "long_hop": (
+        "id", "hop_count", *FACTS, *CHAIN, "graded_question", "ground_truth_answer", *CHOICES, "correct_choice",
+    ),
+}  # fmt: skip
+
+_ID_PREFIX = {
+    "conditional_facts_easy": "easy",
+    "conditional_facts_hard": "hard",
+    "coexisting_facts": "coexisting",
+    "persona_retrieval": "persona",
+}
+
+
+def complete(config: str, rows: Sequence[Row]) -> list[Row]:
+    """Rows of the published columns, with their ids and the columns that we add.
+
+    Args:
+        config: one of `epbench.memfail.dataset.types.CONFIGS`.
+        rows: all that are stored together; lists as lists, absent cells None.
+    """
+    prefix = _ID_PREFIX.get(config)
+    numbered = [row if prefix is None else {"id": f"{prefix}-{i:03}", **row} for i, row in enumerate(rows)]
+    if config == "persona_retrieval":
+        return _persona(numbered)
+    if config == "long_hop":
+        return _long_hop(numbered)
+    if config == "coexisting_facts":
+        return numbered
+    return [row | {"answer_polarity": polarity(row["ground_truth_answer"])} for row in numbered]
+
+
+def polarity(answer: str) -> str | None:
+    """`yes` or `no`, as the answer begins; None where it begins otherwise."""
+    first = re.match(r"\W*(yes|no)\b", answer, re.IGNORECASE)
+    return first[1].lower() if first else None
+
+
+def _persona(rows: Sequence[Row]) -> list[Row]:
+    essays = Counter(row["entity"] for row in rows)
+    return [
+        row
+        | {
+            "n_essays_of_entity": essays[row["entity"]],
+            "n_essays_of_asked_name": [
+                essays[question["distractor"] or row["entity"]] for question in row["questions"]
+            ],
+        }
+        for row in rows
+    ]
+
+
+def _long_hop(rows: Sequence[Row]) -> list[Row]:
+    stored = "\n".join(fact.lower() for row in rows for fact in facts_of(row))
+    completed = []
+    for row in rows:
+        found = [letter for letter in LETTERS if row[f"choice_{letter.lower()}"].lower() in stored]
+        completed.append(
+            row
+            | {
+                "stem": row["graded_question"].split(OPTIONS_MARK)[0],
+                "n_options_in_facts": len(found),
+                "option_leak": found == [row["correct_choice"]],
+            }
+        )
+    return completed
+
+
+def facts_of(row: Row) -> list[str]:
+    """The facts of a Long-Hop row, in the order of the chain."""
+    return [row[name] for name in FACTS if row[name]]
+
+
+def chain_of(row: Row) -> list[str]:
+    """The anchors of a Long-Hop row, from the head to the terminal."""
+    return [row[name] for name in CHAIN if row[name]]
+
+
+def config_of(name: str, rows: Sequence[Row]) -> Config:
+    """Completed rows as a config of the dataset `memfail`, split `test`."""
+    features = features_of(name)
+    return Config(name, "test", features, {column: [row[column] for row in rows] for column in features})
+
+
+def features_of(name: str) -> Features:
+    """Types of the columns of a config."""
+    from datasets import Features, List, Value
+
+    text, number, flag = Value("string"), Value("int32"), Value("bool")
+    columns: dict[str, Any] = {"id": text} | dict.fromkeys(PUBLISHED_COLUMNS[name], text)
+    if name == "coexisting_facts":
+        columns |= {"preferences": List(text), "preference_facts": List(text)}
+    elif name == "persona_retrieval":
+        question = {"text": text, "is_misleading": flag, "distractor": text, "ground_truth_answer": text}
+        columns |= {"entity_facts": List(text), "questions": List(question)}
+        columns |= {"n_essays_of_entity": number, "n_essays_of_asked_name": List(number)}
+    elif name == "long_hop":
+        columns |= {"hop_count": number, "stem": text, "n_options_in_facts": number, "option_leak": flag}
+    else:
+        columns |= {"entity_facts": List(text), "answer_polarity": text}
+    return Features(columns)

@@ -1,0 +1,145 @@
+"""What a model is told that judges memories and answers (`data/memfail_judging.toml` is ours), and how it replies.
+
+Paper: Appendix D.3, in our own words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from epbench.files.packaged import packaged
+from epbench.memfail.judging.protocol import Check
+from epbench.models.protocol import Request, Sampling
+from epbench.prompt_packs import load_pack
+from epbench.runs.answers import fingerprint_of
+
+OWN = packaged("epbench.memfail", "memfail_judging.toml")
+
+# The reason comes first, so that a model has written it when it decides.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "verdict": {"type": "boolean"}},
+    "required": ["reason", "verdict"],
+    "additionalProperties": False,
+}
+SAMPLING = Sampling(max_tokens=2048)  # room for models that think before they answer
+
+_LINK, _ANSWER = ["fact", "first", "last"], ["facts", "question", "truth", "answer"]
+_HOLDS = {
+    "store": ["memories"],
+    "retrieved": ["memories"],
+    "repair": ["problem"],
+    "conditional_storage": _LINK,
+    "conditional_summary": [*_LINK, "detail"],
+    "conditional_retrieval": [*_LINK, "detail"],
+    "conditional_reasoning": _ANSWER,
+    "coexisting_storage": ["fact", "first"],
+    "coexisting_summary": ["fact", "first"],
+    "coexisting_retrieval": ["fact", "first"],
+    "coexisting_reasoning": _ANSWER,
+    "persona_storage": ["fact", "first"],
+    "persona_summary": ["fact", "first", "detail"],
+    "persona_retrieval": ["fact", "first", "detail"],
+    "persona_reasoning": _ANSWER,
+    "persona_abstention": ["first", "facts", "question", "answer"],
+    "long_hop_storage": _LINK,
+    "long_hop_summary": _LINK,
+    "long_hop_retrieval": _LINK,
+}
+_TASKS = {
+    "conditional_facts_easy": "conditional",
+    "conditional_facts_hard": "conditional",
+    "coexisting_facts": "coexisting",
+    "persona_retrieval": "persona",
+    "long_hop": "long_hop",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPrompts:
+    """A pack. `store` or `retrieved` comes before a question about a memory, after a blank line.
+
+    Attributes:
+        system: what the model is told to be; may be empty.
+        store: around the whole store, `{memories}`.
+        retrieved: around what was retrieved, `{memories}`.
+        any_detail: instead of a detail where no single one counts.
+        repair: after a question, where a reply could not be used: `{problem}`.
+        conditional_storage, …: what is asked, by task and kind of check: of a memory `{fact}`, the ends of its link
+            `{first}` and `{last}`, `{detail}`; of an answer `{facts}`, `{question}`, `{truth}`, `{answer}`.
+    """
+
+    system: str
+    store: str
+    retrieved: str
+    any_detail: str
+    repair: str
+    conditional_storage: str
+    conditional_summary: str
+    conditional_retrieval: str
+    conditional_reasoning: str
+    coexisting_storage: str
+    coexisting_summary: str
+    coexisting_retrieval: str
+    coexisting_reasoning: str
+    persona_storage: str
+    persona_summary: str
+    persona_retrieval: str
+    persona_reasoning: str
+    persona_abstention: str
+    long_hop_storage: str
+    long_hop_summary: str
+    long_hop_retrieval: str
+
+    @property
+    def hash(self) -> str:
+        """Of all that the replies depend on: another hash is another judge."""
+        return fingerprint_of([asdict(self), SCHEMA])
+
+    def request(self, check: Check, id_: str) -> Request:
+        """What a model is asked to judge a check."""
+        asked: str = getattr(self, f"{_TASKS[check.question.config]}_{check.kind}")
+        if check.need is None:
+            return Request(id_, self.system, "", _about_answer(asked, check), SAMPLING, schema=SCHEMA)
+        need = check.need
+        about_memory = asked.format(
+            fact=need.text,
+            first=need.link[0],
+            last=need.link[-1],
+            detail="; ".join(need.detail) or self.any_detail,
+        )
+        shown = self.retrieved if check.kind == "retrieval" else self.store
+        context = shown.format(memories="\n".join(_item(memory) for memory in check.memories))
+        return Request(id_, self.system, context, about_memory, SAMPLING, schema=SCHEMA)
+
+    def repair_request(self, request: Request, problem: str) -> Request:
+        """The same once more, with what was wrong."""
+        again = f"{request.question}\n\n{self.repair.format(problem=problem)}"
+        return replace(request, question=again, repeat=request.repeat + 1)
+
+
+def _about_answer(asked: str, check: Check) -> str:
+    question = check.question
+    return asked.format(
+        first=question.needs[0].link[0] if question.needs else "",
+        facts="\n".join(need.text for need in question.needs),
+        question=question.text,
+        truth=question.truth,
+        answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
+    )
+
+
+def _item(memory: str) -> str:
+    """A memory behind a dash, its further lines set in, so that no memory can pass for two."""
+    return "- " + "\n  ".join(memory.splitlines())
+
+
+def load_judging_prompts(path: Path | None = None) -> JudgingPrompts:
+    """Our pack, or that of a TOML or JSON file with the same keys.
+
+    Raises:
+        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+    """
+    return load_pack(path or OWN, JudgingPrompts, _HOLDS)

@@ -1,0 +1,57 @@
+"""Coexisting-Facts without a model: facts about one's preferences that are true side by side.
+
+Paper: Section 4, task 2. A category is a sort of thing on an occasion (`hats on stage`); no preference's name stands in
+another row, so that exactly the facts of a row answer its question.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from epbench.draws import RandomStream
+from epbench.memfail.dataset.schema import Row
+from epbench.memfail.templates.bank import bank, fill, pairs, spread
+
+PREFERENCES = (2, 3, 4, 5)
+
+
+def coexisting_rows(n: int, seed: int) -> list[Row]:
+    """n rows with 2, 3, 4 and 5 preferences, as often as one another.
+
+    Raises:
+        BadInput: there are fewer categories than that.
+    """
+    draws = RandomStream("memfail preferences", seed, n)
+    content = bank("coexisting")
+    groups = {category: group for group in content["groups"] for category in group["categories"]}
+    occasions = {
+        category: draws.sample([*group["occasions"]], len(group["occasions"])) for category, group in groups.items()
+    }
+    kinds = {category: draws.sample(group["kinds"], len(group["kinds"])) for category, group in groups.items()}
+    # Every frame and reason meet once on an occasion, or facts would differ by the name of the thing alone.
+    wordings = [*product(content["frames"], content["reasons"])]
+    decks = {
+        occasion: draws.sample(wordings, len(wordings))
+        for group in content["groups"]
+        for occasion in group["occasions"]
+    }
+    drawn = pairs([*groups], range(min(map(len, occasions.values()))), n, draws, "categories of preferences")
+    rows = []
+    for (category, number), size in zip(drawn, spread(PREFERENCES, n, draws), strict=True):
+        occasion = occasions[category][number]
+        names = [f"{kinds[category].pop()} {groups[category]['categories'][category]}" for _ in range(size)]
+        facts = []
+        for name in names:
+            frame, reason = decks[occasion].pop()
+            facts.append(fill(frame, {"name": name, "occasion": occasion, "reason": reason}, draws))
+        scene = {"scene": groups[category]["occasions"][occasion], "category": category}
+        rows.append(
+            {
+                "preference_category": f"{category} {occasion}",
+                "preferences": names,
+                "preference_facts": facts,
+                "question": fill(draws.pick(content["questions"]), scene, draws),
+                "ground_truth_answer": ", ".join(names),
+            }
+        )
+    return rows

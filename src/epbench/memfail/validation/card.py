@@ -1,0 +1,194 @@
+"""The text of MemFail's dataset card, with the findings of its validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from epbench.hub.card import card
+from epbench.hub.dataset_folder import Config
+from epbench.memfail.validation.findings import Report
+
+_COLUMNS = """## Configs
+
+| config | stored | asked | columns that we add |
+|---|---|---|---|
+| `conditional_facts_easy` | an essay per row, the rule in one sentence | would the behavior occur now? | \
+`answer_polarity`: yes or no, as the answer begins |
+| `conditional_facts_hard` | the same, the rule spread over several sentences | the same | the same |
+| `coexisting_facts` | 2 to 5 facts per row, each by itself | which preferences, all of them | |
+| `persona_retrieval` | an essay per row | three questions per row, some about somebody else: `is_misleading` | \
+`n_essays_of_entity`, `n_essays_of_asked_name` (one number per question): how many essays of the store are about that \
+name |
+| `long_hop` | the 2 to 4 facts of a chain, each by itself | a multiple choice about the end of the chain | `stem`: the \
+question without options; `n_options_in_facts`: how many options stand in any stored fact; `option_leak`: the true one \
+alone does |
+
+Everything in a config is stored together. `id` is stable; the other columns have the published names, lists are lists,
+and absent facts and anchors of shorter chains are null.
+"""
+
+_USE = """## Use
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("epbench/memfail", "{config}", split="test")
+```
+
+Run a memory system on it with `eval_scripts/memfail.py` of the package; the metric `memory_failures` alone counts labels.
+"""
+
+_LIMITS = """## What limits a score
+
+Counted in the rows by the builder; `validation.json` beside this card has the same numbers with the ids of all rows.
+"""
+
+_SOURCE = """## Source
+
+The tasks and their failure modes are those of I. Garg, N. Kolhe, D. Song and X. Zhao, *MemFail: Stress-Testing Failure
+Modes of LLM Memory Systems*, 2026 (arXiv 2605.26667). {wording}
+"""
+
+LABELS: Mapping[str, str] = {
+    "rows": "rows",
+    "units": "stored texts",
+    "questions": "questions",
+    "words_per_unit": "words per stored text",
+    "tokens_per_row": "tokens per row, texts and questions (cl100k_base)",
+    "repeated_units": "texts stored twice",
+    "repeated_questions": "questions asked twice",
+    "largest_overlap": "largest overlap of two stored texts (Jaccard index of word trigrams)",
+    "near_duplicate_pairs": "pairs of stored texts with an overlap of 0.7 or more",
+    "answers": "condition met",
+    "always_the_same_answer": "right by always answering the same",
+    "answer_against_condition": "rows whose answer says yes while the condition is not met, or no while it is",
+    "entities": "different names of entities",
+    "rows_sharing_a_name": "rows whose name another row has too",
+    "name_not_in_question": "rows whose question does not give the name in full",
+    "condition_types": "condition types",
+    "unused_condition_types": "condition types of the paper that no row has",
+    "behavior_word_for_word": "essays with the behavior word for word",
+    "condition_word_for_word": "essays with the condition word for word",
+    "essays_by_sentences": "essays by number of sentences",
+    "essays_of_another_length_than_the_paper_says": "essays shorter or longer than the paper says",
+    "explicit_connectives": "essays with a connective that the paper forbids",
+    "rows_equal_to_easy_in": "rows that equal the Easy row of the same number, by column",
+    "rows_by_size": "rows by number of preferences",
+    "facts_by_size": "facts by number of preferences",
+    "categories": "categories",
+    "preference_word_for_word": "facts with their preference word for word",
+    "facts_naming_another_preference_of_the_row": "facts that name another preference of their row",
+    "questions_naming_a_preference": "questions that name a preference",
+    "names_in_several_rows": "preferences that several rows have",
+    "answers_that_list_the_names": "answers that list the preferences exactly",
+    "direct": "direct questions",
+    "misleading": "misleading questions",
+    "right_with_an_empty_memory": "right with an empty memory, which abstains from all",
+    "misleading_per_row": "rows by number of misleading questions",
+    "misleading_about_somebody_with_an_essay": "misleading questions about somebody of whom an essay is stored",
+    "misleading_about_somebody_unknown": "misleading questions about somebody unknown",
+    "direct_about_an_ambiguous_name": "direct questions about a name that several essays share",
+    "essays_per_directly_asked_name": "essays per directly asked name, mean",
+    "asked_name_not_in_question": "questions that do not give the asked name in full",
+    "true_answer_word_for_word": "direct questions whose answer stands in the essay word for word",
+    "rows_by_hops": "rows by hops",
+    "facts_by_hops": "facts by hops",
+    "letters": "letter of the true option",
+    "always_the_same_letter": "right by always choosing the same letter",
+    "always_the_longest_option": "right by always choosing the longest option",
+    "only_the_true_option_in_any_fact": "rows whose true option, and no other, stands in any stored fact",
+    "one_name_in_question_and_facts": "rows whose question and facts all give one name, which leads to the fact with the answer",
+    "head_not_in_stem": "rows whose question does not give the first anchor literally",
+    "later_anchor_in_stem": "rows whose question gives a later anchor away",
+    "anchors_not_in_all_their_facts": "rows with an anchor that a fact beside it lacks",
+    "anchors_of_several_chains": "anchors that several chains have",
+    "true_answers_that_are_wrong_elsewhere": "true answers that are wrong options of other rows",
+}
+
+
+def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
+    """README.md of rows from templates; `command` made them."""
+    made = (
+        f"By `{command}`, from our own templates and lists, without a language model. By construction names are "
+        "unique in a store, nobody whom a misleading question names has an essay, answers and letters are balanced, "
+        "row i of Easy and Hard is the same rule, no anchor stands in two chains, and all options stand in stored facts."
+    )
+    limits = (
+        "Templates are plainer and more alike than a model's prose, and what a question needs stands in the texts word "
+        "for word, so that rules can judge it. Scores compare with those of other systems on these rows, not with "
+        "those on the published ones. Half of the chains of `long_hop` are "
+        "told of oneself, half of a named person, whose name leads to every fact of the chain."
+    )
+    return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
+
+
+def released_card(source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report) -> str:
+    """README.md of converted published rows.
+
+    Args:
+        source: where they were taken from, in words.
+        digests: SHA-256 of the file of each config.
+        configs: of the dataset.
+        report: of `validate`.
+    """
+    files = "\n".join(f"| `{config}` | `{digest}` |" for config, digest in digests.items())
+    made = (
+        f"Converted from the published rows ({source}) by `python builders/memfail.py --source …`; no text was "
+        f"changed.\n\n| config | SHA-256 of its file |\n|---|---|\n{files}"
+    )
+    limits = (
+        "The rows were written by language models, and are kept as they are, errors included: read the next section "
+        "before you read a score. Where names are ambiguous, an evaluation with one store per row (`--isolate`) asks "
+        "what was meant."
+    )
+    wording = (
+        "The rows are theirs. Their repository carries no licence file, so this folder says `unknown`: it is for your "
+        "own use and is not to be passed on."
+    )
+    return _card(configs, report, made, limits, wording, "unknown")
+
+
+def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wording: str, license: str) -> str:
+    text = "\n".join(
+        [
+            "# memfail: where does a memory system fail?\n",
+            "Texts are told to a memory system one by one; questions then need one or several of them. Whether each",
+            "was stored, kept its detail, was retrieved and was used tells at which stage a system fails.\n",
+            _COLUMNS,
+            _USE.format(config=configs[0].name),
+            f"## How it was made\n\n{made}\n",
+            f"## Limits\n\n{limits}\n",
+            _LIMITS,
+            *(_findings(config.name, report[config.name]) for config in configs),
+            _SOURCE.format(wording=wording),
+        ]
+    )
+    return card(
+        configs,
+        text,
+        pretty_name="epbench memfail: where a memory system fails",
+        license=license,
+        tags=["memory-systems", "retrieval", "synthetic"],
+    )
+
+
+def _findings(config: str, findings: Mapping[str, Any]) -> str:
+    rows = [f"| {LABELS[name]} | {_shown(value)} |" for name, value in findings.items()]
+    return "\n".join([f"### {config}\n", "| | |", "|---|---|", *rows, ""])
+
+
+def _shown(value: Any) -> str:
+    """A finding in a cell of a table: of long lists the first ones and the number."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return _listed([str(item) for item in value])
+    if isinstance(value, dict):
+        return _listed([f"{name}: {', '.join(n) if isinstance(n, list) else n}" for name, n in value.items()])
+    return str(value)
+
+
+def _listed(items: Sequence[str], most: int = 8) -> str:
+    more = [f"… ({len(items)} in all)"] if len(items) > most else []
+    return ", ".join([*items[:most], *more]) or "none"

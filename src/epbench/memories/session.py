@@ -1,0 +1,332 @@
+"""The stores of a run: filled with conversations, listed, and asked; every step is journaled as it is done.
+
+`stored.jsonl` has a record for each conversation, and one for each store when its memories were listed; `memories.json`
+has all memories of each store; `retrieved.jsonl` has what came back for each query. A run that was stopped goes on from
+these. A retrieval that is complete needs no system. One that is not needs the store again: a durable system is opened in
+its folder, any other is told everything anew, and if its memories are then not the same, what it gave before is asked
+again, so that all that counts comes from one store.
+
+The same is done within a run when an instance is lost because a call hung or the system's process died: the call has
+failed, and the run goes on with another instance. What failed is tried again by the next start, not by this one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from epbench.errors import BadInput
+from epbench.memories.guard import (
+    FINALIZE,
+    LIST,
+    RETRIEVE,
+    STORE,
+    CallFailed,
+    Guard,
+    Limits,
+    Lost,
+    ThreadGuard,
+)
+from epbench.memories.load import SystemSpec
+from epbench.memories.process import ProcessGuard
+from epbench.runs.answers import Progress
+from epbench.runs.folder import read_json, write_json
+from epbench.runs.journal import Journal
+
+STOPPED = "the run was stopped while it was told"
+MOST_LOSSES = 3
+"""Instances that may be lost in a row; after them nothing is called any more."""
+STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a store is told at a time.
+
+    Attributes:
+        id: unique in its store.
+        store: name of the store; "" where there is but one.
+        units: ids of what is told in it.
+        turns: as the system gets them.
+        failure: why it cannot be told; None if it can.
+    """
+
+    id: str
+    store: str
+    units: tuple[str, ...]
+    turns: tuple[dict[str, str], ...]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a store is asked.
+
+    Attributes:
+        id: unique in the run.
+        question: id of the question that it is asked for.
+        store: name of the store.
+        text: of the query.
+        k: most memories that are wanted.
+    """
+
+    id: str
+    question: str
+    store: str
+    text: str
+    k: int
+
+
+class _Again(Exception):
+    """The instance of a store was lost in a call, whose failure is journaled; another one has to be made."""
+
+
+class Stores:
+    """The stores of one run in its folder; see `fill_and_ask`."""
+
+    def __init__(self, folder: Path, system: SystemSpec, limits: Limits) -> None:
+        folder = folder.absolute()  # a system may change the current folder
+        self._folder, self._system = folder, system
+        self._guard: Guard = (
+            ProcessGuard(system.name, limits, folder / LOG)
+            if system.make is None
+            else ThreadGuard(system, limits, folder / LOG)
+        )
+        self._losses = 0  # in a row
+        self._made = False
+        self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
+        self._memories: dict[str, list[str]] = {}
+        if (folder / MEMORIES).exists():
+            self._memories = read_json(folder / MEMORIES)
+
+    def close(self) -> None:
+        """End the journals, and the thread or the process of the system."""
+        self._guard.close()
+        self._stored.close()
+        self._retrieved.close()
+
+    def serve(self, store: str, conversations: Sequence[Conversation], queries: Sequence[Query]) -> Iterator[None]:
+        """Do what is missing for one store; yields after each call.
+
+        Raises:
+            BadInput: the first instance of the system cannot be made.
+        """
+        missing = [c for c in conversations if not self._stored.done(told_key(store, c.id))]
+        if store in self._memories and not missing and all(self._answered(query) for query in queries):
+            return
+        failed: set[str] = set()  # keys of conversations and queries, which this start does not try again
+        while True:
+            try:
+                self._open(store, conversations)
+                yield from self._fill(store, conversations, failed)
+                yield from self._ask(queries, failed)
+                return
+            except _Again as lost:
+                _log.info("%s: %s: %s; it is started again", self._folder, self._system.name, lost)
+            except CallFailed as error:
+                self._stored.add(listed_key(store), store=store, failure=str(error))
+                return
+
+    def _open(self, store: str, conversations: Sequence[Conversation]) -> None:
+        """An instance with an empty folder, or for a durable system the folder that it began."""
+        folder = self._folder / "stores" / (quote(store, safe="") or "all")
+        begun = any(self._stored.done(told_key(store, c.id)) for c in conversations)
+        if folder.exists() and not (begun and self._system.durable):
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        if begun and not self._system.durable and not self._system.baseline:
+            _log.info(
+                "%s: %s does not outlive its process; all %d conversations%s are told again",
+                self._folder, self._system.name, len(conversations), f" of store {store}" if store else "",
+            )  # fmt: skip
+        try:
+            self._counted(self._guard.open, folder)
+        except CallFailed as error:
+            if self._made or isinstance(error, Lost) or self._given_up:
+                raise
+            raise BadInput(f"memory system {self._system.name!r} cannot be made: {error}") from None
+        self._made = True
+
+    def _fill(self, store: str, conversations: Sequence[Conversation], failed: set[str]) -> Iterator[None]:
+        """Tell what is missing, then list everything that is held.
+
+        Raises:
+            _Again: the instance was lost.
+            CallFailed: the store cannot be finalized or listed.
+        """
+        done = [self._stored.done(told_key(store, c.id)) for c in conversations]
+        told = 0
+        for conversation in conversations:
+            key = told_key(store, conversation.id)
+            if key in failed or (self._system.durable and self._stored.done(key)):
+                continue
+            told += 1
+            lost = self._tell(store, conversation, failed, any(done))
+            yield
+            if lost is not None:
+                raise _Again(lost)
+        if told or store not in self._memories:
+            self._list(store, again=all(done))
+            yield
+
+    def _tell(self, store: str, conversation: Conversation, failed: set[str], begun: bool) -> str | None:
+        """Tell one conversation and journal it; gives the reason if another instance is needed after it."""
+        key = told_key(store, conversation.id)
+        before = self._stored.done(key)
+        begin = time.monotonic()
+        about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
+        if self._system.durable:  # what is in the folder if this is the last record, nobody can say
+            earlier = self._stored.records.get(key, {})
+            about["again"] = begun and (earlier.get("failure") == STOPPED or earlier.get("lost", False))
+            self._stored.add(key, **about, failure=STOPPED)
+        lost = None
+        try:
+            if conversation.failure is not None:
+                raise CallFailed(conversation.failure)
+            self._counted(self._guard.call, STORE, [dict(turn) for turn in conversation.turns])
+        except CallFailed as error:
+            about["failure"] = str(error)
+            if isinstance(error, Lost):
+                about["lost"] = True  # a durable system may hold a part of it
+            failed.add(key)
+            lost = self._lost(error)
+        else:
+            if not before:  # what is told again says nothing new of the system
+                self._losses = 0
+        self._stored.add(key, **about, seconds=_since(begin))
+        return lost
+
+    def _list(self, store: str, *, again: bool) -> None:
+        """Note all memories; `again` says that nothing was told that had not been told before."""
+        begin = time.monotonic()
+        self._counted(self._guard.call, FINALIZE)
+        memories = self._counted(self._guard.call, LIST) or []
+        before = self._memories.get(store)
+        changed = again and before is not None and fingerprint_of_store(before) != fingerprint_of_store(memories)
+        earlier = self._stored.records.get(listed_key(store), {})
+        about: dict[str, Any] = {"store": store, "memories": len(memories), "seconds": _since(begin)}
+        self._stored.add(listed_key(store), **about, changed=changed or bool(earlier.get("changed")))
+        self._memories[store] = memories
+        write_json(self._folder / MEMORIES, self._memories)
+
+    def _ask(self, queries: Sequence[Query], failed: set[str]) -> Iterator[None]:
+        """Put the queries that have no answer.
+
+        Raises:
+            _Again: the instance was lost.
+        """
+        for query in queries:
+            if query.id in failed or self._answered(query):
+                continue
+            begin = time.monotonic()
+            about: dict[str, Any] = {"question": query.question, "k": query.k, "store": query.store}
+            lost = None
+            try:
+                found = self._counted(self._guard.call, RETRIEVE, query.text, [], query.k) or []
+                self._losses = 0
+                if len(found) > query.k and not self._system.beyond_k:
+                    raise CallFailed(f"{len(found)} memories came back, at most {query.k} were asked for")
+            except CallFailed as error:
+                failed.add(query.id)
+                lost = self._lost(error)
+                self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
+            else:
+                of = fingerprint_of_store(self._memories[query.store])
+                self._retrieved.add(query.id, **about, of=of, memories=found, seconds=_since(begin))
+            yield
+            if lost is not None:
+                raise _Again(lost)
+
+    def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
+        """Make a call, unless too many instances were lost.
+
+        Raises:
+            Lost: the instance is gone.
+            CallFailed: the call failed or was not made.
+        """
+        if self._given_up:
+            raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
+        try:
+            return call(*args)
+        except Lost:
+            self._losses += 1
+            raise
+
+    @property
+    def _given_up(self) -> bool:
+        return self._losses >= MOST_LOSSES
+
+    def _lost(self, error: CallFailed) -> str | None:
+        """The reason if this failure took the instance and another one is to be made."""
+        return str(error) if isinstance(error, Lost) and not self._given_up else None
+
+    def _answered(self, query: Query) -> bool:
+        """Whether the store as it is now has been asked."""
+        record = self._retrieved.records.get(query.id, {})
+        return self._retrieved.done(query.id) and record.get("of") == fingerprint_of_store(self._memories[query.store])
+
+
+def fill_and_ask(
+    folder: Path,
+    system: SystemSpec,
+    conversations: Sequence[Conversation],
+    queries: Sequence[Query],
+    *,
+    limits: Limits,
+    progress: Progress,
+) -> None:
+    """Tell the conversations to their stores and put the queries to them, store by store; what is journaled stays.
+
+    Args:
+        folder: of the run.
+        system: an instance is made for each store.
+        conversations: in the order in which they are told.
+        queries: in any order; they do not change a store.
+        limits: of one call, and of the memory of the system's process.
+        progress: shows a bar.
+
+    Raises:
+        BadInput: the first instance of the system cannot be made.
+    """
+    names = dict.fromkeys(conversation.store for conversation in conversations)
+    stores = Stores(folder, system, limits)
+
+    def calls() -> Iterator[None]:
+        for name in names:
+            told = [c for c in conversations if c.store == name]
+            yield from stores.serve(name, told, [query for query in queries if query.store == name])
+
+    try:
+        for _ in progress(calls(), "memory calls", len(names) + len(conversations) + len(queries)):
+            pass
+    finally:
+        stores.close()
+
+
+def fingerprint_of_store(memories: Sequence[str]) -> str:
+    """Of what a store holds, in whatever order it lists it."""
+    return sha256(json.dumps(sorted(memories)).encode()).hexdigest()[:16]
+
+
+def told_key(store: str, conversation: str) -> str:
+    """Of the record of a conversation in `stored.jsonl`."""
+    return f"{store}|told|{conversation}"
+
+
+def listed_key(store: str) -> str:
+    """Of the record of a store's listing in `stored.jsonl`."""
+    return f"{store}|listed"
+
+
+def _since(begin: float) -> float:
+    return round(time.monotonic() - begin, 4)

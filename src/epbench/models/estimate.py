@@ -1,0 +1,103 @@
+"""What a run will cost, told before it starts; and the refusal of prompts that do not fit.
+
+Counting is cheap: of the requests that share a context the shared part is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from epbench.errors import BadInput
+from epbench.models.protocol import Model, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Requests and tokens of a run.
+
+    Attributes:
+        requests: number of them.
+        contexts: number of different shared parts.
+        uncached: prompt tokens that must be computed: every context once, and what differs.
+        cached: prompt tokens that sharing saves.
+        completion: most tokens that may be generated.
+        longest: most tokens of one prompt and its answer.
+    """
+
+    requests: int
+    contexts: int
+    uncached: int
+    cached: int
+    completion: int
+    longest: int
+
+    def lines(self) -> list[str]:
+        """The plan as one line per number."""
+        return [
+            f"{self.requests:,} requests over {self.contexts:,} contexts",
+            f"{self.uncached + self.cached:,} prompt tokens: {self.uncached:,} to compute, {self.cached:,} shared",
+            f"at most {self.completion:,} answer tokens; the longest prompt and answer take {self.longest:,}",
+        ]
+
+
+def estimate(requests: Sequence[Request], model: Model) -> Estimate:
+    """Count the tokens of a run, by the model's own tokenizer where it has one."""
+    contexts = uncached = cached = longest = 0
+    for _, group in groupby(requests, key=lambda request: (request.system, request.context)):
+        members = list(group)
+        prompt, shared = model.count_tokens(members[0])
+        per_character = (prompt - shared) / max(1, len(members[0].question))
+        rest = round(sum(len(request.question) for request in members) * per_character)
+        contexts += 1
+        uncached += shared + rest
+        cached += shared * (len(members) - 1)
+        longest_question = max(members, key=lambda request: len(request.question))
+        needed = model.count_tokens(longest_question)[0] + max(request.sampling.max_tokens for request in members)
+        longest = max(longest, needed)
+    completion = sum(request.sampling.max_tokens for request in requests)
+    return Estimate(len(requests), contexts, uncached, cached, completion, longest)
+
+
+def check_window(
+    requests: Sequence[Request], model: Model, alternatives: Mapping[str, Callable[[], Iterable[Request]]]
+) -> str | None:
+    """Refuse a run in which some prompt and its answer exceed the model's window: nothing is ever cut off.
+
+    Args:
+        requests: of the run.
+        model: whose window counts; no weights are loaded.
+        alternatives: by name of a memory, its requests for the same questions, to name those that would fit; empty
+            where no memory is asked.
+
+    Returns:
+        A warning where the window is unknown, else None.
+
+    Raises:
+        BadInput: with the tokens that are needed, those that there are, and the memories that would fit.
+    """
+    window = model.window()
+    needed = _longest(requests, model)
+    if window is None:
+        if model.name.startswith("openai:"):
+            return (
+                f"the window of {model.name} is unknown; prompts take up to about {needed:,} tokens with their answers; "
+                f"give --window N to have that checked"
+            )
+        return None
+    if needed <= window:
+        return None
+    fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
+    advice = "no memory fits; lower --top-k or --max-tokens" if alternatives else "lower --max-tokens"
+    if fitting:
+        advice = f"these memories fit: {', '.join(fitting)}"
+    raise BadInput(
+        f"a prompt and its answer take up to {needed:,} tokens, the window of {model.name} has {window:,}; {advice}"
+    )
+
+
+def _longest(requests: Sequence[Request], model: Model) -> int:
+    """Tokens of the longest prompt with its answer; by length in characters, then counted."""
+    longest = sorted(requests, key=lambda request: len(request.context) + len(request.question))[-3:]
+    return max(model.count_tokens(request)[0] + request.sampling.max_tokens for request in longest)

@@ -1,0 +1,144 @@
+"""A batch of token rows that continue one stored prefix. Importing this module imports torch and transformers."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+
+from epbench.models.hf.prefix_attention import own_tokens
+
+
+class Forward:
+    """One model's forward call, with the arguments that it knows."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.config = model.config
+        self._known = inspect.signature(model.forward).parameters
+        self._cache = "past_key_values" if "past_key_values" in self._known else "cache_params"
+
+    def __call__(self, ids: torch.Tensor, cache: Cache, positions: torch.Tensor, **more: Any) -> torch.Tensor:
+        """Logits behind the last token of each row, (rows, vocabulary), in float32; the cache grows by the tokens."""
+        if "logits_to_keep" in self._known:  # else a whole chapter of logits would be made for its last row
+            more["logits_to_keep"] = 1
+        if "position_ids" in self._known:
+            more["position_ids"] = positions
+        with torch.inference_mode():
+            out = self.model(input_ids=ids, use_cache=True, **{self._cache: cache}, **more)
+            logits: torch.Tensor = out.logits[:, -1].float()
+        return logits
+
+    def tensor(self, values: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """The values on the device where the model begins."""
+        return torch.tensor(values, dtype=dtype, device=self.model.device)
+
+    def empty_cache(self) -> DynamicCache:
+        """A cache that knows which layers of the model slide."""
+        return DynamicCache(config=self.config)
+
+    def read_logits(self, ids: Sequence[int]) -> torch.Tensor:
+        """Logits behind a text, read at once."""
+        return self(self.tensor([list(ids)]), self.empty_cache(), self.tensor([list(range(len(ids)))]))[0]
+
+    def read(self, ids: Sequence[int], chunk: int) -> DynamicCache:
+        """The cache of a text, read in pieces of at most `chunk` tokens: activations then need no more than those."""
+        cache = self.empty_cache()
+        for start in range(0, len(ids), chunk):
+            piece = ids[start : start + chunk]
+            positions = torch.arange(start, start + len(piece), device=self.model.device)[None]
+            self(self.tensor([list(piece)]), cache, positions)
+        return cache
+
+
+def can_be_padded(cache: Cache) -> bool:
+    """Whether rows of different lengths may stand in one batch: sliding windows and running states count the padding."""
+    return all(type(layer) is DynamicLayer for layer in cache.layers)
+
+
+def bytes_per_token(cache: Cache) -> int:
+    """Bytes of keys and values that one token of one row takes."""
+    states = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
+    return sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
+
+
+def _repeated(cache: Cache, n: int) -> Cache:
+    """The cache for n rows; the original stays as it is."""
+    plain = (DynamicLayer, DynamicSlidingWindowLayer)  # these replace their tensors, others change them in place
+    repeated = copy.copy(cache)
+    repeated.layers = [copy.copy(x) if type(x) in plain else copy.deepcopy(x) for x in cache.layers]
+    if n > 1:  # the one way to repeat that layers with a running state have too
+        repeated.reorder_cache(torch.LongTensor([0] * n))
+    return repeated
+
+
+class Rows:
+    """Rows of tokens behind a prefix of `n_prefix` tokens, padded on the left to one length.
+
+    Args:
+        forward: of the model.
+        prefix: cache of the prefix; it is left as it is.
+        n_prefix: number of its tokens.
+        suffixes: what follows in each row, at least one token.
+        room: most tokens that will be generated.
+        joint: attend to the prefix jointly; else it is repeated for every row.
+    """
+
+    def __init__(
+        self,
+        forward: Forward,
+        prefix: Cache,
+        n_prefix: int,
+        suffixes: Sequence[Sequence[int]],
+        room: int,
+        *,
+        joint: bool,
+    ) -> None:
+        self.forward, self.n_prefix, self.joint = forward, n_prefix, joint
+        width, n = max(map(len, suffixes)), len(suffixes)
+        self.ids = forward.tensor([[0] * (width - len(s)) + list(s) for s in suffixes])
+        self.valid = torch.zeros(n, width + room, dtype=torch.bool, device=self.ids.device)
+        for row, suffix in enumerate(suffixes):
+            self.valid[row, width - len(suffix) : width] = True
+        self.padded = len(set(map(len, suffixes))) > 1
+        self.length = 0
+        if joint:
+            layers: list[Any] = prefix.layers
+            self.shared = [(layer.keys, layer.values) for layer in layers]
+            self.cache: Cache = own_tokens(len(prefix.layers), width + room)
+        else:
+            self.cache = _repeated(prefix, n) if n_prefix else forward.empty_cache()
+
+    def read(self, chunk: int) -> torch.Tensor:
+        """Read the suffixes, at most `chunk` tokens at a time; the logits behind them."""
+        width = self.ids.shape[1]
+        step = max(1, chunk // len(self.ids))
+        for start in range(0, width, step):
+            logits = self._step(self.ids[:, start : start + step])
+        return logits
+
+    def add(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Add one token to each row; the logits behind it."""
+        self.valid[:, self.length] = True
+        return self._step(tokens[:, None])
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with these rows alone."""
+        self.valid = self.valid[list(rows)]
+        self.cache.reorder_cache(torch.LongTensor(list(rows)))
+
+    def _step(self, ids: torch.Tensor) -> torch.Tensor:
+        start, self.length = self.length, self.length + ids.shape[1]
+        valid = self.valid[:, : self.length]
+        positions = (self.n_prefix + valid.cumsum(1) - 1)[:, start:].clamp(min=0)
+        more: dict[str, Any] = {}
+        if self.joint:
+            seen = torch.ones(ids.shape[1], self.length, dtype=torch.bool, device=ids.device).tril(start)
+            more = {"attention_mask": seen & valid[:, None, None, :], "shared_prefix": self.shared}
+        elif self.padded:
+            more = {"attention_mask": torch.cat((valid.new_ones(len(valid), self.n_prefix), valid), 1).long()}
+        return self.forward(ids, self.cache, positions, **more)

@@ -1,0 +1,83 @@
+"""How a model can share a prefix, found by trying. Importing this module imports torch and transformers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+
+from epbench.errors import BadInput
+from epbench.models.hf import prefix_attention
+from epbench.models.hf.prefix_rows import Forward, Rows, bytes_per_token, can_be_padded
+
+log = logging.getLogger(__name__)
+
+PrefixStrategy = Literal["joint", "repeated", "none"]
+"""joint: all questions attend to one prefix; repeated: each row has a copy of it; none: nothing can be shared."""
+
+_TOKENS = 96
+
+
+def reads_at_once(config: Any) -> bool:
+    """Whether a text must be read in one piece: rotary frequencies that depend on the length read at once."""
+    rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
+    return rope.get("rope_type") in ("dynamic", "longrope")
+
+
+def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrategy, int]:
+    """Try on a few tokens: logits behind a shared prefix must be those of reading the whole text at once.
+
+    Returns:
+        The best way that passes, and the bytes that a token takes in the cache.
+
+    Raises:
+        BadInput: this model's cache cannot be used at all.
+    """
+    sample = (list(ids) * _TOKENS)[:_TOKENS]
+    head = 2 * _TOKENS // 3
+    texts = [sample, sample[: head + 8]]
+    whole = [forward.read_logits(text) for text in texts]
+    cache = forward.read(sample[:head], chunk=head // 2)
+    padded, size = can_be_padded(cache), bytes_per_token(cache)
+    most = 0.01 if forward.model.dtype == torch.float32 else 0.2
+
+    def difference(n_prefix: int, joint: bool) -> str | None:
+        batches = [[0, 1]] if padded and n_prefix else [[0, 0], [1, 1]]
+        try:
+            for batch in batches:
+                suffixes = [texts[i][n_prefix:-1] for i in batch]
+                rows = Rows(forward, cache, n_prefix, suffixes, 1, joint=joint)
+                rows.read(chunk=_TOKENS * 2)
+                last = forward.tensor([texts[i][-1] for i in batch])
+                for i, logits in zip(batch, rows.add(last), strict=True):
+                    _compare(logits, whole[i], most)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # whatever a foreign model raises says that this way is not for it
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    previous = forward.config._attn_implementation
+    if padded and previous in ("sdpa", prefix_attention.NAME):
+        forward.model.set_attn_implementation(prefix_attention.NAME)
+        if (why := difference(head, joint=True)) is None:
+            return "joint", size
+        forward.model.set_attn_implementation("sdpa")
+        log.info("the prefix is repeated for every question of a batch: %s", why)
+    if (why := difference(head, joint=False)) is None:
+        return "repeated", size
+    log.warning("every prompt is read from its beginning, this model does not go on from a prefix: %s", why)
+    if (why := difference(0, joint=False)) is None:
+        return "none", size
+    raise BadInput(
+        f"{type(forward.model).__name__} cannot be used: its cache does not give the logits of one reading ({why})"
+    )
+
+
+def _compare(found: torch.Tensor, expected: torch.Tensor, most: float) -> None:
+    """Raise where two rows of logits differ by more than rounding; a missing prefix makes them differ by about 1."""
+    off = float((found - expected).abs().max() / expected.std())
+    if not off < most:
+        raise ValueError(f"logits differ by {off:.2g} of their standard deviation")

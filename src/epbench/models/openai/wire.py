@@ -1,0 +1,180 @@
+"""What goes to an OpenAI-compatible endpoint and what comes back: chat completions as plain JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from epbench.models.ending import as_answered
+from epbench.models.openai.dialect import Dialect
+from epbench.models.protocol import Reply, Request, Usage, whole
+from epbench.models.reasoning import split_reasoning
+
+TOP_LOGPROBS = 20  # the most that the API allows
+_MOST_TOKENS = 10**9  # of one request; no model has such a window
+_MOST_DIGITS = 300  # of a number; Python refuses to read integers of more than 4,300
+
+_CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
+_BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
+_JSON_PLEASE = "Answer with one JSON object."
+
+
+class NoJson(ValueError):
+    """A response with status 200 that is no JSON, such as a proxy's page: the same request may get better later."""
+
+
+class NoCompletion(Exception):
+    """A response with status 200 that holds JSON, but no chat completion: the same request would get the same."""
+
+
+def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> dict[str, Any]:
+    """Body of POST /chat/completions; requests of one context agree in all bytes before their questions.
+
+    The API has no place for the start of an answer, `request.answer_start`. Where an endpoint takes no schema, the
+    prompt asks for JSON, in a line of its own if it does not do so already; OpenAI refuses `json_object` without it.
+    """
+    messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
+    dialect = dialect or Dialect()
+    user = whole(request.user)
+    unheld = request.schema is not None and dialect.answer_format != "json_schema"
+    if unheld and "json" not in f"{request.system} {user}".lower():
+        user += f"\n\n{_JSON_PLEASE}"
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [*messages, {"role": "user", "content": user}],
+        "temperature": request.sampling.temperature,
+        dialect.max_tokens: request.sampling.max_tokens,
+        "seed": request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
+    }
+    if request.schema is not None and dialect.answer_format == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    elif request.schema is not None and dialect.answer_format == "json_schema":
+        schema = {"name": "answer", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.labels:
+        body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    left_out = dialect.without | ({"top_logprobs"} if "logprobs" in dialect.without else set())
+    return {field: value for field, value in body.items() if field not in left_out}
+
+
+def read_chat(text: str, request: Request, key: str) -> Reply:
+    """The reply in the body of a response with status 200; a failure where it holds no answer.
+
+    A paid answer is not lost to odd parts beside it. Tokens that the endpoint counts in an odd way, such as below 0 or
+    in words, are unknown: 0. Probabilities, a refusal, reasoning or a model's name in an unknown form are not there.
+
+    Raises:
+        NoJson: it is no JSON, such as a proxy's page or a torn body; the message quotes it.
+        NoCompletion: it is no chat completion; the message quotes it.
+    """
+    try:
+        body = json.loads(text, parse_int=_integer)
+    except (ValueError, RecursionError):
+        raise NoJson(f"the answer is no JSON: {text or 'it is empty'}") from None
+    try:
+        choice = body["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        refusal = _beside(message.get("refusal")) or _text(content, "refusal")
+        apart = _beside(message.get("reasoning_content")) or _beside(message.get("reasoning"))
+        reasoning, answer = split_reasoning(_text(content))
+        reply = Reply(
+            key,
+            request.id,
+            answer,
+            reasoning="\n\n".join(part for part in (apart, reasoning) if part),
+            probabilities=label_probabilities(request.labels, choice.get("logprobs")),
+            usage=_usage(body.get("usage")),
+            served=_beside(body.get("model")),
+        )
+        ended = choice.get("finish_reason")
+        ended = ended.lower() if isinstance(ended, str) else ""
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise NoCompletion(f"the answer is no chat completion: {error_words(text)}") from None
+    if refusal:
+        return replace(reply, failure=f"the model refused to answer: {refusal}", ended="refusal")
+    if ended == "content_filter":
+        return replace(reply, failure="the endpoint's content filter stopped the answer", ended="content_filter")
+    if ended in _BROKEN:
+        return replace(reply, failure=f"the endpoint ended the answer: {ended}")
+    return as_answered(request, reply, cut=ended in _CUT, thought=_thought(body.get("usage")))
+
+
+def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float] | None:
+    """Probability of each label as the first token, all its spellings (`A`, ` A`) together.
+
+    A label that is not among the most probable tokens that the endpoint lists has 0. None where no label is wanted,
+    the endpoint gives no probabilities, or the answer does not begin with a label: "The answer is B" says nothing by
+    its first token.
+    """
+    try:
+        first = logprobs["content"][0]
+        listed = [*(first.get("top_logprobs") or []), first]
+        tokens = {token["token"].strip(): 0.0 for token in listed}
+        for token, logprob in {token["token"]: float(token["logprob"]) for token in listed}.items():
+            tokens[token.strip()] += math.exp(0.0 if logprob > 0 else logprob)
+        if first["token"].strip() not in labels or math.isnan(sum(tokens.values())):
+            return None
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    return {label: min(1.0, tokens.get(label, 0.0)) for label in labels}
+
+
+def error_words(text: str) -> str:
+    """What the body of an error says, in the endpoint's words; the body itself where it has no known form."""
+    try:
+        body = json.loads(text, parse_int=_integer)
+        error = body.get("error", body) if isinstance(body, Mapping) else body
+        if isinstance(error, Mapping):
+            error = error.get("message") or error.get("detail") or error
+        return error if isinstance(error, str) else json.dumps(error)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _text(content: Any, kind: str = "text") -> str:
+    """The parts of this kind in a list of parts, joined; a plain string is one part of text."""
+    if content is None or isinstance(content, str):
+        return (content or "") if kind == "text" else ""
+    return "".join(part[kind] for part in content if part.get("type") == kind)
+
+
+def _beside(value: Any) -> str:
+    """The text of a part that nothing depends on; "" where it has another form."""
+    try:
+        return _text(value)
+    except (KeyError, TypeError, AttributeError):
+        return ""
+
+
+def _integer(digits: str) -> float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+def _usage(usage: Any) -> Usage:
+    if not isinstance(usage, Mapping):
+        return Usage()
+    prompt = _count(usage.get("prompt_tokens"))
+    return Usage(
+        prompt=prompt,
+        cached=min(prompt, _detail(usage, "prompt_tokens_details", "cached_tokens")),
+        completion=_count(usage.get("completion_tokens")),
+    )
+
+
+def _thought(usage: Any) -> bool:
+    """Whether tokens went into reasoning that the endpoint does not show."""
+    return isinstance(usage, Mapping) and _detail(usage, "completion_tokens_details", "reasoning_tokens") > 0
+
+
+def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
+    found = usage.get(details)
+    return _count(found.get(name)) if isinstance(found, Mapping) else 0
+
+
+def _count(value: Any) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 < value <= _MOST_TOKENS else 0

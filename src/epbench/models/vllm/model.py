@@ -1,0 +1,207 @@
+"""A model that vLLM runs in this process: many questions on one long context, which is computed once.
+
+vLLM is an extra, `pip install 'epbench[vllm]'`. Window and token counts need transformers only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput, RunFailed
+from epbench.models.fingerprint import identity_of
+from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.protocol import Reply, Request, Usage
+from epbench.models.scheduling import batches_by_context
+from epbench.models.vllm.wire import LabelIds, answer_tokens, read_output, refusals, sampling_params
+
+log = logging.getLogger(__name__)
+
+_OPEN = 512  # requests handed to the engine at once: as many as it may run and some to wait; each holds its prompt
+_LONGEST_REASON = 400  # characters
+
+
+class VllmModel:
+    """Reader on vLLM's offline engine, with prefix caching."""
+
+    def __init__(
+        self,
+        path_or_id: str,
+        *,
+        tensor_parallel: int = 1,
+        dtype: str = "auto",
+        max_model_len: int | None = None,
+        engine_args: Mapping[str, Any] | None = None,
+    ) -> None:
+        """
+        Args:
+            path_or_id: folder of the model, or its name on the Hub.
+            tensor_parallel: number of GPUs that share the weights, at least 1.
+            dtype: of weights and activations: `auto`, `bfloat16`, `float16` or `float32`.
+            max_model_len: tokens of prompt and answer, at least 1 and at most the model's window; None for the
+                window. A smaller one needs less memory.
+            engine_args: more arguments of vLLM's `LLM`, such as `gpu_memory_utilization`.
+
+        Raises:
+            BadInput: a number is out of its range.
+        """
+        for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
+            if value is not None and value < 1:
+                raise BadInput(f"{what}: found {value}, expected at least 1")
+        self._path = str(Path(path_or_id).expanduser()) if path_or_id.startswith("~") else path_or_id
+        self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
+        self._engine_args: dict[str, Any] = {
+            "enable_prefix_caching": True,
+            "trust_remote_code": False,  # no code of the model's folder is run
+            # Free to put any white space between two keys, weak models put in nothing else until their tokens are used up.
+            "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
+            **(engine_args or {}),
+        }
+        self._engine_args |= {"tensor_parallel_size": tensor_parallel, "dtype": dtype}
+        self._numbers = count()
+        self._label_ids: dict[str, list[int]] = {}
+        self._cached = self._repeated = 0
+
+    @cached_property
+    def identity(self) -> str:
+        """See `Model.identity`."""
+        return identity_of(self.name, self._path)
+
+    def window(self) -> int | None:
+        """`max_model_len`, else what config and tokenizer say."""
+        return self._max_model_len or self._own_window
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """Exact, by the model's own tokenizer."""
+        return len(self._prompts.ids(request)), self._prompts.shared(request)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Cached prompt tokens over all prompt tokens of the requests that came after the first of their context.
+
+        A share of 0 to 1 over all calls of `answer`; None where every context had one request.
+        """
+        return self._cached / self._repeated if self._repeated else None
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """See `Model.answer`. Closing the iterator takes what is open out of the engine.
+
+        Raises:
+            BadInput: the engine cannot start as asked, or a label is not one token.
+            RunFailed: the engine could not start, or stopped.
+        """
+        if not requests:
+            return
+        room = self._room()
+        for first, rest in batches_by_context(requests, lambda request: len(self._prompts.ids(request)), room):
+            yield from self._answer_wave(first, repeated=False)
+            yield from self._answer_wave(rest, repeated=True)
+        if self.hit_rate is not None:
+            log.info("%s: %.1f %% of the repeated prompt tokens came from the cache", self.name, 100 * self.hit_rate)
+
+    @cached_property
+    def _prompts(self) -> PromptTokens:
+        return PromptTokens(load_tokenizer(self._path))
+
+    @cached_property
+    def _own_window(self) -> int | None:
+        return read_window(self._path, self._prompts.tokenizer)
+
+    @cached_property
+    def _llm(self) -> Any:
+        window = self.window()  # an unreadable model is told before vLLM's slow import
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
+        try:
+            from vllm import LLM  # type: ignore[import-not-found]
+        except ImportError as error:
+            raise BadInput(f"--model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
+        try:
+            return LLM(model=self._path, max_model_len=window, **self._engine_args)
+        except Exception as error:
+            if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
+                raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error
+            # What fails in the engine's own process comes here without its reason.
+            advice = "see its log above; where memory is short, a smaller max_model_len or more GPUs help"
+            raise RunFailed(f"{self.name}: vLLM did not start: {_reason(error)} ({advice})") from error
+
+    def _room(self) -> int:
+        """Tokens of contexts to keep at the same time: half of the cache, the other half is for what differs."""
+        cache = self._llm.llm_engine.vllm_config.cache_config
+        tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
+        return int(tokens) // 2
+
+    def _answer_wave(self, requests: Sequence[Request], *, repeated: bool) -> Iterator[Reply]:
+        """Hand requests to the engine as it has room for them, and give each reply as soon as it is there.
+
+        `LLM.generate` does the same, but gives no reply before the last is there: a kill would lose them all.
+        """
+        engine = self._llm.llm_engine
+        waiting = iter(requests)
+        running: dict[str, Request] = {}
+        try:
+            while True:
+                taken = list(islice(waiting, _OPEN - len(running)))
+                for request in taken:
+                    ids, number = self._prompts.ids(request), str(next(self._numbers))
+                    failure = self._submit(number, request, ids)
+                    if failure is None:
+                        running[number] = request
+                    else:
+                        yield Reply(request.key(self.identity), request.id, failure=failure, usage=Usage(len(ids)))
+                if not taken and not running:
+                    return
+                for output in self._step() if running else ():
+                    reply = self._read(running.pop(output.request_id), output)
+                    if repeated:
+                        self._cached += reply.usage.cached
+                        self._repeated += reply.usage.prompt
+                    yield reply
+        finally:
+            if running:
+                engine.abort_request(list(running))
+
+    def _submit(self, number: str, request: Request, ids: list[int]) -> str | None:
+        """Hand over one request; the reason where that cannot be."""
+        most, window = answer_tokens(request), self.window()
+        if window is not None and len(ids) + most > window:
+            return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
+        params = sampling_params(request, self._ids_of(request))
+        try:
+            self._llm.llm_engine.add_request(number, {"prompt_token_ids": ids}, params)
+        except refusals() as error:  # such as a schema that the engine cannot follow
+            return f"vLLM refuses the request: {_reason(error)}"
+        return None
+
+    def _step(self) -> list[Any]:
+        """One step of the engine; the requests that it finished."""
+        try:
+            return [output for output in self._llm.llm_engine.step() if output.finished]
+        except Exception as error:  # it is dead then: no later request can be answered
+            raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
+
+    def _read(self, request: Request, output: Any) -> Reply:
+        ids, opening = self._ids_of(request), self._prompts.opening(request)
+        return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
+
+    @cached_property
+    def _specials(self) -> list[str]:
+        tokenizer = self._prompts.tokenizer
+        added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+        return sorted({*added, *tokenizer.all_special_tokens})
+
+    def _ids_of(self, request: Request) -> LabelIds:
+        for label in request.labels:
+            if label not in self._label_ids:
+                self._label_ids[label] = label_ids(self._prompts.tokenizer, label)
+        return self._label_ids
+
+
+def _reason(error: Exception) -> str:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"

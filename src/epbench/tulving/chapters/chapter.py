@@ -1,0 +1,75 @@
+"""From accepted drafts to a book: names for side characters, headings, order (paper: Appendices B.1.8, B.1.9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from epbench.errors import BadInput
+from epbench.tulving.chapters.exact_checks import PLACEHOLDER, split_paragraphs
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.layouts import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An accepted candidate, still numbered and with placeholders; `number` is the event's, from 0."""
+
+    number: int
+    event: Event
+    plan: Layout
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter as the reader gets it; `number` is its place in the book, from 1."""
+
+    number: int
+    event: Event
+    style: str
+    n_paragraphs: int
+    text: str
+    secondary: tuple[str, ...]
+
+
+def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapter]:
+    """Give every `$entity_<i>` a full name of its own, used in no other chapter, and take the numbering off.
+
+    Names go to the placeholders in the order of their numbers, whether or not the numbers have gaps.
+
+    Raises:
+        BadInput: there are fewer names than side characters.
+    """
+    supply = iter(names)
+    chapters: list[Chapter] = []
+    for draft in drafts:
+        numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
+        given = dict(zip(numbers, supply, strict=False))
+        if len(given) < len(numbers):
+            raise BadInput(f"chapter {len(chapters) + 1}: no names left for its {len(numbers)} side characters")
+        text = PLACEHOLDER.sub(lambda match, given=given: given[int(match[1])], draft.text)  # type: ignore[misc]
+        paragraphs = [re.sub(r"^\(\d+\)\s*", "", paragraph) for paragraph in split_paragraphs(text)]
+        chapters.append(
+            Chapter(
+                number=len(chapters) + 1,
+                event=draft.event,
+                style=draft.plan.style,
+                n_paragraphs=len(paragraphs),
+                text="\n\n".join(paragraphs),
+                secondary=tuple(given.values()),
+            )
+        )
+    return chapters
+
+
+def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
+    """The same chapters by date, numbered anew; those of one day keep their order (paper: Appendix E.6)."""
+    ordered = sorted(chapters, key=lambda chapter: chapter.event.time)
+    return [replace(chapter, number=number) for number, chapter in enumerate(ordered, 1)]
+
+
+def assemble(chapters: Sequence[Chapter]) -> str:
+    """The book: `Chapter 1`, a blank line, its text, two blank lines, `Chapter 2`, …"""
+    return "\n\n\n".join(f"Chapter {chapter.number}\n\n{chapter.text}" for chapter in chapters)

@@ -1,0 +1,71 @@
+"""Where in the book, in its chapter and in its paragraph each fact is told (paper: Appendix B.1.12, Figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from epbench.reports.page import COLOURS, drawing, svg
+from epbench.tulving.chapters.chapter import Chapter, assemble
+from epbench.tulving.chapters.exact_checks import FACTS, split_paragraphs
+
+SPANS = ("book", "chapter", "paragraph")
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+Positions = Mapping[str, Mapping[str, Sequence[float]]]
+"""By span and fact, one number for each chapter in the order of the book: 0 is where the span begins, 1 its end."""
+
+
+def fact_positions(chapters: Sequence[Chapter]) -> Positions:
+    """The middle of the first place where each fact stands, relative to the span's length in characters.
+
+    Args:
+        chapters: a whole book. Every fact stands word for word in its chapter, in upper or lower case.
+    """
+    places: dict[str, dict[str, list[float]]] = {span: {fact: [] for fact in FACTS} for span in SPANS}
+    book = assemble(chapters).lower()
+    end = 0
+    for chapter in chapters:
+        text = chapter.text.lower()
+        begin = book.index(text, end)
+        end = begin + len(text)
+        event = chapter.event
+        for fact, told in zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True):
+            words = told.lower()
+            paragraph = next(paragraph for paragraph in split_paragraphs(text) if words in paragraph)
+            places["book"][fact].append((begin + _middle(words, text)) / len(book))
+            places["chapter"][fact].append(_middle(words, text) / len(text))
+            places["paragraph"][fact].append(_middle(words, paragraph) / len(paragraph))
+    return places
+
+
+def _middle(words: str, text: str) -> float:
+    return text.index(words) + len(words) / 2
+
+
+def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, float]]]:
+    """By span and fact the quantiles of the positions, by their names `0.1` to `0.9`."""
+    import numpy as np
+
+    return {
+        span: {
+            fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
+            for fact, places in by_fact.items()
+        }
+        for span, by_fact in positions.items()
+    }
+
+
+def positions_picture(positions: Positions) -> str:
+    """Figure 5 as an SVG file: for each span, the share of chapters that have told a fact by a position."""
+    from matplotlib.figure import Figure
+
+    with drawing():
+        figure = Figure(figsize=(6, 8), layout="constrained")
+        for axes, (span, by_fact) in zip(figure.subplots(len(positions), 1), positions.items(), strict=True):
+            for colour, (fact, places) in zip(COLOURS, by_fact.items(), strict=False):
+                axes.ecdf(places, color=colour, label=fact)
+            axes.plot([0, 1], [0, 1], color="#999", linewidth=0.8, linestyle=":")  # spread evenly
+            axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"position in the {span}", ylabel="share of chapters")
+            axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+        return svg(figure)

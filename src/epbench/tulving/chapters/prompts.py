@@ -1,0 +1,109 @@
+"""What a model is told that writes chapters and checks them (paper: Listings 7 and 8; `data/writing.toml` is ours)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from epbench.files.packaged import packaged
+from epbench.tulving.chapters.exact_checks import (
+    excerpt_at_fault,
+    paragraphs_with,
+    planned_paragraphs,
+    split_paragraphs,
+)
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.universe import Universe
+
+OWN = packaged("epbench.tulving", "writing.toml")
+
+
+@dataclass(frozen=True)
+class WritingPrompts:
+    """The texts of writing.toml, which says what each must hold."""
+
+    system: str
+    chapter: str
+    several_paragraphs: str
+    one_paragraph: str
+    in_one_of_several: str
+    in_the_only_one: str
+    retry: str
+    check_system: str
+    check: str
+    genres: Mapping[str, str]
+    faults: Mapping[str, str]
+    facts: Mapping[str, str]
+
+    def chapter_system(self, universe: Universe) -> str:
+        """What the writer is told to be."""
+        return self.system.format(genre=self.genres[universe.kind])
+
+    def chapter_prompt(self, event: Event, plan: Layout, universe: Universe) -> str:
+        """What the writer is asked for: one chapter, paragraph by paragraph."""
+        single = plan.n_paragraphs == 1
+        return self.chapter.format(
+            **_facts(event),
+            genre=self.genres[universe.kind],
+            first_name=event.first_name,
+            deed=event.deed,
+            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=plan.n_paragraphs),
+            in_time=self._where(plan.time, plan),
+            in_space=self._where(plan.space, plan),
+            in_entity=self._where(plan.entity, plan),
+            in_content=self._where(plan.content, plan),
+            style=plan.style,
+            adjectives=", ".join(universe.styles[plan.style]),
+        )
+
+    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, plan: Layout) -> str:
+        """What is added to the prompt of a chapter: how the attempt before failed.
+
+        Args:
+            failed: names of the checks that the attempt failed, at least one.
+            text: of the attempt.
+            event, plan: of the chapter.
+        """
+        faults = "\n".join(f"- {self.fault(check, text, event, plan)}" for check in failed)
+        return self.retry.format(faults=faults)
+
+    def fault(self, check: str, text: str, event: Event, plan: Layout) -> str:
+        """One failed check of an attempt in a sentence: what was expected, and what was found."""
+        kind, _, fact = check.partition("_")
+        paragraphs = split_paragraphs(text)
+        if kind not in ("has", "single", "correct"):
+            return self.faults[check].format(
+                **_facts(event),
+                n_found=len(paragraphs),
+                n_paragraphs=plan.n_paragraphs,
+                excerpt=excerpt_at_fault(check, text),
+            )
+        return self.faults[kind].format(
+            fact=self.facts[fact].format(**_facts(event), deed=event.deed),
+            found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, event)[fact]),
+            where=self._where(planned_paragraphs(plan)[fact], plan),
+        )
+
+    def _where(self, paragraph: int, plan: Layout) -> str:
+        if plan.n_paragraphs == 1:
+            return self.in_the_only_one
+        return self.in_one_of_several.format(paragraph=paragraph)
+
+    def check_prompt(self, event: Event, chapter: str) -> str:
+        """What the checker is asked: four questions on a candidate."""
+        return self.check.format(**_facts(event), chapter=chapter)
+
+
+def _facts(event: Event) -> dict[str, str]:
+    return {"date": event.day, "place": event.space, "name": event.entity, "event": event.content}
+
+
+@cache
+def load_writing_prompts() -> WritingPrompts:
+    """Our prompts."""
+    content = tomllib.loads(OWN.read_text("utf-8"))
+    tables = {key: content.pop(key) for key in ("genres", "faults", "facts")}
+    return WritingPrompts(**{key: text.strip("\n") for key, text in content.items()}, **tables)

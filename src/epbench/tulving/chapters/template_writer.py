@@ -1,0 +1,165 @@
+"""A writer without a model: chapters composed from banks of sentences with slots, seeded and exact.
+
+A bank (`data/styles/*.json`) has sentences by kind and fillers by slot. Two sorts of bank meet in a chapter: that of
+the style (`thriller.json`: ambience, hero, other, thought, turn, closing), and that of the facts
+(`facts_novel.json`: date, place, name, detail, event), which alone may say when, where and who.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from epbench.draws import RandomStream
+from epbench.runs.answers import Progress
+from epbench.tulving.chapters.loop import Candidate, Task
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.universe import DATA
+
+# How many side characters the published long book has per chapter (Table 8); 7 is not reported, 8 once.
+SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
+SIDE_CHARACTER_WEIGHTS = (22, 74, 60, 27, 8, 2, 1, 1)
+
+# Words to be reached in a chapter; with the sentence that reaches them about 425 on average, which is some 530 tokens.
+WORDS_PER_CHAPTER = 130
+WORDS_PER_PARAGRAPH = 45
+
+FILLING = ("ambience", "hero", "thought", "turn", "hero", "ambience", "other")
+EVENT_MENTION = 0.4
+CLOSING = 0.5
+
+
+class Bank:
+    """Sentences by kind, each split into literals and slots, and the fillers of every slot."""
+
+    def __init__(self, name: str) -> None:
+        content = json.loads((DATA / "styles" / f"{name}.json").read_text("utf-8"))
+        self.words: dict[str, list[str]] = content["words"]
+        self.frames: dict[str, list[list[str]]] = {
+            kind: [re.split(r"{(\w+)}", sentence) for sentence in sentences]
+            for kind, sentences in content["sentences"].items()
+        }
+
+    def shuffled(self, kind: str, draws: RandomStream) -> Iterator[list[str]]:
+        """All frames of a kind in random order, again and again: none comes twice before the others came once."""
+        while True:
+            yield from draws.sample(self.frames[kind], len(self.frames[kind]))
+
+    def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
+        """The sentence, with what is known put in and every other slot drawn."""
+        parts = [
+            part if i % 2 == 0 else known[part] if part in known else draws.pick(self.words[part])
+            for i, part in enumerate(frame)
+        ]
+        sentence = "".join(parts)
+        return sentence[0].upper() + sentence[1:]
+
+
+@cache
+def _bank(name: str) -> Bank:
+    return Bank(name)
+
+
+class TemplateWriter:
+    """Composes chapters from the banks; the same seed gives the same chapters on any machine."""
+
+    name = "template"
+
+    def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
+        """
+        Args:
+            kind: `novel`, `news` or `scifi`; how dates, places and names are told.
+            seed: of all draws.
+        """
+        self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
+        self._seed = seed
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`."""
+        return [
+            Candidate(task, self.write(task.event, task.plan, number=task.number, attempt=task.attempt))
+            for task in progress(tasks, "chapters", len(tasks))
+        ]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """None: the banks hold no second date, place, person or event."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Nothing: no prompts, no tokens."""
+        return {}
+
+    def write(self, event: Event, plan: Layout, *, number: int, attempt: int) -> str:
+        """The text of one candidate; see `Task` for the arguments."""
+        draws = RandomStream("template writer", self._seed, number, attempt)
+        known = {
+            "date": event.day,
+            "place": event.space,
+            "entity": event.entity,
+            "hero": event.first_name,
+            "deed": event.deed,
+            "event": event.content,
+        }
+        sentences = _Sentences(_bank(plan.style), self._facts, known, draws)
+        paragraphs = [
+            [sentences.fact(kind) for kind in _facts_of(paragraph, plan, draws)]
+            for paragraph in range(1, plan.n_paragraphs + 1)
+        ]
+        words = WORDS_PER_CHAPTER // plan.n_paragraphs + WORDS_PER_PARAGRAPH
+        for others, paragraph in zip(_deal(sentences.others(), plan.n_paragraphs, draws), paragraphs, strict=True):
+            _fill(paragraph, words, others, sentences, draws)
+        return "\n\n".join(f"({i}) {' '.join(paragraph)}" for i, paragraph in enumerate(paragraphs, 1))
+
+
+class _Sentences:
+    """The sentences of one chapter, drawn from both banks without repeating a frame."""
+
+    def __init__(self, style: Bank, facts: Bank, known: dict[str, str], draws: RandomStream) -> None:
+        self._style, self._facts, self._known, self._draws = style, facts, known, draws
+        self._frames = {kind: style.shuffled(kind, draws) for kind in style.frames}
+        self._fact_frames = {kind: facts.shuffled(kind, draws) for kind in facts.frames}
+        self._n_others = draws.weighted(SIDE_CHARACTERS, SIDE_CHARACTER_WEIGHTS)
+
+    def fact(self, kind: str) -> str:
+        return self._facts.fill(next(self._fact_frames[kind]), self._known, self._draws)
+
+    def filling(self, kind: str) -> str:
+        return self._told(kind, f"$entity_{self._draws.between(1, self._n_others)}")
+
+    def others(self) -> list[str]:
+        """A first appearance for every side character of the chapter, in order of their numbers."""
+        return [self._told("other", f"$entity_{i}") for i in range(1, self._n_others + 1)]
+
+    def _told(self, kind: str, other: str) -> str:
+        """A sentence of the style; it may know who is there, and nothing else of the facts."""
+        people = {"hero": self._known["hero"], "other": other}
+        return self._style.fill(next(self._frames[kind]), people, self._draws)
+
+
+def _facts_of(paragraph: int, plan: Layout, draws: RandomStream) -> list[str]:
+    """Kinds of fact sentences of a paragraph: those planned, and the name of the event now and then."""
+    planned = {"date": plan.time, "place": plan.space, "name": plan.entity, "detail": plan.content}
+    kinds = [kind for kind, where in planned.items() if where == paragraph]
+    if plan.content == paragraph or draws.unit() < EVENT_MENTION:
+        kinds.append("event")
+    return draws.sample(kinds, len(kinds))
+
+
+def _deal(sentences: list[str], n: int, draws: RandomStream) -> list[list[str]]:
+    """Spread the sentences over n paragraphs at random, in their order."""
+    where = sorted(draws.index(n) for _ in sentences)
+    return [[sentence for sentence, at in zip(sentences, where, strict=True) if at == i] for i in range(n)]
+
+
+def _fill(paragraph: list[str], words: int, others: list[str], sentences: _Sentences, draws: RandomStream) -> None:
+    """Bring a paragraph to its length: side characters among the facts, then filling at random places."""
+    for sentence in others:
+        paragraph.insert(draws.between(0, len(paragraph)), sentence)
+    while sum(sentence.count(" ") + 1 for sentence in paragraph) < words - 8:
+        paragraph.insert(draws.between(0, len(paragraph)), sentences.filling(draws.pick(FILLING)))
+    if draws.unit() < CLOSING:
+        paragraph.append(sentences.filling("closing"))

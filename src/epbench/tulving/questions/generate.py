@@ -1,0 +1,200 @@
+"""All questions of a book, answered from an index by cue (paper: Appendices B.2.2 and B.2.3).
+
+The index maps every cue (15 combinations of time, space, entity, content) with its values to the events that match;
+it is made once, so that each question costs one look-up instead of a scan of the book.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Literal, NamedTuple
+
+from epbench.draws import RandomStream
+from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
+
+Bin = Literal["0", "1", "2", "3-5", "6+"]
+Origin = Literal["book", "inner", "outer"]
+
+BINS: tuple[Bin, ...] = ("0", "1", "2", "3-5", "6+")
+
+
+class Question(NamedTuple):
+    """A question and its true answer; the fields are the columns of the dataset."""
+
+    id: str
+    template: int
+    cue: str
+    time: str | None
+    space: str | None
+    entity: str | None
+    content: str | None
+    trace: Trace
+    get: Get
+    question: str
+    answer: list[str]
+    chapters: list[int]
+    n_chapters: int
+    bin: Bin
+    origin: Origin
+
+
+Values = tuple[str, ...]  # of a cue, in the order t s e c
+CueIndex = dict[str, dict[Values, list[int]]]
+
+
+def bin_of(n_chapters: int) -> Bin:
+    """The bin of a question by the number of chapters that match its cue."""
+    return BINS[n_chapters] if n_chapters <= 2 else "3-5" if n_chapters <= 5 else "6+"
+
+
+def question_id(template: int, values: Mapping[str, str]) -> str:
+    """The same for the same template and cue in every book, so that answers can be compared between books."""
+    text = "\x1f".join([str(template), *(values.get(letter, "") for letter in CUE_LETTERS)])
+    return f"t{template:02d}-{hashlib.sha1(text.encode()).hexdigest()[:12]}"
+
+
+def cue_values(chapter: Chapter) -> Values:
+    """(t, s, e, c) as the book writes them."""
+    event = chapter.event
+    return (event.day, event.space, event.entity, event.content)
+
+
+def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, seed: int = 0) -> list[Question]:
+    """Every question that the book answers, then every empty one, without duplicates.
+
+    Args:
+        chapters: of the book, in its order.
+        unused: for each of the letters t, s, e, c the universe's values that no event uses.
+        seed: of the empty questions.
+    """
+    by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
+    index = _index_by_cue(by_date)
+    return [*_answered(by_date, index), *_empty(chapters, index, unused, seed)]
+
+
+def single_event(questions: Sequence[Question]) -> list[Question]:
+    """The fine-tuning set: questions of one matching chapter (paper: Appendix B.2.5)."""
+    return [question for question in questions if question.n_chapters == 1]
+
+
+def unused_values(universe: Mapping[str, Sequence[str]], used: Sequence[Values]) -> dict[str, list[str]]:
+    """What the universe has and no event uses, by cue letter."""
+    taken = {letter: {values[i] for values in used} for i, letter in enumerate(CUE_LETTERS)}
+    return {letter: [value for value in universe[letter] if value not in taken[letter]] for letter in CUE_LETTERS}
+
+
+def _positions(cue: str) -> tuple[int, ...]:
+    return tuple(CUE_LETTERS.index(letter) for letter in cue)
+
+
+def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
+    """For every cue and its values the matching chapters, as places in `by_date`."""
+    rows = [cue_values(chapter) for chapter in by_date]
+    index: CueIndex = {}
+    for cue in CUES:
+        positions = _positions(cue)
+        matches: dict[Values, list[int]] = {}
+        for place, row in enumerate(rows):
+            matches.setdefault(tuple([row[k] for k in positions]), []).append(place)
+        index[cue] = matches
+    return index
+
+
+def _answered(by_date: Sequence[Chapter], index: CueIndex) -> Iterator[Question]:
+    traced = {trace: [_trace(chapter, trace) for chapter in by_date] for trace in _TRACES}
+    numbers = [chapter.number for chapter in by_date]
+    for cue, matches in index.items():
+        for values, places in matches.items():
+            where = sorted([numbers[place] for place in places])
+            for template in TEMPLATES_BY_CUE[cue]:
+                yield _question(template, values, _answer(template.get, traced[template.trace], places), where, "book")
+
+
+_TRACES: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities", "full_details")
+
+
+def _trace(chapter: Chapter, trace: Trace) -> Sequence[str]:
+    """What one chapter contributes to an answer."""
+    if trace == "other_entities":
+        return chapter.secondary
+    if trace == "full_details":
+        return (chapter.text,)
+    return (cue_values(chapter)[_TRACES.index(trace)],)
+
+
+def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) -> list[str]:
+    """`places` are in date order: the last is the latest; only a chronological answer keeps repeats."""
+    if get == "latest":
+        return list(traced[places[-1]])
+    items = [item for place in places for item in traced[place]]
+    return items if get == "chronological" else list(dict.fromkeys(items))
+
+
+def _question(template: Template, values: Values, answer: list[str], chapters: list[int], origin: Origin) -> Question:
+    given = dict(zip(template.cue, values, strict=True))
+    return Question(
+        question_id(template.id, given),
+        template.id,
+        template.cue,
+        given.get("t"),
+        given.get("s"),
+        given.get("e"),
+        given.get("c"),
+        template.trace,
+        template.get,
+        template.text.format_map(given),
+        answer,
+        chapters,
+        len(chapters),
+        bin_of(len(chapters)),
+        origin,
+    )
+
+
+def _empty(
+    chapters: Sequence[Chapter], index: CueIndex, unused: Mapping[str, Sequence[str]], seed: int
+) -> Iterator[Question]:
+    """Questions without an answer: a chapter's cue with some elements replaced, kept where nothing matches.
+
+    Once per chapter with values of other chapters (inner) and once with unused ones (outer). Each element is
+    replaced with probability 1/2; where there is no other value to be had it stays.
+    """
+    rows = [cue_values(chapter) for chapter in chapters]
+    pools: dict[Origin, dict[str, list[str]]] = {
+        "inner": {letter: sorted({row[i] for row in rows}) for i, letter in enumerate(CUE_LETTERS)},
+        "outer": {letter: sorted(unused[letter]) for letter in CUE_LETTERS},
+    }
+    positions = {cue: _positions(cue) for cue in CUES}
+    seen: dict[str, set[Values]] = {cue: set() for cue in CUES}
+    for (number, row), origin in product(enumerate(rows), pools):
+        draws = RandomStream("empty", seed, origin, number)
+        corrupted = [
+            _replaced(value, pools[origin][letter], draws) for letter, value in zip(CUE_LETTERS, row, strict=True)
+        ]
+        for cue in CUES:
+            values = tuple([corrupted[k] for k in positions[cue]])
+            if values in index[cue] or values in seen[cue]:
+                continue
+            seen[cue].add(values)
+            for template in TEMPLATES_BY_CUE[cue]:
+                yield _question(template, values, [], [], origin)
+
+
+def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
+    """With probability 1/2 another value of the sorted pool; two draws are made in any case."""
+    masked, choice = draws.unit() < 0.5, draws.unit()
+    at = bisect_left(pool, value)
+    own = at < len(pool) and pool[at] == value
+    if not masked or len(pool) == own:
+        return value
+    k = int(choice * (len(pool) - own))
+    return pool[k + (own and k >= at)]
+
+
+def sort_key(question: Question) -> tuple[int, int, str]:
+    """Template, bin, id: the order of the rows in a dataset."""
+    return (question.template, BINS.index(question.bin), question.id)

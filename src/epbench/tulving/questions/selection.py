@@ -1,0 +1,46 @@
+"""Which questions are asked: five of every template and bin (paper: Appendix B.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Literal
+
+from epbench.draws import RandomStream
+from epbench.errors import BadInput
+from epbench.tulving.questions.generate import Question, sort_key
+from epbench.tulving.questions.templates import CUE_LETTERS
+
+Selection = Literal["uniform", "alphabetical"]
+
+PER_TEMPLATE_AND_BIN = 5
+
+
+def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: int = 0) -> list[Question]:
+    """Five questions of every (template, bin), or all where there are fewer.
+
+    Args:
+        rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, which is what
+            the released books hold in spite of the paper's description; it favours dates in April and names in A.
+        seed: of the draw; it depends on neither the order nor the number of the other questions.
+
+    Raises:
+        BadInput: unknown rule.
+    """
+    if rule not in ("uniform", "alphabetical"):
+        raise BadInput(f"unknown selection {rule!r}; expected uniform or alphabetical")
+    chosen: list[Question] = []
+    for (template, bin_), group in groupby(sorted(questions, key=sort_key), key=lambda q: (q.template, q.bin)):
+        pool = list(group)
+        if rule == "alphabetical":
+            picked = sorted(pool, key=completed_cue)[:PER_TEMPLATE_AND_BIN]
+        else:
+            picked = RandomStream("selection", seed, template, bin_).sample(pool, PER_TEMPLATE_AND_BIN)
+        chosen += sorted(picked, key=sort_key)
+    return chosen
+
+
+def completed_cue(question: Question) -> str:
+    """The cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
+    values = dict(zip(CUE_LETTERS, (question.time, question.space, question.entity, question.content), strict=True))
+    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values.values()) + ")"

@@ -1,0 +1,92 @@
+"""The scores of a run as the code of the paper prints them, so that they can be held against its tables.
+
+They differ from ours in this: F1 is not clipped to [0, 1], bin means are rounded to two decimals before they are
+averaged, and the order is judged by the numbers that the published judge gave to the items. Repeats are removed
+among the true items and among those of the answer, as ours do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from epbench.metric_folders import metric_module
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.scores.scoring import ScoredAnswer, is_latest
+
+Indexes = tuple[Sequence[int], Sequence[int]]
+
+
+def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) -> dict[str, Any]:
+    """The numbers of one run.
+
+    Args:
+        rows: the questions with the published verdicts, scores as published.
+        indexes: for each row the judge's numbers of the true items and of those found, in their orders; only read
+            where get is chronological.
+
+    Returns:
+        simple_recall and chronological_awareness, three decimals; latest and all, as text such as `63.4%`;
+        kendall_tau, two decimals. A number is None where no question counts for it.
+    """
+    import numpy as np
+
+    f1 = [unclipped_f1(row) for row in rows]
+    recall = _bin_means(rows, f1, lambda row: row.get == "all")
+    latest = _latest(_bin_means(rows, f1, is_latest))
+    all_found, tau = _order([both for row, both in zip(rows, indexes, strict=True) if row.get == "chronological"])
+    awareness = None
+    if latest is not None and all_found is not None:  # both in percent
+        awareness = _rounded(np.mean([latest / 100, max(0.0, all_found / 100 * (tau or 0.0))]), 3)
+    return {
+        "simple_recall": _rounded(np.mean([mean for mean, _ in recall]), 3) if recall else None,
+        "chronological_awareness": awareness,
+        "latest": None if latest is None else f"{latest:g}%",
+        "all": None if all_found is None else f"{all_found:g}%",
+        "kendall_tau": tau,
+    }
+
+
+def unclipped_f1(row: ScoredAnswer) -> float:
+    """F1 of one question; of a repeated true item the first score counts, a repeated item of the answer counts once."""
+    first = dict(reversed(list(zip(row.truth, row.scores, strict=True))))
+    f1: float = metric_module("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
+    return f1
+
+
+def _bin_means(
+    rows: Sequence[ScoredAnswer], f1: Sequence[float], counted: Callable[[ScoredAnswer], bool]
+) -> list[tuple[float, int]]:
+    """Rounded mean and number of questions of every bin that has some."""
+    import numpy as np
+
+    means = []
+    for bin_ in BINS:
+        values = [value for row, value in zip(rows, f1, strict=True) if row.bin == bin_ and counted(row)]
+        if values:
+            means.append((float(np.round(np.mean(values), 2)), len(values)))
+    return means
+
+
+def _latest(means: Sequence[tuple[float, int]]) -> float | None:
+    """In percent."""
+    n = sum(count for _, count in means)
+    return _rounded(100 * sum(mean * count for mean, count in means) / n, 2) if n else None
+
+
+def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
+    """In percent, how often all items were found, and the mean tau of these questions."""
+    import numpy as np
+
+    tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
+    # Where the judge repeats a number, not all of its numbers can be found.
+    taus = [tau_of(found, true) if len(set(true)) == len(true) else None for true, found in indexes if len(true) > 1]
+    all_found = [tau for tau in taus if tau is not None]
+    share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None
+    return share, _rounded(np.mean(all_found), 2) if all_found else None
+
+
+def _rounded(value: Any, digits: int) -> float:
+    import numpy as np
+
+    return float(np.round(value, digits))

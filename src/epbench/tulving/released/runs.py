@@ -1,0 +1,234 @@
+"""Re-score the runs of a published archive from the replies of its own judge.
+
+Nothing is asked or judged anew: items, matching scores and orders are those in the archive. Beside our scores stand
+the numbers as the reference code prints them, so that both can be held against the paper.
+
+A run is scored whole or not at all: where one of its files is missing or holds no answer or no score, or where its
+book is damaged, the run is listed with the reason, the others are scored, and what an earlier call scored is removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.runs.answers import ANSWERS, Progress
+from epbench.runs.folder import open_run
+from epbench.runs.journal import Journal
+from epbench.tulving.dataset.load import fingerprint_of_book
+from epbench.tulving.judging.protocol import PastJudge
+from epbench.tulving.judging.verdicts import PUBLISHED, note_judge
+from epbench.tulving.released.books import Archive, ReleasedBook, read_book, read_questions
+from epbench.tulving.released.files import Files
+from epbench.tulving.released.reference_numbers import reference_numbers
+from epbench.tulving.released.subset import asked_questions, check_subset
+from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
+from epbench.tulving.scores.own_answers import check_length
+from epbench.tulving.scores.results import JUDGEMENTS, RESULTS, finish, judged
+from epbench.tulving.scores.scoring import ScoredAnswer
+
+Scores = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """One run of an archive.
+
+    Attributes:
+        book: that was asked about.
+        path: of its folder in the archive.
+        label: its name in tables.
+        folder: where its results go, `<book>/<run>` as named in the archive, below the experiment's name where two
+            experiments have books of one name.
+    """
+
+    book: ReleasedBook
+    path: str
+    label: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class PublishedAnswers:
+    """The content of a run, question by question in the order of the run.
+
+    Attributes:
+        rows: the questions as rows of the dataset.
+        answers: as the reader gave them.
+        verdicts: of the archive's own judge; scores as published, not clipped.
+        notes: what a reader of the scores must know, in full sentences.
+    """
+
+    rows: list[dict[str, Any]]
+    answers: list[str]
+    verdicts: list[PublishedVerdict]
+    notes: list[str]
+
+    def judged(self) -> list[ScoredAnswer]:
+        """The rows with the published verdicts, scores as published."""
+        return [judged(row, verdict.record()) for row, verdict in zip(self.rows, self.verdicts, strict=True)]
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """What came of the runs of an archive.
+
+    Attributes:
+        scores: by the label of the run.
+        notes: by the label of a scored run, what a reader of its scores must know; only of runs that have some.
+        not_scored: the reason by the label of the run.
+        no_runs: folders of answers that are no runs, by their paths, with the names of what they hold.
+    """
+
+    scores: dict[str, Scores]
+    notes: dict[str, list[str]]
+    not_scored: dict[str, str]
+    no_runs: dict[str, list[str]]
+
+
+def published_runs(archive: Archive) -> list[PublishedRun]:
+    """All runs of the archive.
+
+    Raises:
+        BadInput: there is none.
+    """
+    found = _located(archive, archive.runs)
+    if not found:
+        raise BadInput(f"{archive.files.source}: no published run in it (answers/<book>/answered_by_… are expected)")
+    return found
+
+
+def _located(archive: Archive, folders: Mapping[str, Sequence[str]]) -> list[PublishedRun]:
+    """Label and place of folders of answers; no two of them have the same."""
+    names = Counter(book.folder for book in archive.books)
+    experiments = Counter((_experiment(book), book.folder) for book in archive.books)
+    found: dict[str, PublishedRun] = {}
+    for book in archive.books:
+        above = _experiment(book) if experiments[_experiment(book), book.folder] == 1 else book.root
+        for path in folders.get(f"{book.root}/{book.folder}", ()):
+            name = path.rsplit("/", 1)[1]
+            folder = Path(above if names[book.folder] > 1 else "") / book.folder / name
+            labels = (f"{book.name}, {_short(name)}", f"{book.name} by {book.generator}, {_short(name)}", path)
+            label = next(label for label in labels if label not in found)
+            found[label] = PublishedRun(book, path, label, folder)
+    return list(found.values())
+
+
+def _experiment(book: ReleasedBook) -> str:
+    return book.root.rsplit("/", 1)[-1]
+
+
+def _short(run: str) -> str:
+    return run.removeprefix("answered_by_kind_").replace("_model_", " ")
+
+
+def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
+    """Questions, answers and verdicts of one run.
+
+    Raises:
+        BadInput: a missing, truncated or foreign file, an answer that is no text, a score that is no number, or answers
+            of which nothing says to which questions they belong.
+    """
+    _, published = read_questions(files, run.book)
+    questions = asked_questions(files, run.path, run.book, published)
+    answers = [files.json(f"{run.path}/raw_answers/{number}.json", str) for number in range(len(questions))]
+    for number, answer in enumerate(answers):
+        check_length(files.where(f"{run.path}/raw_answers/{number}.json"), answer)
+    verdicts = [read_published_verdict(files, run.path, number, q) for number, q in enumerate(questions)]
+    notes = []
+    if len(questions) < len(published):
+        check_subset(files, run.path, questions, verdicts)
+        notes.append(f"It was asked {len(questions)} of the {len(published)} questions of its book.")
+    if n := sum(verdict.n_by_position for verdict in verdicts):
+        of = sum(len(set(question.answer)) for question in questions)
+        notes.append(
+            f"Scores of {n} of the {of} true items are taken by position: the judge's names for them are those of no "
+            "true item."
+        )
+    return PublishedAnswers([question._asdict() for question in questions], answers, verdicts, notes)
+
+
+def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Rescored:
+    """Score every run of the archive into `out/<book>/<run>/`; a run that is not complete is listed, and not scored.
+
+    Raises:
+        BadInput: no run in the archive, or `out` holds another run or is at work.
+    """
+    runs, others = published_runs(archive), _located(archive, archive.other_folders)
+    result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
+    for run in others:
+        _forget_scores(run, out / run.folder)
+    fingerprint = cache(lambda book: _fingerprint(archive, book))
+    for run in progress(runs, "published runs", len(runs)):
+        try:
+            content, of_book = read_published_run(archive.files, run), fingerprint(run.book)
+        except BadInput as error:
+            result.not_scored[run.label] = str(error)
+            _forget_scores(run, out / run.folder)
+            continue
+        result.scores[run.label] = _score_run(run, content, out / run.folder, of_book)
+        if content.notes:
+            result.notes[run.label] = content.notes
+    return result
+
+
+def _fingerprint(archive: Archive, book: ReleasedBook) -> str:
+    """The fingerprint of the dataset that builders/tulving.py makes of the book: runs of our own on it have the same."""
+    data = read_book(archive, book)
+    return fingerprint_of_book([question._asdict() for question in data.selected], data.book())
+
+
+def _content(files: Files, run: PublishedRun) -> list[str]:
+    """Names of the files and folders in a folder of answers."""
+    return sorted({path.split("/", 1)[0] for path in files.below(run.path)})
+
+
+def _identity(run: PublishedRun) -> dict[str, str]:
+    return {"benchmark": "tulving", "released": run.book.folder, "run": run.path}
+
+
+def _forget_scores(run: PublishedRun, out: Path) -> None:
+    """Remove what an earlier call made of a run that cannot be scored now; its journals stay."""
+    if not (out / "run.json").exists():
+        return
+    with open_run(out, _identity(run), {}) as folder:
+        for name in RESULTS:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str) -> Scores:
+    book = run.book
+    with open_run(out, _identity(run), {"book": book.name}) as folder:
+        answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
+        for number, (row, answer, verdict) in enumerate(
+            zip(content.rows, content.answers, content.verdicts, strict=True)
+        ):
+            _add(answers, str(number), {"id": row["id"], "repeat": 0, "answer": answer})
+            _add(verdicts, str(number), {"id": row["id"], "judge": book.generator, **verdict.record()})
+        answers.close()
+        verdicts.close()
+        rows = content.judged()
+        more = {
+            "reference": reference_numbers(rows, [verdict.indexes for verdict in content.verdicts]),
+            "judge": {"name": book.generator, "prompt_hash": None, "passport": None},
+            "notes": content.notes,
+        }
+        scores = finish(folder, [clipped(row) for row in rows], [], run.label, more)
+        note_judge(folder, PastJudge(book.generator, PUBLISHED), fingerprint=fingerprint)
+        return scores
+
+
+def _add(journal: Journal, key: str, values: dict[str, Any]) -> None:
+    """Journal a record, unless it stands there already; one of an earlier archive is superseded."""
+    if journal.records.get(key) != {"key": key, **values}:
+        journal.add(key, **values)
+
+
+def clipped(row: ScoredAnswer) -> ScoredAnswer:
+    """With scores in [0, 1], whatever the published judge gave."""
+    return replace(row, scores=[min(1.0, max(0.0, score)) for score in row.scores])

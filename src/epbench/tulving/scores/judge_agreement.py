@@ -1,0 +1,165 @@
+"""How far two judges agree on the same answers: item by item, question by question, and in the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from epbench.errors import RunFailed
+from epbench.reports.page import cell, markdown
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.questions.templates import Get
+from epbench.tulving.scores.scoring import ScoredAnswer, f1_by_bin, mean, question_f1
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FOUND = 0.5  # a score from here on says that the item is in the answer
+SHOWN = 20  # of the disagreements
+
+_GETS: tuple[Get, ...] = ("all", "latest", "chronological")
+_COLUMNS = (
+    ("questions", "n_questions"),
+    ("items", "n_items"),
+    ("items agreed", "item_agreement"),
+    ("kappa", "kappa"),
+    ("score apart", "score_difference"),
+    ("F1 apart", "f1_difference"),
+    ("r of F1", "f1_correlation"),
+)
+
+
+class _Pair(NamedTuple):
+    """One answer as both judges see it, with the F1 of either."""
+
+    first: ScoredAnswer
+    second: ScoredAnswer
+    f1: tuple[float, float]
+
+    @property
+    def scores(self) -> list[tuple[float, float]]:
+        """Of each different true item."""
+        both = zip(self.first.truth, zip(self.first.scores, self.second.scores, strict=True), strict=True)
+        return list(dict(reversed(list(both))).values())
+
+
+def judge_agreement(
+    first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer], answers: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Hold the verdicts of two judges against each other.
+
+    Args:
+        first, second: their verdicts; questions that one of them has not judged are left out.
+        answers: question and answer by the id of the question, to show what they disagree on.
+
+    Returns:
+        n_questions; n_items, true items; item_agreement, share of these that both find (score of 0.5 or more) or both
+        do not; kappa, the same beyond chance (Cohen; None where there is but one decision); score_difference, mean
+        absolute; f1_difference, mean of the first's F1 less the second's; f1_correlation (Pearson; None where one is
+        constant); simple_recall_score of both; by_get and by_bin, the same but for the recall; disagreements, the
+        twenty largest by F1, then by scores.
+
+    Raises:
+        RunFailed: no question was judged by both.
+    """
+    of_second = {row.id: row for row in second}
+    shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
+    if not shared:
+        raise RunFailed("no answer was judged by both judges; start again to ask them once more")
+    f1 = zip(question_f1([row for row, _ in shared]), question_f1([row for _, row in shared]), strict=True)
+    pairs = [_Pair(one, other, both) for (one, other), both in zip(shared, f1, strict=True)]
+
+    def those(chosen: Callable[[ScoredAnswer], bool]) -> dict[str, Any] | None:
+        picked = [pair for pair in pairs if chosen(pair.first)]
+        return _figures(picked) if picked else None
+
+    by_get = {get: figures for get in _GETS if (figures := those(lambda row, get=get: row.get == get))}  # type: ignore[misc]
+    by_bin = {bin_: figures for bin_ in BINS if (figures := those(lambda row, bin_=bin_: row.bin == bin_))}  # type: ignore[misc]
+    return {
+        **_figures(pairs),
+        "simple_recall_score": [_recall(pairs, which) for which in (0, 1)],
+        "by_get": by_get,
+        "by_bin": by_bin,
+        "disagreements": _disagreements(pairs, answers),
+    }
+
+
+def agreement_table(agreement: Mapping[str, Any], names: tuple[str, str]) -> str:
+    """Markdown: all questions, then by get and by bin; `names` are those of the judges."""
+    rows = [["all", agreement]] + [[f"get = {get}", part] for get, part in agreement["by_get"].items()]
+    rows += [[f"{bin_} chapters", part] for bin_, part in agreement["by_bin"].items()]
+    head = ["questions on", *(title for title, _ in _COLUMNS)]
+    recall = [cell(value) for value in agreement["simple_recall_score"]]
+    return "\n".join(
+        [
+            f"Judges {names[0]} and {names[1]}\n",
+            markdown(head, [[name, *(cell(part[key]) for _, key in _COLUMNS)] for name, part in rows]),
+            markdown(["simple recall by", *names], [["", *recall]]),
+        ]
+    )
+
+
+def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The chief figures for a screen, a row per run; recall by the first judge and by the second."""
+    from rich.table import Table
+
+    columns = (("items agreed", "item_agreement"), ("kappa", "kappa"), ("r of F1", "f1_correlation"))
+    shown = Table("run")
+    for title in (*(title for title, _ in columns), "recall"):
+        shown.add_column(title, justify="right")
+    for label, agreement in runs.items():
+        recall = " ".join(map(cell, agreement["simple_recall_score"]))
+        shown.add_row(label, *(cell(agreement[key]) for _, key in columns), recall)
+    return shown
+
+
+def _figures(pairs: Sequence[_Pair]) -> dict[str, Any]:
+    scores = [both for pair in pairs for both in pair.scores]
+    decisions = [(one >= FOUND, other >= FOUND) for one, other in scores]
+    return {
+        "n_questions": len(pairs),
+        "n_items": len(scores),
+        "item_agreement": mean([float(one == other) for one, other in decisions]),
+        "kappa": _kappa(decisions),
+        "score_difference": mean([abs(one - other) for one, other in scores]),
+        "f1_difference": mean([pair.f1[0] - pair.f1[1] for pair in pairs]),
+        "f1_correlation": _correlation([pair.f1 for pair in pairs]),
+    }
+
+
+def _kappa(decisions: Sequence[tuple[bool, bool]]) -> float | None:
+    from sklearn.metrics import cohen_kappa_score
+
+    if len({decision for both in decisions for decision in both}) < 2:
+        return None
+    return float(cohen_kappa_score(*zip(*decisions, strict=True)))
+
+
+def _correlation(f1: Sequence[tuple[float, float]]) -> float | None:
+    import numpy as np
+
+    values = np.array(f1)
+    return float(np.corrcoef(values.T)[0, 1]) if values.std(axis=0).all() else None
+
+
+def _recall(pairs: Sequence[_Pair], which: int) -> float | None:
+    return mean(list(f1_by_bin([pair.first for pair in pairs], [pair.f1[which] for pair in pairs]).values()))
+
+
+def _disagreements(pairs: Sequence[_Pair], answers: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    def size(pair: _Pair) -> tuple[float, float]:
+        return abs(pair.f1[0] - pair.f1[1]), sum(abs(one - other) for one, other in pair.scores)
+
+    found = []
+    for pair in sorted((pair for pair in pairs if any(size(pair))), key=size, reverse=True)[:SHOWN]:
+        question, answer = answers[pair.first.id]
+        about: dict[str, Any] = {
+            "id": pair.first.id,
+            "question": question,
+            "answer": answer,
+            "truth": list(pair.first.truth),
+        }
+        for name, row, f1 in (("first", pair.first, pair.f1[0]), ("second", pair.second, pair.f1[1])):
+            about[name] = {"items": list(row.items), "scores": list(row.scores), "f1": f1}
+        found.append(about)
+    return found

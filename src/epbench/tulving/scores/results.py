@@ -1,0 +1,102 @@
+"""The two ends of an evaluation: answers that came from elsewhere go into its journal, and scores come out of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.hub.rows import Row
+from epbench.memories.recall import memory_usage
+from epbench.models.protocol import Request
+from epbench.runs.answers import ANSWERS
+from epbench.runs.folder import read_json, write_json, write_text
+from epbench.runs.journal import Journal, read_journal
+from epbench.runs.usage import token_usage
+from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
+from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.scores.own_answers import EMPTY, is_empty
+from epbench.tulving.scores.report import html_report
+from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
+from epbench.tulving.scores.tables import markdown_table
+
+JUDGEMENTS = "judgements.jsonl"
+RESULTS = ("scores.json", "usage.json", "table.md", "report.html")  # that `finish` writes
+
+
+def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
+    """Put answers that came from elsewhere into the journal; an empty one is no answer, and stands there as a failure."""
+    journal = Journal(folder / ANSWERS)
+    for id_, answer in answers.items():
+        key = Request(id_, "", "", answer).key(source)
+        if key not in journal.records:
+            outcome = {"failure": EMPTY} if is_empty(answer) else {"answer": answer}
+            journal.add(key, id=id_, repeat=0, **outcome)
+    journal.close()
+
+
+def scores_of(
+    rows: Sequence[ScoredAnswer],
+    lost: Sequence[QuestionToScore],
+    more: Mapping[str, Any] | None = None,
+    *,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """The content of scores.json: see `score_run` and `judge_scores`; arguments as in `finish`."""
+    scores = score_run(rows, lost) | dict(more or {})
+    return scores if judge is None else scores | judge_scores(judge, recall_to_correct(scores))
+
+
+def finish(
+    folder: Path,
+    rows: Sequence[ScoredAnswer],
+    lost: Sequence[QuestionToScore],
+    label: str,
+    more: Mapping[str, Any] | None = None,
+    *,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """Write scores.json, usage.json, table.md and report.html from the journals, in this order.
+
+    Args:
+        folder: of the run.
+        rows: the judged answers.
+        lost: the questions without an answer or a verdict; see `lost_questions`.
+        label: the run's name in tables.
+        more: goes into scores.json too.
+        judge: who judged; what its passport says goes into scores.json and the reports.
+
+    Raises:
+        RunFailed: no row at all; nothing is written then.
+    """
+    scores = scores_of(rows, lost, more, judge=judge)
+    usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
+    write_json(folder / "scores.json", scores)
+    write_json(folder / "usage.json", usage)
+    write_text(folder / "table.md", markdown_table({label: scores}))
+    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, lost, usage))
+    return scores
+
+
+def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
+    """The questions that a run asked and that have no verdict, each once for every repeat that is missing.
+
+    Args:
+        rows: the questions that the run asked.
+        verdicts: those that there are.
+        repeats: how often the run asked each question, at least 1.
+    """
+    found = Counter(verdict.id for verdict in verdicts)
+    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]
+
+
+def judged(row: Row, verdict: dict[str, Any]) -> ScoredAnswer:
+    """A row of the dataset with the verdict on its answer."""
+    return ScoredAnswer(**_to_score(row), items=verdict["items"], scores=verdict["scores"], order=verdict["order"])
+
+
+def _to_score(row: Row) -> dict[str, Any]:
+    """The fields of `QuestionToScore`."""
+    plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
+    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "truth": row["answer"]}

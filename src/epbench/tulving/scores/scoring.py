@@ -1,0 +1,251 @@
+"""From judged answers to the scores of a run (paper: Section 4.3, Appendix B.3; Tables 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from epbench.errors import RunFailed
+from epbench.metric_folders import metric_module
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.questions.templates import Get
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class QuestionToScore:
+    """What tells of which scores a question is a part; all that is known of one that was lost.
+
+    Attributes:
+        id: of the question.
+        get, bin, n_chapters: of the question.
+        cue: its given values; questions of one cue are one cluster.
+        truth: true items, repeats included.
+    """
+
+    id: str
+    get: Get
+    bin: str
+    n_chapters: int
+    cue: tuple[str | None, ...]
+    truth: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ScoredAnswer(QuestionToScore):
+    """One question with the verdict on its answer.
+
+    Attributes:
+        items: found in the answer.
+        scores: one per true item, in [0, 1].
+        order: the true items found, as the answer orders them; only used where get is chronological.
+    """
+
+    items: Sequence[str]
+    scores: Sequence[float]
+    order: Sequence[str]
+
+
+class Result(NamedTuple):
+    """What a score is the mean of: a question, its F1, and its tau, None where not all true items were found."""
+
+    question: QuestionToScore
+    f1: float
+    tau: float | None
+
+
+def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()) -> dict[str, Any]:
+    """The content of scores.json.
+
+    A score is the mean over all questions that the run asked for it. Where some of them were lost there is no such
+    mean, and one over the others would hide what they were: the score is None, or missing from f1_by_bin, and
+    `incomplete` has its bounds.
+
+    Args:
+        rows: the judged answers.
+        lost: the questions without an answer or a verdict, neither right nor wrong; one that was asked several times
+            stands here once for each time that it was lost.
+
+    Returns:
+        simple_recall_score and f1_by_bin (get = all), latest (get = latest, two or more chapters), all_matched and
+        kendall_tau (get = chronological, two or more true items), chronological_awareness; None for a score of which
+        the run asked no question. n_questions, n_failed (those that were lost); n_by_bin and failed_by_bin, the same
+        of the questions with get = all, by bin. incomplete: for each score that lost a question [low, high], its value
+        if all of them were answered wrong (no item found, or all in reverse order, whichever is lower) and right (all
+        found, in order). intervals: of the complete scores. Names in these two are those of the scores, and
+        `f1_by_bin.<bin>`.
+
+    Raises:
+        RunFailed: no row at all.
+    """
+    if not rows:
+        raise RunFailed(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")
+    f1 = question_f1(rows)
+    seen = [Result(row, value, _tau(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
+    means = _means(seen)
+    nothing_found, reversed_, best = (
+        _means([*seen, *(Result(question, value, tau) for question in lost)])
+        for value, tau in ((0.0, None), (0.0, -1.0), (1.0, 1.0))
+    )
+    incomplete = {
+        name: [min(low for low in (nothing_found[name], reversed_[name]) if low is not None), high]
+        for name, high in best.items()
+        if name in _names_of(lost) and high is not None
+    }
+    n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
+    complete = {name: None if name in incomplete else value for name, value in means.items()}
+    return {
+        "simple_recall_score": complete["simple_recall_score"],
+        "f1_by_bin": {bin_: complete[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
+        "latest": complete["latest"],
+        "all_matched": complete["all_matched"],
+        "kendall_tau": complete["kendall_tau"],
+        "chronological_awareness": complete["chronological_awareness"],
+        "n_questions": len(rows) + len(lost),
+        "n_failed": len(lost),
+        "n_by_bin": n_by_bin,
+        "failed_by_bin": failed_by_bin,
+        "incomplete": incomplete,
+        "intervals": {name: found for name, found in _intervals(rows, f1).items() if name not in incomplete},
+    }
+
+
+def _means(results: Sequence[Result]) -> dict[str, float | None]:
+    """The scores of these results, by name; None where none of them counts."""
+    recall = f1_by_bin([result.question for result in results], [result.f1 for result in results])
+    taus = [result.tau for result in results if has_order(result.question)]
+    found = [tau for tau in taus if tau is not None]
+    latest = mean([result.f1 for result in results if is_latest(result.question)])
+    all_matched, tau = len(found) / len(taus) if taus else None, mean(found)
+    return {
+        "simple_recall_score": mean(list(recall.values())),
+        **{f"f1_by_bin.{bin_}": value for bin_, value in recall.items()},
+        "latest": latest,
+        "all_matched": all_matched,
+        "kendall_tau": tau,
+        "chronological_awareness": chronological_awareness(latest, all_matched, tau),
+    }
+
+
+def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
+    """The names of the scores that are made of these questions."""
+    names = {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
+    if names:
+        names.add("simple_recall_score")
+    if any(map(is_latest, lost)):
+        names |= {"latest", "chronological_awareness"}
+    if any(map(has_order, lost)):
+        names |= {"all_matched", "kendall_tau", "chronological_awareness"}
+    return names
+
+
+def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
+    """Number of questions with get = all, by bin; bins without a question are left out."""
+    counts = Counter(question.bin for question in questions if question.get == "all")
+    return {bin_: counts[bin_] for bin_ in BINS if counts[bin_]}
+
+
+def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
+    """F1 of each question, by the metric `episodic_f1`."""
+    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    result = metric.compute(
+        predictions=[list(row.items) for row in rows],
+        references=[list(row.truth) for row in rows],
+        matching_scores=[list(row.scores) for row in rows],
+    )
+    return [question["f1"] for question in result["per_question"]]
+
+
+def is_latest(row: QuestionToScore) -> bool:
+    """Whether the question counts for `latest`: with one chapter there is nothing to keep apart."""
+    return row.get == "latest" and row.n_chapters >= 2
+
+
+def has_order(row: QuestionToScore) -> bool:
+    """Whether the question counts for Kendall's tau."""
+    return row.get == "chronological" and len(set(row.truth)) >= 2
+
+
+def chronological_awareness(latest: float | None, all_matched: float | None, tau: float | None) -> float | None:
+    """Mean of the latest state and of the order, where a negative order counts as none."""
+    if latest is None or all_matched is None:
+        return None
+    return (latest + max(0.0, all_matched * (tau or 0.0))) / 2
+
+
+def _tau(row: ScoredAnswer) -> float | None:
+    tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.truth)
+    return tau
+
+
+def f1_by_bin(rows: Sequence[QuestionToScore], f1: Sequence[float]) -> dict[str, float]:
+    """Mean F1 of the questions with get = all, by bin; bins without a question are left out."""
+    by_bin: dict[str, list[float]] = {bin_: [] for bin_ in BINS}
+    for row, value in zip(rows, f1, strict=True):
+        if row.get == "all":
+            by_bin[row.bin].append(value)
+    return {bin_: math.fsum(values) / len(values) for bin_, values in by_bin.items() if values}
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """None of nothing."""
+    return math.fsum(values) / len(values) if values else None
+
+
+def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, list[float]]:
+    """95 % intervals by drawing cues with replacement, for every score that has one."""
+    import numpy as np
+
+    def mean_of(chosen: Sequence[bool], values: Sequence[float]) -> tuple[list[tuple[str | None, ...]], Any]:
+        where = np.array(chosen)
+        picked = np.array(values)[where]
+        clusters = [row.cue for row, yes in zip(rows, chosen, strict=True) if yes]
+        return clusters, lambda weights: weighted_mean(weights, picked)
+
+    taus = [_tau(row) if has_order(row) else None for row in rows]
+    of_bin = {bin_: [row.get == "all" and row.bin == bin_ for row in rows] for bin_ in BINS}
+    questions = {f"f1_by_bin.{bin_}": mean_of(chosen, f1) for bin_, chosen in of_bin.items() if any(chosen)}
+    questions["latest"] = mean_of([is_latest(row) for row in rows], f1)
+    questions["all_matched"] = mean_of([has_order(row) for row in rows], [float(tau is not None) for tau in taus])
+    questions["kendall_tau"] = mean_of([tau is not None for tau in taus], [tau or 0.0 for tau in taus])
+    questions["simple_recall_score"] = (
+        [row.cue for row in rows],
+        lambda weights: _recall_under(weights, [chosen for chosen in of_bin.values() if any(chosen)], f1),
+    )
+    questions["chronological_awareness"] = (
+        [row.cue for row in rows],
+        lambda weights: _awareness_under(weights, rows, f1, taus),
+    )
+    found = {name: cluster_bootstrap(statistic, clusters) for name, (clusters, statistic) in questions.items()}
+    return {name: list(interval) for name, interval in found.items() if interval is not None}
+
+
+def _recall_under(
+    weights: NDArray[np.float64], bins: Sequence[Sequence[bool]], f1: Sequence[float]
+) -> NDArray[np.float64]:
+    """Mean over the bins of the weighted mean F1."""
+    import numpy as np
+
+    means = [weighted_mean(weights * np.array(chosen), np.array(f1)) for chosen in bins]
+    total: NDArray[np.float64] = np.mean(means, axis=0) if means else np.full(len(weights), np.nan)
+    return total
+
+
+def _awareness_under(
+    weights: NDArray[np.float64], rows: Sequence[ScoredAnswer], f1: Sequence[float], taus: Sequence[float | None]
+) -> NDArray[np.float64]:
+    """Chronological awareness under weights; all_matched·tau is the mean of tau over all ordered questions."""
+    import numpy as np
+
+    latest = weighted_mean(weights * np.array([is_latest(row) for row in rows]), np.array(f1))
+    ordered = weights * np.array([has_order(row) for row in rows])
+    order = weighted_mean(ordered, np.array([tau or 0.0 for tau in taus]))
+    total: NDArray[np.float64] = (latest + np.maximum(0, order)) / 2
+    return total

@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.booksort.answers.parsing import parse_answer
+
+ANSWERS = {
+    "A": "A", "b": "B", "(b)": "B", "B.": "B", "**B**": "B", "[A]": "A", "Segment B": "B", "segment a": "A",
+    "Segment **A**": "A", "Segment “B”": "B", "SEGMENT B": "B", "Answer: B": "B", "Answer: Segment A": "A",
+    "ANSWER: (A)": "A", "The answer is **Segment B**.": "B", "After reading, Segment B": "B", "It's B": "B",
+    "A came first": "A", "Segment A's text is first": "A", "A closer look shows that it is B": "B",
+    "B\n\nSegment A comes later in the book": "B", "Segment B. Segment A describes the end": "B",
+    "Segment B, not Segment A": "B", "Segment B rather than Segment A": "B",
+    "Segment A comes before Segment B": "A", "Segment A came after Segment B": "B",
+    "Segment B precedes Segment A": "B", "Segment A is later than Segment B": "B",
+    "Segment A was earlier in the book than Segment B": "A", "In the book, segment B comes first, followed by Segment A.": "B",
+    "The first one is Segment A, then Segment B": "A", "The segment that appears first is Segment B, and Segment A follows": "B",
+    'Based on the excerpt, Segment A appears first in the book "X".': "A", "LA is a city, so it must be B": "B",
+}  # fmt: skip
+
+NO_ANSWERS = [
+    "", "AB", "I cannot tell.", "A segment of the book", "Answer: A segment from the middle", "vitamin B12",
+    "Segment A or Segment B?", "Segments A and B", "Neither A nor B", "Segment A and Segment B both appear",
+    "A: the letter B: the day", "A. one\nB. two", "Segment A: the man. Segment B: the dog", "a segment", "Not Segment A",
+    "Segment A appears first. Segment B appears first.", "I can't do A/B",
+    "To determine which of them came first, let's look at Segment A and",
+]  # fmt: skip
+
+OPENINGS = ["", "Answer: ", "The answer is ", "After reading, ", "I think it is ", "My choice:\n"]
+NAMES = ["Segment {}", "segment {}", "**Segment {}**", '"Segment {}"', "Segment ({})", "({})", "{}"]
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_is_read(text):
+    assert parse_answer(text) == ANSWERS[text]
+
+
+@pytest.mark.parametrize("text", NO_ANSWERS)
+def test_no_answer_is_read_where_none_is(text):
+    assert parse_answer(text) is None
+
+
+@given(
+    st.sampled_from(OPENINGS), st.sampled_from(NAMES), st.sampled_from("AB"), st.sampled_from(["", ".", "\n", " ", "!"])
+)
+def test_one_label_is_found_in_any_wrapping(opening, name, label, end):
+    assert parse_answer(opening + name.format(label) + end) == label
+
+
+@given(
+    st.sampled_from("AB"),
+    st.sampled_from(["comes before", "precedes", "appears earlier in the book than", "came after"]),
+)
+def test_the_phrase_decides_between_two_labels(label, phrase):
+    other = {"A": "B", "B": "A"}[label]
+    expected = other if phrase == "came after" else label
+    assert parse_answer(f"Segment {label} {phrase} Segment {other}.") == expected
+
+
+@given(st.text())
+def test_any_text_is_read(text):
+    assert parse_answer(text) in ("A", "B", None)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="abAB")))
+def test_without_either_letter_there_is_no_answer(text):
+    assert parse_answer(text) is None
+
+
+@given(st.text(st.sampled_from("cdefg hij.,\n"), max_size=40))
+def test_words_around_the_named_segment_change_nothing(words):
+    assert parse_answer(f"{words} so Segment B") == "B"

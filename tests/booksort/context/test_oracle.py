@@ -1,0 +1,97 @@
+import random
+from dataclasses import replace
+
+import pytest
+
+from epbench.booksort.context.oracle import Oracle
+from epbench.booksort.context.passages import split_books
+from epbench.booksort.context.prompts import ALONE, load_prompts
+from epbench.booksort.context.requests import Store, requests_for
+from epbench.booksort.context.retrieved import retrieve
+from epbench.booksort.dataset.load import load_books, load_pairs
+from epbench.models.protocol import Request
+from epbench.retrieval.bm25 import Bm25
+from tests.booksort.sort_set import write_set
+
+PACK = load_prompts()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    return load_pairs(folder, ["all"])
+
+
+def accuracy(pairs, requests, pack=PACK):
+    answers = {pair.id: pair.answer for pair in pairs}
+    replies = list(Oracle(pack).answer(requests))
+    assert sorted(reply.id for reply in replies) == sorted(answers)
+    assert all(reply.key == request.key("oracle") for request, reply in zip(requests, replies, strict=True))
+    return sum(reply.text == answers[reply.id] for reply in replies) / len(replies)
+
+
+@pytest.mark.parametrize("number", range(1, 13))
+def test_in_context_it_is_always_right(pairs, number):
+    assert accuracy(pairs, requests_for("in-context", pairs, PACK, number)) == 1.0
+
+
+def test_it_is_right_with_a_whole_book(pairs, folder):
+    assert accuracy(pairs, requests_for("full-book", pairs, PACK, 3, store=Store(load_books(folder)))) == 1.0
+
+
+def test_it_is_right_with_prompts_of_another_form(pairs):
+    pack = replace(PACK, segments="A) {first} / B) {second} /")
+    assert accuracy(pairs, requests_for("in-context", pairs, pack, 3), pack) == 1.0
+
+
+def test_without_memory_it_guesses_the_same_each_time(pairs):
+    requests = requests_for("none", pairs, PACK, 3)
+    assert 0.3 < accuracy(pairs, requests) < 0.7
+    said = [[reply.text for reply in Oracle(PACK).answer(requests)] for _ in range(2)]
+    assert said[0] == said[1] and set(said[0]) == {"A", "B"}
+
+
+def test_guesses_are_fair():
+    requests = [Request(f"q{i}", "", "", "Segment A: one two\n\nSegment B: three four\n\nWhich?") for i in range(4000)]
+    share = sum(reply.text == "A" for reply in Oracle(PACK).answer(requests)) / 4000
+    assert 0.47 < share < 0.53
+
+
+def test_with_passages_it_answers_by_the_order_in_which_they_are_shown(pairs, folder):
+    books = load_books(folder)
+    passages = split_books(books)
+    share = {}
+    for keep_order in (False, True):
+        found = retrieve(pairs, books, passages, Bm25, query=PACK.queries[ALONE], keep_order=keep_order)
+        share[keep_order] = accuracy(pairs, requests_for("rag", pairs, PACK, 3, store=Store(books, passages, found)))
+    assert share[True] > share[False] > 0.5
+
+
+def test_it_reads_the_request_alone(pairs):
+    """With the excerpt's words in another order its answers are others, with another id they are the same."""
+    requests = requests_for("in-context", pairs, PACK, 3)
+    oracle = Oracle(PACK)
+    text = [reply.text for reply in oracle.answer(requests)]
+    renamed = [replace(request, id=f"x{i}") for i, request in enumerate(requests)]
+    assert [reply.text for reply in oracle.answer(renamed)] == text
+    swapped = [
+        replace(request, context=f"{pair.segments[1]} and then {pair.segments[0]}")
+        for request, pair in zip(requests, pairs, strict=True)
+    ]
+    assert all(one.text != other for one, other in zip(oracle.answer(swapped), text, strict=True))
+    words = [request.context.split() for request in requests]
+    for some in words:
+        random.Random(0).shuffle(some)
+    shuffled = [replace(r, context=" ".join(some)) for r, some in zip(requests, words, strict=True)]
+    assert accuracy(pairs, shuffled) < 0.75
+
+
+def test_it_counts_words_and_has_no_window(pairs):
+    (request, *_) = requests_for("in-context", pairs, PACK, 3)
+    assert Oracle(PACK).window() is None
+    whole, shared = Oracle(PACK).count_tokens(request)
+    assert (whole, shared) == (len(request.user.split()), len(request.context.split()))

@@ -1,0 +1,141 @@
+"""Both orders of a pair: a preference for a label cancels, and consistency says how much there was."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from epbench.booksort.context.orders import both_orders, first_asking, found_for_both, is_swapped
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.requests import requests_for
+from epbench.booksort.context.retrieved import Retrieved
+from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.scores.scoring import score_run
+from epbench.models.scheduling import by_context
+from tests.booksort.simulated_runs import log_odds, simulated
+from tests.booksort.sort_set import pair_rows, write_tables
+
+OTHER = {"A": "B", "B": "A", "X": "X"}
+
+
+def swapped(row, said):
+    """The second asking of a row, answered with this label."""
+    answer = OTHER[row.answer]
+    return replace(row, id=f"{row.id}/swapped", answer=answer, predicted=said, written=said, correct=said == answer)
+
+
+def said(row, label):
+    return replace(row, predicted=label, written=label, correct=label == row.answer)
+
+
+def askings(rows, second):
+    return [asking for row in rows for asking in (row, swapped(row, second(row)))]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return simulated(lambda *_: log_odds(0.8), seed=21, lengths=[250], books=2, excerpts=25)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    tables = {("e120_s20", "test"): pair_rows(120, 20)}
+    return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", tables)), ["e120_s20"])
+
+
+def test_the_second_asking_shows_the_same_segments_the_other_way_round(pairs):
+    both = both_orders(pairs)
+    assert len(both) == 2 * len(pairs) and both[::2] == pairs
+    for first, second in zip(both[::2], both[1::2], strict=True):
+        assert second.id == f"{first.id}/swapped" and first_asking(second.id) == first.id == first_asking(first.id)
+        assert is_swapped(second.id) and not is_swapped(first.id)
+        assert second.shown == first.shown[::-1] and {first.answer, second.answer} == {"A", "B"}
+        assert replace(second, id=first.id, answer=first.answer) == first
+
+
+def test_both_askings_share_the_reading_of_the_excerpt(pairs):
+    one, two = (requests_for("in-context", some, load_prompts(), 3) for some in (pairs, both_orders(pairs)))
+    assert len(two) == 2 * len(one) and len(by_context(two)) == len(by_context(one))
+    assert [request for request in two if not is_swapped(request.id)] == one  # what was paid for stays paid
+
+
+def test_both_askings_are_given_the_same_passages():
+    found = found_for_both([Retrieved("x", "q", (3, 1), (0, 1), True, False)])
+    assert [one.id for one in found] == ["x", "x/swapped"] and found[0].passages == found[1].passages
+
+
+def test_a_model_that_always_says_a_has_accuracy_one_half_and_no_consistency(rows):
+    scores = score_run(askings([said(row, "A") for row in rows], lambda row: "A"))
+    assert scores["accuracy"] == 0.5 and scores["share_a"] == 1.0 and scores["consistency"] == 0.0
+    assert scores["both_orders"]["always_a"] == 1.0 and scores["both_orders"]["always_b"] == 0.0
+    assert scores["p_value"] == 1.0  # it was never right twice
+    assert scores["intervals"]["accuracy"] == [0.5, 0.5] and scores["intervals"]["consistency"] == [0.0, 0.0]
+
+
+def test_a_consistent_model_keeps_its_accuracy_and_its_significance(rows):
+    scores = score_run(askings(rows, lambda row: OTHER[row.predicted]))
+    once = score_run(rows)
+    assert scores["consistency"] == 1.0 and scores["accuracy"] == once["accuracy"]
+    # Twice the askings are not twice the evidence: interval and test are those of the pairs.
+    assert scores["intervals"]["accuracy"] == once["intervals"]["accuracy"] and scores["p_value"] == once["p_value"]
+    assert (scores["both_orders"]["n_pairs"], scores["n_questions"]) == (len(rows), 2 * len(rows))
+
+
+def test_consistency_by_hand(rows):
+    """Right twice, wrong twice, always A, always B, neither twice, neither once, one asking lost."""
+    kinds = [("t", "t"), ("f", "f"), ("A", "A"), ("B", "B"), ("X", "X"), ("X", "t"), ("t", "t")]
+    made = []
+    for row, (first, second) in zip(rows, kinds, strict=False):
+        label = {"t": row.answer, "f": OTHER[row.answer], **OTHER}
+        label |= {name: name for name in "ABX"}
+        back = {"t": OTHER[row.answer], "f": row.answer} | {name: name for name in "ABX"}
+        made += [said(row, label[first]), swapped(row, back[second])]
+    made[-1] = replace(made[-1], failed=True, correct=False)
+    scores = score_run(made)
+    found = scores["both_orders"]
+    assert scores["consistency"] == pytest.approx(2 / 6) and (found["n_pairs"], found["n_incomplete"]) == (6, 1)
+    assert found["always_a"] == found["always_b"] == pytest.approx(1 / 6)
+    assert scores["accuracy"] is None and scores["incomplete"]["accuracy"] == [6 / 14, 7 / 14]
+    assert score_run(made[:-2])["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # once wrong twice: X
+
+
+def test_a_pair_is_decided_by_both_probabilities(rows):
+    """A label that is preferred twice by 0.2 is outweighed by one answer that is sure."""
+    made = []
+    for row in rows:
+        earlier_first = (0.95, 0.05) if row.answer == "A" else (0.6, 0.4)  # by (A, B): the model leans to A
+        later_first = (0.6, 0.4) if row.answer == "A" else (0.95, 0.05)
+        one, other = said(row, "A"), swapped(row, "A")
+        made += [
+            replace(one, p_a=earlier_first[0] / 2, p_b=earlier_first[1] / 2),
+            replace(other, p_a=later_first[0], p_b=later_first[1]),
+        ]
+    scores = score_run(made)
+    assert scores["accuracy"] == 0.5 and scores["consistency"] == 0.0 and scores["both_orders"]["pair_accuracy"] == 1.0
+    made[0] = replace(made[0], p_a=None, p_b=None)
+    assert score_run(made)["both_orders"]["pair_accuracy"] is None
+
+
+def test_runs_asked_one_way_have_no_consistency(rows):
+    assert not {"consistency", "both_orders"} & score_run(rows).keys()
+
+
+labels = st.sampled_from(["A", "B", "X"])
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(labels, labels, labels.filter(lambda x: x != "X")), min_size=1, max_size=12))
+def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
+    made = []
+    for row, (first, second, answer) in zip(rows, drawn, strict=False):
+        asked = said(replace(row, answer=answer), first)
+        made += [asked, swapped(asked, second)]
+    scores = score_run(made)
+    valid = sum("X" not in (first, second) for first, second, _ in drawn)
+    found = scores["both_orders"]
+    n = found["n_pairs"]
+    assert n == len(drawn) and n * (scores["consistency"] + found["always_a"] + found["always_b"]) == pytest.approx(
+        valid
+    )

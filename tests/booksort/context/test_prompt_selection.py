@@ -1,0 +1,139 @@
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.booksort.context.prompt_selection import CHOICE, SWEEP, Tried, choose, screen_table, select_prompt
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.requests import requests_for
+from epbench.booksort.dataset.load import load_pairs
+from epbench.errors import RunFailed
+from epbench.models.protocol import Reply
+from epbench.runs.answers import no_progress
+from epbench.runs.journal import Journal
+from tests.booksort.sort_set import pair_rows, write_tables
+
+PACK = load_prompts()
+
+
+class Habit:
+    """A reader whose accuracy depends on the prompt: it is right about so many of the pairs of each prompt."""
+
+    name = identity = "habit"
+
+    def __init__(self, pairs, right, fails=()):
+        self.answers = {pair.id: pair.answer for pair in pairs}
+        self.order = list(self.answers)
+        self.right, self.fails, self.asked = right, fails, 0
+
+    def answer(self, requests):
+        for request in requests:
+            self.asked += 1
+            number = int(request.system)
+            if number in self.fails:
+                yield Reply(request.key(self.name), request.id, failure="no answer")
+                continue
+            truth = self.answers[request.id]
+            wrong = {"A": "B", "B": "A"}[truth]
+            text = truth if self.order.index(request.id) < self.right[number] else wrong
+            yield Reply(request.key(self.name), request.id, text)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    rows = {("e120_s20", split): pair_rows(120, 20, split) for split in ("test", "validation")}
+    return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", rows)), ["e120_s20"], "validation")
+
+
+@pytest.fixture(scope="module")
+def requests(pairs):
+    named = replace(PACK, prompts={n: replace(prompt, system=str(n)) for n, prompt in PACK.prompts.items()})
+    return {number: requests_for("in-context", pairs, named, number) for number in named.prompts}
+
+
+def test_all_prompts_are_asked_and_the_best_is_chosen(tmp_path, pairs, requests):
+    model = Habit(pairs, dict.fromkeys(range(1, 13), 2) | {5: 15})
+    choice = select_prompt(tmp_path, requests, pairs, model, no_progress)
+    assert choice["prompt"] == 5 and choice["tied"] == [5]
+    assert model.asked == 12 * len(pairs) == 192
+    assert json.loads((tmp_path / CHOICE).read_text()) == choice
+    rows = {one["number"]: one for one in choice["prompts"]}
+    assert rows[5]["accuracy"] == 15 / 16 and rows[1]["accuracy"] == 2 / 16 and rows[5]["n"] == 16
+    given = [pair.answer if i < 15 else {"A": "B", "B": "A"}[pair.answer] for i, pair in enumerate(pairs)]
+    assert rows[5]["share_a"] == given.count("A") / 16
+    assert "prompt 5 has the highest accuracy, 0.938 over 16 answers" in choice["reason"]
+    assert screen_table(choice).row_count == 12
+
+
+def test_a_choice_is_kept_and_a_broken_sweep_goes_on(tmp_path, pairs, requests):
+    model = Habit(pairs, dict.fromkeys(range(1, 13), 8))
+    choice = select_prompt(tmp_path, requests, pairs, model, no_progress)
+    assert select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress) == choice  # nobody is asked
+    (tmp_path / CHOICE).unlink()
+    journal = tmp_path / SWEEP
+    journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:100]) + b"\n{torn")
+    again = Habit(pairs, dict.fromkeys(range(1, 13), 8))
+    assert select_prompt(tmp_path, requests, pairs, again, no_progress) == choice
+    assert again.asked == 92
+
+
+def test_failures_are_neither_right_nor_wrong(tmp_path, pairs, requests):
+    some = [Tried(1, 95, 5, 0.6, 0.5), Tried(2, 100, 0, 0.5, 0.5)]
+    assert choose(some)["prompt"] == 1 and choose(some)["prompts"][0]["failed"] == 5
+    assert screen_table(choose(some)).row_count == 2
+
+
+def test_nothing_is_chosen_while_a_prompt_has_too_few_answers(tmp_path, pairs, requests):
+    right = dict.fromkeys(range(1, 13), 6) | {7: 9}
+    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*asks them again.*--prompt"):
+        select_prompt(tmp_path, requests, pairs, Habit(pairs, right, fails=(7,)), no_progress)
+    assert not (tmp_path / "prompt_selection.json").exists()
+    choice = select_prompt(tmp_path, requests, pairs, Habit(pairs, right), no_progress)
+    assert choice["prompt"] == 7 and choice["prompts"][6]["failed"] == 0
+    with pytest.raises(RunFailed, match="99 of 100 questions of prompt 1 failed"):  # one lucky answer would be the best
+        choose([Tried(1, 1, 99, 1.0, 0.5), Tried(2, 100, 0, 0.9, 0.5)])
+
+
+def test_an_answer_that_was_cut_off_is_no_answer_to_choose_by(tmp_path, pairs, requests):
+    """What cuts off the answers to a wordy prompt does not make that prompt a worse one, or a better one."""
+    for number, asked in requests.items():
+        journal = Journal(tmp_path / SWEEP)
+        for request in asked:
+            cut = {"answer": "Let me compare", "ended": "length"} if number == 7 else {"answer": "A", "ended": "stop"}
+            journal.add(request.key("habit"), id=request.id, repeat=0, **cut)
+        journal.close()
+    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*cut off need a larger --max-tokens"):
+        select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress)
+
+
+def test_within_a_standard_error_the_share_of_a_decides():
+    tried = [Tried(1, 400, 0, 0.90, 0.70), Tried(2, 400, 0, 0.89, 0.51), Tried(3, 400, 0, 0.88, 0.50)]
+    choice = choose(tried)  # the standard error of 0.9 over 400 is 0.015
+    assert choice["prompt"] == 2 and choice["tied"] == [1, 2]
+    assert "2 prompts are within its standard error of 0.015" in choice["reason"] and "0.510" in choice["reason"]
+
+
+def test_readings_are_chosen_by_the_same_rule():
+    choice = choose([Tried(0, 100, 0, 0.6, 0.5), Tried(7, 100, 0, 0.8, 0.5)], "reading")
+    assert choice["reading"] == 7 and choice["readings"][0]["number"] == 0 and "reading 7 has" in choice["reason"]
+    assert screen_table(choice, "reading").row_count == 2
+
+
+def test_equal_prompts_are_decided_by_accuracy_then_number():
+    assert choose([Tried(4, 100, 0, 0.6, 0.5), Tried(2, 100, 0, 0.61, 0.5)])["prompt"] == 2
+    assert choose([Tried(4, 100, 0, 0.6, 0.5), Tried(2, 100, 0, 0.6, 0.5)])["prompt"] == 2
+    assert choose([Tried(1, 50, 0, 0.0, None), Tried(2, 50, 0, 0.0, 0.9)])["prompt"] == 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.floats(0, 1)), min_size=1, max_size=12))
+def test_the_choice_is_tied_with_the_best_and_leans_least(drawn):
+    tried = [Tried(i, 40, 0, right / 40, share) for i, (right, share) in enumerate(drawn, 1)]
+    choice = choose(tried)
+    tied = [one for one in tried if one.number in choice["tied"]]
+    best = max(one.accuracy for one in tried)
+    chosen = tried[choice["prompt"] - 1]
+    assert chosen in tied and best in {one.accuracy for one in tied}
+    assert all(abs(chosen.share_a - 0.5) <= abs(one.share_a - 0.5) for one in tied)
+    assert all(best - one.accuracy <= 0.08 for one in tied)  # the largest standard error over 40 is 0.079

@@ -1,0 +1,178 @@
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.booksort.context.passages import CHARACTERS, Passage, Places, spaced, split_books
+from epbench.booksort.context.prompts import ALONE, load_prompts
+from epbench.booksort.context.requests import Store, requests_for
+from epbench.booksort.context.retrieved import DEPTH, recall_at, record, retrieve
+from epbench.booksort.dataset.load import BookText, load_books, load_pairs
+from epbench.errors import BadInput
+from epbench.retrieval.bm25 import Bm25
+from tests.booksort.sort_set import BOOKS, write_set
+
+PACK = load_prompts()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    return load_pairs(folder, ["all"])
+
+
+@pytest.fixture(scope="module")
+def books(folder):
+    return load_books(folder)
+
+
+@pytest.fixture(scope="module")
+def passages(books):
+    return split_books(books)
+
+
+class Fixed:
+    """A search that finds the same places for every query."""
+
+    def __init__(self, places):
+        self.places = places
+
+    def __call__(self, texts):
+        return self
+
+    def search(self, queries, k):
+        return iter([self.places[:k] for _ in queries])
+
+
+def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
+    for book in books:
+        own = [passage for passage in passages if passage.book_idx == book.book_idx]
+        text = spaced(book.text)
+        assert all(text[p.start : p.start + len(p.text)] == p.text for p in own)
+        assert " ".join(p.text for p in own) == text
+        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "lines are no borders"
+
+
+def test_segments_are_found_in_their_books(pairs, books):
+    texts = {book.book_idx: spaced(book.text) for book in books}
+    places = Places(books)
+    for pair in pairs:
+        spans = places.of(pair)
+        assert tuple(texts[pair.book_idx][start:end] for start, end in spans) == pair.segments
+        assert spans[0] < spans[1]
+
+
+def test_an_excerpt_that_is_not_in_its_book_is_one_line(pairs, books):
+    places = Places([BookText(book.book_idx, book.title, "Another text.") for book in books])
+    with pytest.raises(BadInput, match="field 'excerpt_text': not in the text of book 101 of config 'books'"):
+        places.of(pairs[0])
+
+
+@given(st.integers(0, 99), st.integers(1, 60), st.integers(0, 99), st.integers(1, 60))
+def test_a_passage_holds_what_it_has_half_of(start, length, begin, size):
+    passage = Passage(1, start, "x" * length)
+    shared = len(set(range(start, start + length)) & set(range(begin, begin + size)))
+    assert passage.holds(1, begin, begin + size) == (shared >= size / 2)
+    assert not passage.holds(2, begin, begin + size)
+
+
+@given(st.integers(1, 200), st.integers(0, 300), st.integers(1, 50))
+def test_of_two_neighbours_one_holds_what_the_cut_goes_through(cut, begin, size):
+    first, second = Passage(1, 0, "x" * cut), Passage(1, cut, "x" * 500)
+    assert first.holds(1, begin, begin + size) or second.holds(1, begin, begin + size)
+
+
+def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tmp_path):
+    found = retrieve(pairs, books, passages, Bm25, query=PACK.queries[ALONE])
+    assert [one.id for one in found] == [pair.id for pair in pairs]
+    assert sum(one.both for one in found) > 0.6 * len(found) and any(not one.both for one in found)
+    for pair, one in zip(pairs, found, strict=True):
+        assert one.query == " ".join(pair.shown) and len(one.passages) == 2
+        texts = [passages[place].text for place in one.passages]
+        places = [next((i for i, text in enumerate(texts) if segment in text), None) for segment in pair.segments]
+        if None not in places:  # else a cut goes through a segment
+            assert one.both and one.in_order == (places[0] <= places[1])
+    record(tmp_path, found, passages)
+    record(tmp_path, found, passages)  # nothing twice
+    rows = [json.loads(line) for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [pair.id for pair in pairs]
+    assert recall_at(rows) > 0.95 and recall_at(rows, 1) < recall_at(rows)
+
+
+def test_rank_order_and_recall_by_hand(pairs, books, passages):
+    pair = next(p for p in pairs if p.distance > 100)
+    spans = Places(books).of(pair)
+    first, second = (
+        next(i for i, passage in enumerate(passages) if passage.holds(pair.book_idx, *span)) for span in spans
+    )
+    other = [i for i in range(len(passages)) if i not in (first, second)][: DEPTH - 2]
+    cases = {  # places found -> ranks, both among two, in order best first, in order of the book
+        (first, second, *other): ((0, 1), True, True, True),
+        (second, first, *other): ((1, 0) if first != second else (0, 0), True, first == second, True),
+        (first, *other, second): ((0, 9) if first != second else (0, 0), first == second, first == second, None),
+        (*other, first, second): ((8, 9) if first != second else (8, 8), False, False, None),
+        tuple(other): ((None, None), False, False, None),
+    }
+    assert first != second
+    for places, (ranks, both, in_order, kept) in cases.items():
+        (one,) = retrieve([pair], books, passages, Fixed(list(places)), query="{segments}")
+        assert (one.ranks, one.both, one.in_order) == (ranks, both, in_order)
+        assert recall_at([{"ranks": ranks}]) == sum(rank is not None for rank in ranks) / 2
+        (one,) = retrieve([pair], books, passages, Fixed(list(places)), query="{segments}", keep_order=True)
+        assert one.passages == tuple(sorted(places[:2]))
+        assert kept is None or one.in_order == kept
+    assert recall_at([]) is None
+    assert recall_at([{"ranks": [0, 9]}, {"ranks": [None, 3]}], 5) == 0.5
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_every_query_and_reading_is_filled(pairs, books, passages, number):
+    some = pairs[:4]
+    found = retrieve(some, books, passages, Bm25, query=PACK.queries[number], top_k=3)
+    store = Store(books, passages, found, number)
+    for request, one, pair in zip(requests_for("rag", some, PACK, 3, store=store), found, some, strict=True):
+        assert all(segment in one.query for segment in pair.segments)
+        assert (pair.title in one.query) == (number != ALONE)
+        shown = "\n\n".join(passages[place].text for place in one.passages)
+        assert request.context.endswith(f"\n\n{shown}") and len(one.passages) == 3
+        assert "{" not in request.user
+
+
+def test_numbers_out_of_range_are_refused(pairs, books, passages):
+    with pytest.raises(BadInput, match="--top-k 0: at least 1 expected"):
+        retrieve(pairs[:1], books, passages, Bm25, query="{segments}", top_k=0)
+    with pytest.raises(BadInput, match="--reading 10: a number from 0 to 9 expected"):
+        requests_for("rag", pairs[:1], PACK, 3, store=Store(books, passages, [], 10))
+
+
+def test_the_four_pairs_of_an_excerpt_have_one_context_and_are_neighbours(pairs):
+    by_bin = sorted(pairs, key=lambda pair: pair.distance_bin)  # as the published files have them
+    requests = requests_for("in-context", by_bin, PACK, 3)
+    contexts = [request.context for request in requests]
+    changes = sum(one != other for one, other in pairwise(contexts))
+    assert changes + 1 == len(set(contexts)) == len(pairs) // 4
+    assert sorted(request.id for request in requests) == sorted(pair.id for pair in pairs)
+
+
+def test_a_full_book_is_one_context(pairs, books):
+    requests = requests_for("full-book", pairs, PACK, 3, store=Store(books))
+    assert len({request.context for request in requests}) == len(BOOKS)
+    for request in requests:
+        title = BOOKS[int(request.id.split("-")[0])]
+        assert "complete book" in request.context and title in request.context
+    with pytest.raises(BadInput, match="config 'books' has no book 102"):
+        requests_for("full-book", pairs, PACK, 3, store=Store(books[:1]))
+
+
+def test_without_the_text_of_excerpts_only_none_is_possible(pairs):
+    bare = [replace(pair, excerpt=None) for pair in pairs]
+    with pytest.raises(BadInput, match="only --memory none is possible with e120_s20"):
+        requests_for("in-context", bare, PACK, 3)
+    assert len(requests_for("none", bare, PACK, 3)) == len(bare)

@@ -1,0 +1,190 @@
+"""Book-SORT as a dataset: rows, card, manifest."""
+
+import hashlib
+import json
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets import load_dataset
+
+from epbench import BadInput
+from epbench.booksort.dataset.card import booksort_card
+from epbench.booksort.dataset.schema import Recipe, make_configs, manifest, tasks_of
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS, distance_bins
+from epbench.booksort.texts.books import Book, books_from
+from epbench.booksort.texts.gutenberg import published_books
+from epbench.hub.dataset_folder import write_dataset
+from tests.booksort.made_texts import made_book, write_texts
+
+PUBLISHED_COLUMNS = {
+    "book_idx", "excerpt_idx", "segment_idx", "excerpt_text", "excerpt_length", "segment_1", "segment_2", "segment_length",
+    "seg1_pos", "seg2_pos", "present_seg1_first", "distance_bin", "excerpt_pos", "book_title", "num_words",
+}  # fmt: skip
+RECIPE = Recipe((250, 1000), (20,), 8, 2)
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    return books_from(write_texts(tmp_path_factory.mktemp("texts"), 4000, 800))
+
+
+@pytest.fixture(scope="module")
+def folder(books, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets") / "booksort"
+    configs = make_configs(books, RECIPE)
+    write_dataset(
+        folder, configs, booksort_card(books, RECIPE, configs), {"manifest.json": manifest(books, RECIPE, configs)}
+    )
+    return folder
+
+
+def check_rows(rows, texts):
+    """Every row by its own columns and the books alone."""
+    books = {book_idx: text.split() for book_idx, text in texts.items()}
+    for row in rows:
+        words = row["excerpt_text"].split()
+        assert len(words) == row["excerpt_length"]
+        for number in (1, 2):
+            at, segment = row[f"seg{number}_pos"], row[f"segment_{number}"].split()
+            assert len(segment) == row["segment_length"] and words[at : at + len(segment)] == segment
+        book = books[row["book_idx"]]
+        start = round(row["excerpt_pos"] * len(book))
+        assert book[start : start + len(words)] == words and row["num_words"] == len(book)
+        assert row["distance"] == row["seg2_pos"] - row["seg1_pos"] >= row["segment_length"]
+        assert row["answer"] == ("A" if row["present_seg1_first"] else "B")
+        config = f"e{row['excerpt_length']}_s{row['segment_length']}"
+        assert row["id"] == f"{row['book_idx']}-{config}-{row['excerpt_idx']}-{row['distance_bin']}"
+        assert row["segment_idx"] == 0 and "*" not in row["segment_1"]
+    assert len({row["id"] for row in rows}) == len(rows)
+    cells = Counter((row["book_idx"], row["distance_bin"], row["answer"]) for row in rows)
+    assert all(cells[book, most, "A"] == cells[book, most, "B"] for book, most, _ in cells)
+
+
+def test_splits_load_with_published_and_own_columns(folder, books):
+    texts = {row["book_idx"]: row["text"] for row in load_dataset(str(folder), "books", split="test")}
+    assert texts == {book.index: book.text for book in books}
+    default = load_dataset(str(folder))
+    assert {split: len(rows) for split, rows in default.items()} == {"test": 64, "validation": 16}
+    assert set(default["test"].column_names) == PUBLISHED_COLUMNS | {"id", "distance", "answer"}
+    for config in ("e250_s20", "e1000_s20"):
+        both = [row for split in ("test", "validation") for row in load_dataset(str(folder), config, split=split)]
+        check_rows(both, texts)
+        assert {row["book_idx"] for row in both} == (
+            {0, 1} if config == "e250_s20" else {0}
+        )  # the short one is left out
+    assert {row["excerpt_idx"] for row in default["validation"]} == {8, 9}
+
+
+def test_the_rows_of_an_excerpt_stand_together_in_the_order_of_the_book(folder):
+    rows = load_dataset(str(folder), split="test")
+    assert list(zip(rows["book_idx"], rows["excerpt_pos"], rows["distance_bin"], strict=True)) == sorted(
+        zip(rows["book_idx"], rows["excerpt_pos"], rows["distance_bin"], strict=True)
+    )
+
+
+def test_a_config_is_the_same_alone_and_with_others_and_the_manifest_knows_its_rows(folder, books):
+    told = json.loads((folder / "manifest.json").read_text())
+    alone = Recipe((1000,), (20,), 8, 2)
+    made = json.loads(manifest(books, alone, make_configs(books[:1], alone)))["configs"]
+    assert made["e1000_s20"] == told["configs"]["e1000_s20"]
+    assert [book["sha256"] for book in told["books"]] == [
+        hashlib.sha256(book.text.encode()).hexdigest() for book in books
+    ]
+    digest = hashlib.sha256()
+    for row in load_dataset(str(folder), "e250_s20", split="validation"):
+        row["excerpt_text"] = hashlib.sha256(row["excerpt_text"].encode()).hexdigest()
+        digest.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    assert told["configs"]["e250_s20"]["validation"] == {"rows": 16, "sha256": digest.hexdigest()}
+    assert told["recipe"]["seed"] == 0 and set(told["versions"]) == {"epbench", "datasets", "numpy", "pyarrow"}
+
+
+def test_another_seed_gives_other_rows(books):
+    def rows(seed):
+        return json.loads(manifest(books, recipe := Recipe((250,), (20,), 4, 2, seed), make_configs(books, recipe)))[
+            "configs"
+        ]
+
+    assert rows(1)["e250_s20"] != rows(0)["e250_s20"] and rows(1)["books"] == rows(0)["books"]
+
+
+def test_the_card_says_what_was_removed_and_what_holds(folder):
+    text = (folder / "README.md").read_text("utf-8")
+    header = yaml.safe_load(text.split("---")[1])
+    assert [config["config_name"] for config in header["configs"]] == ["e250_s20", "e1000_s20", "books"]
+    assert [file["split"] for file in header["configs"][0]["data_files"]] == ["test", "validation"]
+    assert {split["name"]: split["num_examples"] for split in header["dataset_info"][0]["splits"]} == {
+        "test": 64,
+        "validation": 16,
+    }
+    assert (
+        "`python builders/booksort.py --texts DIR --excerpt-words 250 1000 --segment-words 20 --excerpts 8 --validation 2`"
+        in text
+    )
+    assert "*b* is shorter than the excerpts of `e1000_s20`" in text
+    assert "| `e250_s20` | 2 | test 64, validation 16 | 0.500, 0.500 |" in text
+    assert "- *a*: CHAPTER I" in text and "| 0 | a |" in text
+    assert "Table 3" not in text and header["license"] == "unknown"
+
+
+def test_a_book_shorter_than_every_excerpt_is_refused():
+    with pytest.raises(BadInput, match=r"^made1\.txt: \d+ words of narrative, 250 .*--excerpt-words"):
+        tasks_of([made_book(400), made_book(100, 1, 1)], RECIPE)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"excerpts": 0}, {"validation": -1}, {"excerpt_words": (100,)}, {"segment_words": (70,)}]
+)
+def test_recipes_that_cannot_be_are_refused(wrong):
+    with pytest.raises(BadInput, match="expected|must ascend"):
+        Recipe(**wrong)
+
+
+def test_no_validation_is_no_split(books):
+    configs = make_configs(books, Recipe((250,), (20,), 4, 0))
+    assert [(config.name, config.split) for config in configs] == [("e250_s20", "test"), ("books", "test")]
+
+
+def test_titles_and_texts_with_other_letters_stay_whole():
+    book = made_book(1500)
+    book = Book(0, "Søren’s — “Tale”", ["Één “schaap” — was er… " + p for p in book.paragraphs], [], "", "tale.txt")
+    rows = make_configs([book], Recipe((250,), (20,), 2, 0))[0].table.to_pylist()
+    check_rows(rows, {0: book.text})
+    assert rows[0]["book_title"] == "Søren’s — “Tale”"
+
+
+def test_the_published_set_has_its_numbers_of_pairs(nine_set):
+    """37,840 pairs: 110 excerpts per book and config, four pairs each; books of 10,000 words and more have all lengths."""
+    found = Counter()
+    for excerpt in EXCERPT_WORDS:
+        for segment in SEGMENT_WORDS:
+            for split, n in (("test", 100), ("validation", 10)):
+                (path,) = (nine_set / f"e{excerpt}_s{segment}").glob(f"{split}-*.parquet")
+                rows = pq.read_table(path, columns=["book_idx", "distance_bin", "answer", "excerpt_idx"]).to_pylist()
+                books = set(published_books()) - ({73017} if excerpt >= 10_000 else set())
+                bins = [bin_.most for bin_ in distance_bins(excerpt, segment)]
+                cells = Counter((row["book_idx"], row["distance_bin"], row["answer"]) for row in rows)
+                assert cells == {(book, most, answer): n // 2 for book in books for most in bins for answer in "AB"}
+                of_excerpts = Counter((row["book_idx"], row["excerpt_idx"]) for row in rows)
+                numbers = range(100) if split == "test" else range(100, 110)
+                assert of_excerpts == {(book, number): 4 for book in books for number in numbers}
+                found[split] += len(rows)
+    assert found == {"test": 34_400, "validation": 3_440} and found.total() == 37_840
+
+
+def test_the_rows_of_the_published_set_are_those_of_its_books(nine_set):
+    texts = {row["book_idx"]: row["text"] for row in load_dataset(str(nine_set), "books", split="test")}
+    segments = {}
+    for split in ("test", "validation"):
+        rows = load_dataset(str(nine_set), "e250_s50", split=split).to_list()
+        check_rows(rows, texts)
+        segments[split] = {row[f"segment_{i}"] for row in rows for i in (1, 2)}
+    assert not segments["test"] & segments["validation"]
+
+
+def test_the_card_of_the_nine_books_says_where_they_come_from(nine_set):
+    text = (nine_set / "README.md").read_text("utf-8")
+    assert yaml.safe_load(text.split("---")[1])["license"] == "cc0-1.0"
+    assert "BOOK TWO" in text and "Shuffling." in text and "Table 3" in text
+    assert "*Pomona; or, the Future of English* is shorter than the excerpts of `e10000_s20`, `e10000_s50`" in text

@@ -1,0 +1,164 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, distance_bins
+from epbench.booksort.pairs.matching import Shelf, fill
+from epbench.booksort.pairs.sampling import Cell, draw_pairs
+from epbench.booksort.texts.books import Book
+from epbench.draws import RandomStream
+from tests.booksort.made_texts import made_book
+
+
+def check(cell, book, trials):
+    """Everything that the card promises of a cell."""
+    bins = {bin_.most: bin_ for bin_ in distance_bins(cell.excerpt_words, cell.segment_words)}
+    starts = set(book.starts)
+    assert len(trials) == len(bins) * (cell.test + cell.validation)
+    assert Counter(trial.split for trial in trials) == Counter(
+        {"test": 4 * cell.test, "validation": 4 * cell.validation}
+    )
+    texts, ranges = {}, {}
+    for trial in trials:
+        first, second = trial.pair
+        assert {trial.excerpt, first, second} <= starts
+        assert trial.excerpt + cell.excerpt_words <= len(book.words)
+        assert trial.excerpt <= first and second + cell.segment_words <= trial.excerpt + cell.excerpt_words
+        assert second - first >= cell.segment_words
+        assert bins[trial.distance_bin].least <= second - first <= bins[trial.distance_bin].most
+        for start in trial.pair:
+            texts.setdefault(trial.split, set()).add(tuple(book.words[start : start + cell.segment_words]))
+            ranges.setdefault(trial.split, set()).update(range(start, start + cell.segment_words))
+    assert len({trial.pair for trial in trials}) == len(trials)
+    if cell.validation:
+        assert not texts["test"] & texts["validation"] and not ranges["test"] & ranges["validation"]
+    for split, n, numbers in (("test", cell.test, range(cell.test)), ("validation", cell.validation, range(cell.test, cell.test + cell.validation))):  # fmt: skip
+        ours = [trial for trial in trials if trial.split == split]
+        assert Counter(trial.excerpt_idx for trial in ours) == Counter(dict.fromkeys(numbers, 4))
+        assert len({trial.excerpt for trial in ours}) == n
+        for most in bins:
+            shown_first = sum(trial.first_is_a for trial in ours if trial.distance_bin == most)
+            assert shown_first in (n // 2, n - n // 2)
+            assert 2 * shown_first == n or n % 2
+        assert [trial.excerpt for trial in ours] == sorted(trial.excerpt for trial in ours)
+    return True
+
+
+def test_the_bins_of_table_4():
+    def edges(*lengths):
+        return [bin_.most for bin_ in distance_bins(*lengths)]
+
+    assert [edges(excerpt, 20) for excerpt in EXCERPT_WORDS] == [
+        [62, 83, 125, 200], [250, 333, 500, 800], [625, 833, 1250, 2000], [1000, 2500, 5000, 8000], [1000, 5000, 10000, 16000],
+    ]  # fmt: skip
+    assert distance_bins(250, 50) == [(50, 62), (63, 83), (84, 125), (126, 200)]
+
+
+@pytest.mark.parametrize("lengths", [(100, 50), (200, 50), (3, 0), (80, 20), (0, 20)])
+def test_lengths_without_bins_are_refused(lengths):
+    with pytest.raises(BadInput, match=f"excerpts of {lengths[0]} words and segments of {lengths[1]}: .* must ascend"):
+        distance_bins(*lengths)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    n_words=st.integers(4000, 9000),
+    text=st.integers(0, 50),
+    seed=st.integers(0, 10**6),
+    lengths=st.sampled_from([(250, 20), (250, 50), (300, 10), (1000, 50)]),
+    test=st.integers(1, 25),
+    validation=st.integers(0, 4),
+)
+def test_a_cell_keeps_every_promise(n_words, text, seed, lengths, test, validation):
+    book = made_book(max(n_words, 15 * lengths[0]), text)  # a shorter one may not hold as many long excerpts
+    cell = Cell(*lengths, test, validation, seed)
+    assert check(cell, book, draw_pairs(cell, book))
+
+
+def test_the_same_cell_is_the_same_and_another_is_another():
+    book = made_book(6000)
+    trials = draw_pairs(Cell(250, 20, 20, 4), book)
+    assert draw_pairs(Cell(250, 20, 20, 4), book) == trials
+    assert draw_pairs(Cell(250, 20, 20, 4, seed=1), book) != trials
+    other = Book(1, book.title, book.paragraphs, [], "", "a.txt")
+    assert [trial.pair for trial in draw_pairs(Cell(250, 20, 20, 4), other)] != [trial.pair for trial in trials]
+
+
+def test_excerpts_are_spread_over_the_book_and_distances_over_the_bin():
+    book = made_book(60_000)
+    trials = draw_pairs(Cell(2500, 20), book)
+    places = np.array([trial.excerpt for trial in trials if trial.split == "test"][::4]) / (len(book.words) - 2500)
+    assert np.abs(places - (np.arange(100) + 0.5) / 100).max() < 0.02  # one in each hundredth, in the order of the book
+    for bin_ in distance_bins(2500, 20):
+        ours = [trial.pair[1] - trial.pair[0] for trial in trials if trial.distance_bin == bin_.most]
+        quarters = np.histogram(ours, bins=4, range=(bin_.least, bin_.most + 1))[0]
+        assert quarters.min() > 12, (bin_, quarters)  # 27.5 expected in each
+
+
+def test_a_segment_that_comes_twice_in_the_book_is_not_used():
+    verse = "The old song is sung again by all the men of the town who sat there and then some more."
+    book = Book(
+        0, "Song", [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)], [], "", "song.txt"
+    )
+    trials = draw_pairs(Cell(250, 10, 20, 2), book)
+    segments = [" ".join(book.words[start : start + 10]) for trial in trials for start in trial.pair]
+    text = f" {' '.join(book.words)} "
+    assert all(text.count(f" {segment} ") == 1 for segment in segments)
+
+
+@pytest.mark.parametrize(("test", "validation"), [(100, 10), (3, 60)])
+def test_a_book_with_too_few_excerpts_says_how_many_it_has(test, validation):
+    with pytest.raises(
+        BadInput, match=r"made0\.txt \(.*\), e250_s50: \d+ (test|validation) excerpts .* asked for, \d+ can be had"
+    ):
+        draw_pairs(Cell(250, 50, test, validation), made_book(900))
+
+
+def test_excerpts_make_room_for_one_another():
+    """Three excerpts, three pairs: only one way fits, and whoever comes first may have taken another's pair."""
+    starts = np.array([0, 12, 30, 42, 60, 72])
+    for seed in range(20):
+        shelf = Shelf(starts, 52, 10, DistanceBin(10, 15))
+        assert shelf.possible(np.array([0, 12, 30, 61])).tolist() == [True, True, True, False]
+        assert fill([12, 0, 30], 3, [shelf], RandomStream(seed)) == [12, 0, 30]
+        assert shelf.held == {0: (0, 12), 12: (30, 42), 30: (60, 72)}
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 200), min_size=2, max_size=40, unique=True), st.integers(0, 99), st.integers(1, 40))
+def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
+    """Held against scipy's maximum matching."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    words = np.array(sorted(starts))
+    bin_ = DistanceBin(least, least + 15)
+    shelf = Shelf(words, 80, 10, bin_)
+    pairs = [(int(a), int(b)) for a in words for b in words if bin_.least <= b - a <= bin_.most]
+    fits = np.array([[e <= a and b <= e + 70 for a, b in pairs] for e in words.tolist()]).reshape(
+        len(words), len(pairs)
+    )
+    assert shelf.possible(words).tolist() == fits.any(axis=1).tolist()
+    most = (maximum_bipartite_matching(csr_array(fits.astype(int)), "column") >= 0).sum() if pairs else 0
+    chosen = fill(words.tolist(), len(words), [shelf], RandomStream(seed))
+    assert len(chosen) == most
+    assert len(set(shelf.held.values())) == len(chosen) and set(shelf.held) == set(chosen)
+    for excerpt, pair in shelf.held.items():
+        assert fits[words.tolist().index(excerpt), pairs.index(pair)]
+
+
+@pytest.mark.slow
+def test_all_published_cells_keep_every_promise(nine_books):
+    lengths = [(excerpt, segment) for excerpt in EXCERPT_WORDS for segment in (20, 50)]
+    cells = [(Cell(*of_cell), book) for of_cell in lengths for book in nine_books.values()]
+    trials = 0
+    for cell, book in cells:
+        if len(book.words) >= cell.excerpt_words:
+            drawn = draw_pairs(cell, book)
+            assert check(cell, book, drawn)
+            trials += len(drawn)
+    assert trials == 37_840

@@ -1,0 +1,136 @@
+"""Tables and pages hold the numbers of the run, and are drawn for odd runs too."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from epbench.booksort.context.retrieved import RECALL
+from epbench.booksort.scores.report import comparison_report, html_report
+from epbench.booksort.scores.scoring import score_run
+from epbench.booksort.scores.tables import accuracy, markdown_table, screen_tables
+from tests.booksort.simulated_runs import log_odds, simulated
+
+RUN = {
+    "identity": {"benchmark": "booksort", "memory": "in-context", "model": "<tiny> & co"},
+    "command": "python eval_scripts/booksort.py",
+    "python": "3.11",
+    "platform": "here",
+    "versions": {"epbench": "0"},
+}
+ACCOUNT = {"requests": 4, "failed": {"HTTP 500 <broken>": 2}, "hit_rate": None}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return simulated(lambda *_: log_odds(0.8), seed=1, lengths=(250, 10000), books=2, excerpts=20)
+
+
+def with_lost(rows, n=2):
+    """The same rows, the first of them without an answer."""
+    return [replace(row, failed=True, correct=False) if i < n else row for i, row in enumerate(rows)]
+
+
+def svgs(page: str) -> list[ElementTree.Element]:
+    return [ElementTree.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+
+
+def test_markdown_has_the_papers_tables(rows):
+    text = markdown_table({"ours": score_run(rows)})
+    whole = score_run(rows)
+    assert accuracy(whole["by_group"]["part"]["SORT-extend"]) in text
+    assert "| accuracy | all | SORT | SORT-extend | 20 words |" in text
+    assert "| by words of the excerpt | 250 | 10000 |" in text
+    assert "| run | book | SORT x 20 | SORT-extend x 20 |" in text
+    assert re.search(
+        r"\| ours \| 0\.8\d\d ± 0\.0\d\d \| 0\.\d+ ± \S+ \| 0\.\d+ ± \S+ \| 0\.8\d\d ± 0\.0\d\d \|\n", text
+    )
+    assert "| answers | greedy accuracy | label mass | share of A | p | answers | invalid | failed |" in text
+    assert re.search(r"\| ours \| 0\.8\d\d \| – \| 0\.[45]\d\d \| 0\.000 \| 320 \| 0 \| 0 \|", text)
+    assert "Warnings" not in text
+
+
+def test_a_run_that_lost_questions_is_shown_as_a_range(rows):
+    scores = score_run(with_lost(rows, 80))
+    low, high = scores["incomplete"]["accuracy"]
+    shown = f"{low:.2f}–{high:.2f} (incomplete)"
+    console = Console(width=200, record=True)
+    console.print(screen_tables({"ours": scores}))
+    assert high - low == 80 / 320 and shown in markdown_table({"ours": scores}) and shown in console.export_text()
+    page, both = html_report("ours", RUN, scores, with_lost(rows, 80), ACCOUNT), comparison_report("x", {"a": scores})
+    assert shown in page and shown in both and len(svgs(page)) == 3
+    assert "(80 questions without an answer are left out here)" in page
+
+
+def test_a_small_label_mass_is_a_warning_everywhere(rows):
+    small = [replace(row, p_a=3e-5, p_b=2e-5, greedy="The", written="X") for row in rows]
+    scores = score_run(small)
+    console = Console(width=500, record=True)
+    console.print(screen_tables({"ours": scores}))
+    page = html_report("ours", RUN, scores, small, ACCOUNT)
+    for text in (
+        markdown_table({"ours": scores}),
+        console.export_text(),
+        page,
+        comparison_report("x", {"ours": scores}),
+    ):
+        assert "ours: A and B together have only 5e-05 of the probability" in text and "5e-05" in text
+        assert "100% of its most probable answers name neither segment" in text
+    assert "<strong>Warning: " in page and "5e-05" in markdown_table({"ours": scores}).split("Warnings")[0]
+
+
+def test_consistency_is_shown_where_both_orders_were_asked(rows):
+    twice = [asking for row in rows for asking in (row, replace(row, id=f"{row.id}/swapped"))]
+    scores = score_run(twice)
+    assert "| both orders | consistency |" in markdown_table({"ours": scores, "other": score_run(rows)})
+    assert "320 pairs, each asked both ways round: 640 questions" in html_report("ours", RUN, scores, twice, ACCOUNT)
+    assert "always A" in comparison_report("x", {"ours": scores})
+
+
+def test_screen_shows_every_run(rows):
+    console = Console(width=200, record=True)
+    console.print(screen_tables({"one": score_run(rows), "two": score_run(rows[:160])}))
+    shown = console.export_text()
+    assert shown.count("one") == 4 and shown.count("two") == 4 and "10000" in shown
+
+
+def test_page_of_a_run(rows):
+    page = html_report("tiny", RUN, score_run(rows), rows, ACCOUNT)
+    assert "&lt;tiny&gt; &amp; co" in page and "<tiny>" not in page and "&lt;broken&gt;" in page
+    first, second, third = svgs(page)
+    texts = ["".join(text.itertext()) for text in first.iter("{http://www.w3.org/2000/svg}text")]
+    assert "people, 50 words" in texts and "people, 20 words" in texts
+    assert (
+        "10,000 words" in ElementTree.tostring(third, "unicode")
+        and len(second) > 0
+        and "published, Section 5.2" in page
+    )
+    assert page == html_report("tiny", RUN, score_run(rows), rows, ACCOUNT)
+
+
+def test_page_says_where_the_middle_cannot_be_told(rows):
+    right = [replace(row, correct=True, predicted=row.answer) for row in rows]
+    page = html_report("oracle", RUN, score_run(right), right, ACCOUNT)
+    assert "cannot be estimated: only 0 wrong answers" in page
+
+
+def test_page_with_retrieval_and_a_single_excerpt(rows):
+    few = [replace(row, retrieved_both=True, retrieved_order=False) for row in rows[:4]]
+    scores = score_run(few)
+    scores["retrieval"][RECALL] = 0.875
+    page = html_report("rag", RUN, scores, few, ACCOUNT)
+    assert "Retrieval" in page and "in order: –" in page and len(svgs(page)) == 3
+    assert "first 10 passages (recall)</td><td>0.875" in page
+    assert "| rag | 0.875 | 1.000 | 0.000 | – |" in markdown_table({"rag": scores})
+
+
+def test_segments_of_any_length_are_drawn(rows):
+    page = comparison_report("own", {"a": score_run([replace(row, segment_length=7) for row in rows])})
+    assert "a, 7 words" in page
+
+
+def test_runs_side_by_side(rows):
+    page = comparison_report("booksort", {"a": score_run(rows), "b": score_run(rows[:160])})
+    assert len(svgs(page)) == 2 and page.count("<td>a</td>") >= 2 and page.count("<td>b</td>") >= 2

@@ -1,0 +1,120 @@
+"""JSON, CSV and errors of writing: what is read can be written, and what cannot be read or written is named."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.files.csv_tables import read_csv
+from epbench.files.text import parse_json, shown
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud83d"', "\ufffd"),
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        (r'{"\udc00": ["\uD800x"]}', {"\ufffd": ["\ufffdx"]}),
+        ('"\\\\ud83d"', "\\ud83d"),
+    ],
+)
+def test_half_a_surrogate_pair_is_replaced(text, value):
+    assert parse_json(text) == parse_json(text.encode()) == parse_json(text.encode("utf-16")) == value
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe\x00", b'"\xe9"', b'"\xed\xa0\xbd"', b"[" * 100_000, b"9" * 5_000, b'["\\ud83d",' * 990]
+)  # fmt: skip
+def test_what_is_no_json_is_one_short_line(content):
+    with pytest.raises(ValueError) as error:
+        parse_json(content)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+@settings(deadline=None)
+@given(st.binary() | st.text().map(lambda text: json.dumps(text).encode()))
+def test_bytes_give_a_value_or_a_value_error(content):
+    try:
+        value = parse_json(content)
+    except ValueError:
+        return
+    json.dumps(value, ensure_ascii=False).encode()
+
+
+def test_a_long_or_deep_value_is_shown_short():
+    deep = [[[[[[["x"]]]]]]]
+    assert len(shown("x" * 10**6)) < 100 and len(shown(10**4000)) < 100 and len(shown(deep)) < 100
+    assert len(shown([["x" * 1000] * 1000] * 1000)) < 5000
+
+
+CSV_FAULTS = {
+    "a missing column": (b"a\n1\n", "column 'b' is missing; found: a"),
+    "an empty file": (b"", "column 'a' is missing; found: nothing"),
+    "a column twice": (b"a,b,a\n1,2,3\n", "column 'a' found 2 times in the header, expected once"),
+    "too few cells": (b"a,b\n1,2\n1\n", "row 1: found 1 cells, expected 2"),
+    "too many cells": (b"a,b\n1,2,3\n", "row 0: found 3 cells, expected 2"),
+    "a zero byte": (b"a,b\n1,2\n1,\0\n", "row 1, field 'b': found a zero byte, expected text"),
+    "a quote that is not closed": (b'a,b\n1,"2\n', "truncated within a quoted cell"),
+    "Latin-1": (b"a,b\n1,\xe9\n", "no CSV in UTF-8 ('utf-8' codec can't decode byte 0xe9"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "no CSV in UTF-8"),
+    "a huge cell": (b"a,b\n1," + b"x" * (16 * 2**20 + 1) + b"\n", "field larger than field limit"),
+}
+
+
+@pytest.mark.parametrize("fault", CSV_FAULTS)
+def test_a_damaged_csv_file_is_named(tmp_path, fault):
+    content, message = CSV_FAULTS[fault]
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(BadInput) as error:
+        list(read_csv(tmp_path / "a.csv", ("a", "b")))
+    assert str(error.value).startswith(f"{tmp_path / 'a.csv'}") and message in str(error.value)
+
+
+def test_a_csv_file_with_a_mark_more_columns_and_long_cells_is_read(tmp_path):
+    long = "x" * 200_000  # more than the module csv takes by itself
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfb,c,a\n"1\n2",,' + long.encode() + b"\n\n")
+    assert list(read_csv(tmp_path / "a.csv", ("a", "b"))) == [{"b": "1\n2", "c": "", "a": long}]
+    with pytest.raises(BadInput, match="expected a CSV file that can be read"):
+        list(read_csv(tmp_path, ()))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text('ab,"\n\r\0\ufeff', max_size=60).map(str.encode))
+def test_no_bytes_make_a_csv_file_fail_otherwise(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(content)
+    try:
+        list(read_csv(path, ("a",)))
+    except BadInput as error:
+        assert str(error).startswith(str(path))
+
+
+WRITERS = {
+    "run.json": "from epbench.runs.folder import write_text; write_text(out / 'run.json', 'x' * 100_000)",
+    "one/test-00000-of-00001.parquet": (
+        "from datasets import Features, Value; from epbench.hub.dataset_folder import *\n"
+        "rows = [str(hash(str(i))) for i in range(30_000)]\n"
+        "write_dataset(out, [Config('one', 'test', Features({'x': Value('string')}), {'x': rows})], 'card')"
+    ),
+}
+
+
+@pytest.mark.parametrize("file", WRITERS)
+def test_a_file_that_cannot_be_written_whole_is_named(tmp_path, file):
+    """A limit of the size of files stands for a full disk: the same call fails, at the same place."""
+    code = (
+        "import resource; from pathlib import Path; from epbench import command\n"
+        f"out = Path({str(tmp_path / 'out')!r})\n"
+        "def main(argv):\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        f"    exec({WRITERS[file]!r}, globals())\n"
+        "command.run(main)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: [Errno 27]") and line.endswith(f"{str(tmp_path / 'out' / file)!r}")

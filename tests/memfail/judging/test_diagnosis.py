@@ -1,0 +1,261 @@
+"""From verdicts to labels: the earliest stage that fails, vacuous passes, failures, one verdict for all that share it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
+from epbench.memfail.judging.diagnosis import JUDGEMENTS, STAGES, diagnose
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.protocol import Judgement
+from epbench.runs.answers import no_progress
+from tests.conftest import ROOT
+from tests.memfail.honest_judge import honest
+from tests.models.loopback_endpoint import LoopbackEndpoint
+
+NEEDS = tuple(GoldMemory(f"r/{i}", f"fact {i}", (f"fact {i}",), ()) for i in range(3))
+
+
+class Scripted:
+    """Says no, or fails, where it is told to; yes to all else."""
+
+    name, prompt_hash = "scripted", "1"
+
+    def __init__(self, says=None):
+        self.says, self.asked = says or {}, []
+
+    def plan(self, checks):
+        return None
+
+    def judge(self, checks):
+        for check in checks:
+            self.asked.append((check.kind, check.need.unit if check.need else check.question.id))
+            verdict = self.says.get((check.kind, check.need.unit if check.need else "answer"), True)
+            failure = "overloaded" if verdict is None else None
+            yield Judgement(check.key(self), verdict, "because", failure)
+
+
+def question(needs=NEEDS[:1], **values):
+    filled = {"config": "coexisting_facts", "kind": "", "text": "?", "query": "?", "truth": "t", "group": "1"} | values
+    return Question(id=values.get("id", "q"), row="r", needs=needs, **{k: v for k, v in filled.items() if k != "id"})
+
+
+def trace(question_, k=5, memories=("a memory", "another one"), **values):
+    return QuestionRecord(question_, k, "", memories, **{"answer": "t", **values})
+
+
+def diagnosed(folder, traces, judge, stores=None):
+    return diagnose(folder, traces, stores or {"": ["a memory", "another one", "a third"]}, judge, no_progress)
+
+
+@pytest.mark.parametrize(
+    ("says", "label", "fact"),
+    [
+        ({}, "correct", "correct"),
+        ({("storage", "r/0"): False, ("reasoning", "answer"): False}, "storage_error", "storage_error"),
+        ({("summary", "r/0"): False}, "summary_error", "summary_error"),
+        ({("retrieval", "r/0"): False}, "retrieval_error", "retrieval_error"),
+        ({("reasoning", "answer"): False}, "reasoning_error", "correct"),
+        ({("storage", "r/0"): None}, "failed", "failed"),
+        ({("retrieval", "r/0"): None}, "failed", "failed"),
+        ({("reasoning", "answer"): None}, "failed", "correct"),
+        ({("storage", "r/0"): False, ("reasoning", "answer"): None}, "storage_error", "storage_error"),
+    ],
+)
+def test_the_first_stage_that_fails_is_the_label(tmp_path, says, label, fact):
+    (outcome,) = diagnosed(tmp_path, [trace(question())], Scripted(says))
+    assert (outcome.label, outcome.facts, outcome.vacuous) == (label, (fact,), False)
+    assert outcome.answer_right is says.get(("reasoning", "answer"), True)  # whatever became of the memories
+    assert (outcome.n_memories, outcome.memory_words) == (2, 4)
+
+
+def test_a_stage_is_judged_only_behind_those_that_passed(tmp_path):
+    judge = Scripted({("storage", "r/0"): False, ("summary", "r/1"): False})
+    (outcome,) = diagnosed(tmp_path, [trace(question(NEEDS))], judge)
+    assert outcome.facts == ("storage_error", "summary_error", "correct")
+    assert judge.asked == [
+        ("storage", "r/0"), ("storage", "r/1"), ("storage", "r/2"), ("summary", "r/1"), ("summary", "r/2"),
+        ("retrieval", "r/2"), ("reasoning", "q"),
+    ]  # fmt: skip
+    assert outcome.label == "storage_error"
+
+
+ORDER = [f"{stage}_error" for stage in STAGES]
+
+
+@given(st.lists(st.sampled_from([*STAGES, None]), min_size=1, max_size=3), st.booleans())
+def test_several_facts_take_the_earliest_stage(tmp_path_factory, failing, right):
+    says = {(stage, f"r/{i}"): False for i, stage in enumerate(failing) if stage} | {("reasoning", "answer"): right}
+    folder = tmp_path_factory.mktemp("run")
+    (outcome,) = diagnosed(folder, [trace(question(NEEDS[: len(failing)]))], Scripted(says))
+    assert list(outcome.facts) == [f"{stage}_error" if stage else "correct" for stage in failing]
+    expected = min((f for f in outcome.facts if f != "correct"), key=ORDER.index, default=None)
+    assert outcome.label == (expected or ("correct" if right else "reasoning_error"))
+
+
+@pytest.mark.parametrize(
+    ("says", "label", "vacuous"),
+    [
+        ({("storage", "r/0"): False, ("abstention", "answer"): False}, "correct", True),
+        ({("retrieval", "r/0"): False}, "correct", True),
+        ({("summary", "r/0"): False}, "summary_error", False),  # as published, whatever the answer says
+        ({("abstention", "answer"): False}, "reasoning_error", False),
+        ({("storage", "r/0"): None}, "failed", False),
+        ({}, "correct", False),
+    ],
+)
+def test_misleading_questions(tmp_path, says, label, vacuous):
+    asked = question(config="persona_retrieval", kind="misleading")
+    (outcome,) = diagnosed(tmp_path, [trace(asked)], Scripted(says))
+    assert (outcome.label, outcome.vacuous) == (label, vacuous)
+    assert outcome.answer_right is says.get(("abstention", "answer"), True)
+
+
+def test_an_empty_store_needs_no_judge(tmp_path):
+    judge = Scripted()
+    (direct, misleading) = diagnosed(
+        tmp_path,
+        [trace(question(), memories=()), trace(question(id="m", kind="misleading"), memories=())],
+        judge,
+        {"": []},
+    )
+    assert (direct.label, misleading.label, misleading.vacuous) == ("storage_error", "correct", True)
+    assert judge.asked == [("reasoning", "q"), ("abstention", "m")]
+
+
+def test_nothing_retrieved_is_a_retrieval_error_that_nobody_is_asked_for(tmp_path):
+    judge = Scripted()
+    (outcome,) = diagnosed(tmp_path, [trace(question(), memories=())], judge)
+    assert outcome.label == "retrieval_error" and ("retrieval", "r/0") not in judge.asked
+
+
+def test_a_failed_answer_is_failed_and_costs_no_verdict(tmp_path):
+    judge = Scripted()
+    (outcome,) = diagnosed(tmp_path, [trace(question(), answer="", failure="429")], judge)
+    assert (outcome.label, outcome.answer_right, outcome.facts, judge.asked) == ("failed", None, (), [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"), [("B", "correct"), ("A", "reasoning_error"), ("I cannot tell.", "reasoning_error")]
+)
+def test_a_multiple_choice_is_read_and_not_judged(tmp_path, answer, label):
+    asked = question(config="long_hop", choices=("water plants", "t"), truth="t")
+    judge = Scripted()
+    (outcome,) = diagnosed(tmp_path, [trace(asked, answer=answer)], judge)
+    assert (outcome.label, outcome.answer_right) == (label, label == "correct")
+    assert ("reasoning", "q") not in judge.asked
+
+
+def test_one_verdict_serves_every_k_and_every_question(tmp_path):
+    first, second = question(config="persona_retrieval"), question(id="q2", config="persona_retrieval", text="??")
+    traces = [trace(q, k, ("a memory", "another one")[:k]) for q in (first, second) for k in (1, 2, 9)]
+    judge = Scripted()
+    outcomes = diagnosed(tmp_path, traces, judge)
+    assert [(o.question, o.k) for o in outcomes] == [(q, k) for q in ("q", "q2") for k in (1, 2, 9)]
+    kinds = [kind for kind, _ in judge.asked]
+    # stored and faithful once; retrieved once for each of the two sets that came back; two different questions answered
+    assert [kinds.count(kind) for kind in (*STAGES, "reasoning")] == [1, 1, 2, 2]
+    assert diagnosed(tmp_path, traces, judge) == outcomes and len(judge.asked) == len(kinds)
+
+
+def test_stores_of_their_own_are_told_apart(tmp_path):
+    traces = [replace(trace(question(id=name)), store=name) for name in ("a", "b")]
+    judge = Scripted()
+    diagnosed(tmp_path, traces, judge, {"a": ["one"], "b": ["two"]})
+    assert [kind for kind, _ in judge.asked].count("storage") == 2
+
+
+def test_what_failed_is_judged_again_by_the_next_start_and_by_another_judge_anew(tmp_path):
+    traces = [trace(question())]
+    (failed,) = diagnosed(tmp_path, traces, Scripted({("summary", "r/0"): None}))
+    (settled,) = diagnosed(tmp_path, traces, again := Scripted())
+    assert (failed.label, settled.label) == ("failed", "correct")
+    assert again.asked == [("summary", "r/0"), ("retrieval", "r/0")]
+    other = Scripted()
+    other.prompt_hash = "2"
+    diagnosed(tmp_path, traces, other)
+    assert len(other.asked) == 4
+    records = [json.loads(line) for line in (tmp_path / JUDGEMENTS).read_text("utf-8").splitlines()]
+    assert {"kind", "id", "judge", "prompt_hash", "seconds"} <= records[0].keys()
+    assert [r["failure"] for r in records if "failure" in r] == ["overloaded"]
+    assert all(r["reason"] == "because" for r in records if "verdict" in r)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"key": "12', b'{"key": "1", "verdict": true}'])
+def test_a_torn_journal_is_taken_up(tmp_path, torn):
+    traces = [trace(question(NEEDS))]
+    outcomes = diagnosed(tmp_path, traces, LexicalJudge(), {"": ["fact 1", "fact 2"]})
+    lines = (tmp_path / JUDGEMENTS).read_bytes().splitlines(keepends=True)
+    (tmp_path / JUDGEMENTS).write_bytes(b"".join(lines[:3]) + torn)
+    assert diagnosed(tmp_path, traces, LexicalJudge(), {"": ["fact 1", "fact 2"]}) == outcomes
+
+
+JUDGING = """
+import sys
+from pathlib import Path
+from tests.memfail import planted_faults as plant
+from epbench.memfail.judging.load import choose_judge
+from epbench.models.load import Options
+outcomes = plant.run(Path(sys.argv[1]), "coexisting_facts", plant.full_context, choose_judge("openai:j", Options(sys.argv[2])), n=20)
+print([outcome.label for outcome in outcomes])
+"""
+
+
+def start(folder, url, hf_home):
+    environment = os.environ | {"HF_HOME": str(hf_home), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    return subprocess.Popen(
+        [sys.executable, "-c", JUDGING, str(folder), url], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+@pytest.mark.slow
+def test_a_judge_that_is_killed_goes_on_where_it_was(tmp_path, hf_home):
+    journal: Path = tmp_path / "run" / JUDGEMENTS
+    with LoopbackEndpoint(honest, latency_s=0.02) as endpoint:
+        process = start(tmp_path / "run", endpoint.url, hf_home)
+        for _ in range(600):
+            if journal.exists() and journal.read_bytes().count(b"\n") >= 90:  # in the middle of the second stage
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kept = journal.read_bytes().count(b"\n")
+        before = len(endpoint.calls)
+        process = start(tmp_path / "run", endpoint.url, hf_home)
+        printed, _ = process.communicate()
+        second = len(endpoint.calls) - before
+        whole = start(tmp_path / "whole", endpoint.url, hf_home)
+        undisturbed, _ = whole.communicate()
+        total = len(endpoint.calls) - before - second
+    assert process.returncode == whole.returncode == 0
+    assert 90 <= kept < total
+    assert printed == undisturbed and second == total - kept  # what the journal had was not asked for again
+
+
+def test_labels_and_stages_of_all_verdicts(tmp_path):
+    """Every combination of verdicts on one fact and its answer."""
+    for i, (stored, faithful, found, right) in enumerate(itertools.product((True, False, None), repeat=4)):
+        says = {
+            ("storage", "r/0"): stored, ("summary", "r/0"): faithful, ("retrieval", "r/0"): found,
+            ("reasoning", "answer"): right,
+        }  # fmt: skip
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        (outcome,) = diagnosed(folder, [trace(question())], Scripted(says))
+        first = next(
+            (v for v in zip((stored, faithful, found, right), [*ORDER, "reasoning_error"], strict=True) if not v[0]),
+            None,
+        )
+        assert outcome.label == ("correct" if first is None else "failed" if first[0] is None else first[1])

@@ -1,0 +1,319 @@
+"""Judges of memories and answers: rules on literal truth, a model under a schema, broken replies, prompt packs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench.errors import BadInput
+from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.load import choose_judge
+from epbench.memfail.judging.model import ModelJudge
+from epbench.memfail.judging.prompts import OWN, load_judging_prompts
+from epbench.memfail.judging.protocol import Check
+from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, words_of
+from epbench.models.load import Options
+from epbench.models.openai.model import EndpointModel
+from epbench.models.protocol import Usage
+from tests.memfail.honest_judge import verdict
+from tests.memfail.memfail_samples import SOURCES, questions_from
+from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
+
+ESSAY = "Ada keeps bees. She sings to them only in steady drizzle, and nobody minds. She likes toast."
+RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",))
+
+
+def question(config="conditional_facts_easy", need=RULE, **values):
+    given_ = {
+        "kind": "",
+        "text": "Would Ada sing now?",
+        "query": "Would Ada sing now?",
+        "needs": (need,),
+        "truth": "No — dry.",
+    }
+    return Question(id="q", config=config, row="r", **{**given_, **values})
+
+
+def judge(check):
+    (found,) = LexicalJudge().judge([check])
+    assert found.failure is None and found.key == check.key(LexicalJudge())
+    return found.verdict
+
+
+@pytest.mark.parametrize(
+    ("memories", "stored", "faithful"),
+    [
+        ([ESSAY], True, True),
+        (["[Monday] user: " + ESSAY.upper()], True, True),
+        (["Ada sings to them in steady drizzle"], True, True),
+        (["Ada sings to them", "Ada: steady drizzle is when it happens"], True, True),
+        (["Ada sings to them"], True, False),
+        (["Ada sings to them", "Bob loves steady drizzle"], True, False),
+        (["Ada keeps bees", "Bob sings to them in steady drizzle"], False, False),
+        (["Ada keeps bees"], False, False),
+    ],
+)
+def test_a_rule_is_stored_and_faithful_by_its_words(memories, stored, faithful):
+    checks = {kind: Check(kind, question(), RULE, tuple(memories)) for kind in ("storage", "summary", "retrieval")}
+    assert judge(checks["storage"]) is stored
+    assert judge(checks["retrieval"]) is (stored and faithful)
+    if stored:
+        assert judge(checks["summary"]) is faithful
+
+
+def test_a_preference_is_found_in_other_forms_and_as_a_paraphrase():
+    bike = GoldMemory("c/0", "Riding my bicycle to work wakes me up.", ("commuting by bicycle",), ())
+    for memory, found in [("User rides bicycles", True), ("User takes the bus", False), (bike.text, True)]:
+        assert judge(Check("storage", question("coexisting_facts", bike), bike, (memory,))) is found
+    hoops = GoldMemory(
+        "c/1", "Shooting a few hoops calms me.", ("basketball",), ()
+    )  # no word in common: all of it counts
+    for memory, found in [("shooting a few hoops calms the user", True), ("User likes a few sports", False)]:
+        assert judge(Check("storage", question("coexisting_facts", hoops), hoops, (memory,))) is found
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "truth", "answer", "right"),
+    [
+        ("conditional_facts_easy", "", "No — it is dry.", "No, she would not.", True),
+        ("conditional_facts_easy", "", "No — it is dry.", "Yes.", False),
+        ("conditional_facts_easy", "", "Yes — drizzle.", "I used memory 1. Answer: Yes", True),
+        ("conditional_facts_easy", "", "No — it is dry.", "There is no information.", False),
+        ("conditional_facts_easy", "", "No — it is dry.", "", False),
+        ("coexisting_facts", "", "tea, jam", "Take teas and the jam.", True),
+        ("coexisting_facts", "", "tea, jam", "Take tea.", False),
+        ("persona_retrieval", "direct", "Bring sliced Swiss cheese.", "Ada likes Swiss cheese in slices", True),
+        ("persona_retrieval", "direct", "Bring sliced Swiss cheese.", "Would Ada sing now? Who knows.", False),
+    ],
+)
+def test_answers_are_judged_by_rules(config, kind, truth, answer, right):
+    needs = (GoldMemory("r/0", "I drink tea.", ("tea",), ()), GoldMemory("r/1", "I eat jam.", ("jam",), ()))
+    needs = needs if config == "coexisting_facts" else (RULE,)
+    assert judge(Check("reasoning", question(config, kind=kind, truth=truth, needs=needs), answer=answer)) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "abstained"),
+    [
+        ("I have no information about Noah Brooks.", True),
+        ("I don't know Noah.", True),
+        ("The memories do not mention him.", True),
+        ("I used no memories. There is nothing about Noah in them.", True),
+        ("", True),
+        ("I cannot tell.", True),
+        ("He is allergic to shellfish.", False),
+        ("He cannot eat shellfish; nothing in it is good for him.", False),
+        ("No, Noah does not eat shellfish.", False),
+    ],
+)
+def test_abstentions(answer, abstained):
+    misleading = question("persona_retrieval", kind="misleading")
+    assert judge(Check("abstention", misleading, answer=answer)) is abstained is abstains(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "decided"),
+    [
+        ("Yes", "yes"), ("no.", "no"), ("**No** — never", "no"), ("Yes—always", "yes"), ("No she would not", "no"),
+        ("Answer: no", "no"), ("I think: yes, since it rains", "yes"), ("No memory tells it.", None),
+        ("There is no way to tell", None), ("Perhaps", None), ("Yes and no memory\nAnswer: No.", "no"), ("", None),
+        ("Yesterday she sang", None), ("Is the answer clear? No: it is dry.", "no"),
+    ],
+)  # fmt: skip
+def test_the_deciding_word(answer, decided):
+    assert decision_of(answer) == decided
+
+
+@given(st.text())
+def test_any_text_has_words_and_a_decision_or_none(text):
+    assert decision_of(text) in ("yes", "no", None)
+    assert content_of(text) <= frozenset(words_of(text))
+    assert all(words_of(text)) and words_of(f"«{text}»\n…") == words_of(text)
+
+
+@given(st.sampled_from(["ride", "paint", "hike", "jog", "carry", "dish", "watch", "beanie", "podcast"]))
+def test_forms_of_a_word_have_one_stem(word):
+    plural = {"carry": "carries", "dish": "dishes", "watch": "watches"}.get(word, word + "s")
+    assert words_of(word) == words_of(plural)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_verbatim_store_is_faithful_and_a_foreign_one_is_not(config, source):
+    questions = questions_from(source, config)
+    needs = [(q, need) for q in questions for need in q.needs]
+    for kind in ("storage", "summary", "retrieval"):
+        assert all(judge(Check(kind, q, need, (need.text,))) for q, need in needs)
+    names = {need.link[0] for _, need in needs}
+    strangers = [
+        judge(Check("storage", q, need, (other.text,)))
+        for (q, need), (_, other) in zip(needs, needs[len(needs) // 2 :] + needs[: len(needs) // 2], strict=True)
+        if other.link[0] != need.link[0] and need.link[0] in names
+    ]
+    assert sum(strangers) <= 0.03 * len(strangers)
+
+
+def checks_of(n=3, memories=(ESSAY, "something else")):
+    needs = [GoldMemory(f"r/{i}", f"{ESSAY} {i}", ("Ada", f"habit {i}"), ("in drizzle",)) for i in range(n)]
+    return [Check(kind, question(need=need), need, memories) for need in needs for kind in ("storage", "summary")]
+
+
+def model_judge(endpoint, **values):
+    model = EndpointModel("tiny", base_url=endpoint.url, concurrency=2, attempts=1, backoff_base_s=0.01, **values)
+    return ModelJudge(model, load_judging_prompts())
+
+
+def test_a_store_stands_first_and_is_shared_by_all_facts():
+    with LoopbackEndpoint(lambda prompt: verdict("habit 1" in prompt, "seen")) as endpoint:
+        model = model_judge(endpoint)
+        judged = {found.key: found for found in model.judge(checks_of())}
+        assert [judged[check.key(model)].verdict for check in checks_of()] == [False, False, True, True, False, False]
+    users = [call.user for call in endpoint.calls]
+    shared = users[0][: users[0].index("(end of the memories)")]
+    assert all(user.startswith(shared) for user in users) and f"- {ESSAY}\n- something else" in shared
+    body = endpoint.calls[0].body
+    assert body["response_format"]["json_schema"]["schema"]["required"] == ["reason", "verdict"]
+    assert body["temperature"] == 0
+    assert all(j.reason == "seen" and len(j.raw) == 1 and j.usage.completion > 0 for j in judged.values())
+
+
+def test_lines_of_a_memory_or_an_answer_cannot_pass_for_others():
+    prompts = load_judging_prompts()
+    (check, *_) = checks_of(1, ("one\n- two", "three"))
+    assert "- one\n  - two\n- three" in prompts.request(check, "id").context
+    answered = prompts.request(Check("reasoning", question(), answer="No.\nWhat it answered: Yes"), "id")
+    assert "> No.\n> What it answered: Yes" in answered.question and answered.context == ""
+
+
+@pytest.mark.parametrize(
+    ("replies", "verdict_", "n_raw"),
+    [
+        (['{"reason": "r", "verdict": true}'], True, 1),
+        (['```json\n{"reason": "r", "verdict": false}\n```'], False, 1),
+        (['Let me see {x}: {"verdict": false} no: {"verdict": true}'], True, 1),
+        (['{"verdict": "yes"}', '{"reason": "r", "verdict": true}'], True, 2),
+        (["I cannot tell.", "[]"], None, 2),
+        (['{"verdict": null}', '{"verdict": 1}'], None, 2),
+        (['{"reason": "r", "verdict": "true"}'], True, 1),
+        (['{"reason": "r", "verdict": " False\\n"}'], False, 1),
+        (['{"verdict": ""}', '{"verdict": "1"}'], None, 2),
+        (['{"verdict": true, "verdict": false}', '{"verdict": false}'], False, 2),
+        (['{"verdict": true, "verdict": true}', '{"verdict": "true", "reason": {"a": 1, "a": 2}}'], None, 2),
+        (['{"verdict": true, "verdict": false} so {"verdict": true}'], True, 1),
+        (['{"verdict": true} or {"verdict": "unsure"}', '{"verdict": true}'], True, 2),
+    ],
+)
+def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
+    left = list(replies)
+    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert (found.verdict, len(found.raw)) == (verdict_, n_raw) and list(found.raw) == replies
+    assert found.usage == Usage(prompt=10 * n_raw, completion=sum(len(reply.split()) for reply in replies))
+    assert (found.failure is None) == (verdict_ is not None)
+    if n_raw == 2:
+        assert "could not be read" in endpoint.calls[1].user
+        first = endpoint.calls[0].user
+        assert endpoint.calls[1].user.startswith(first)  # the store and the question are read from the cache
+
+
+def test_an_empty_reply_is_repaired_once_too():
+    left = ["", '{"reason": "r", "verdict": true}']
+    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
+    assert "the reply is empty" in endpoint.calls[1].user
+    with LoopbackEndpoint(lambda prompt: "") as endpoint:
+        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
+    assert found.verdict is None and "the reply is empty" in found.failure and len(endpoint.calls) == 2
+
+
+def test_an_endpoint_that_fails_is_a_failed_judgement():
+    with LoopbackEndpoint(script=lambda number, body: BROKEN) as endpoint:
+        found = list(model_judge(endpoint).judge(checks_of(1)))
+    assert {judgement.verdict for judgement in found} == {None}
+    assert all("500" in judgement.failure for judgement in found)
+
+
+def test_a_store_that_does_not_fit_is_refused_before_anything_is_asked():
+    with LoopbackEndpoint() as endpoint:
+        judge_ = model_judge(endpoint, window=500)
+        with pytest.raises(BadInput, match="window has 500; choose another judge, or --isolate"):
+            list(judge_.judge(checks_of(1)))
+    assert endpoint.calls == []
+
+
+def test_the_plan_counts_a_store_once():
+    with LoopbackEndpoint() as endpoint:
+        plan = model_judge(endpoint).plan([*checks_of(), *checks_of()])
+    assert (plan.requests, plan.contexts) == (6, 1) and plan.cached > plan.uncached / 2
+
+
+def test_one_check_has_one_key():
+    lexical = LexicalJudge()
+    stored, faithful, *_ = checks_of(1)
+    assert stored.key(lexical) != faithful.key(lexical)
+    later = Check("storage", question(text="Another question?"), stored.need, stored.memories)
+    assert later.key(lexical) == stored.key(lexical)  # what is asked does not matter to what is stored
+    for other in [
+        Check("storage", question(), stored.need, (*stored.memories, "more")),
+        Check("storage", question("persona_retrieval"), stored.need, stored.memories),
+        Check(
+            "storage",
+            question(),
+            GoldMemory("r/0", "other text", *((stored.need.link, stored.need.detail))),
+            stored.memories,
+        ),
+    ]:
+        assert other.key(lexical) != stored.key(lexical)
+
+
+def test_judges_by_name(tmp_path):
+    assert choose_judge("lexical").name == "lexical"
+    model = choose_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"))
+    assert model.name == "openai:tiny"
+    pack = tmp_path / "pack.toml"
+    pack.write_text(OWN.read_text("utf-8").replace("one at a time", "each alone"), "utf-8")
+    other = choose_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"), pack)
+    assert other.prompt_hash != model.prompt_hash
+    for name, prompts in [("nobody", None), ("lexical", pack)]:
+        with pytest.raises(BadInput):
+            choose_judge(name, None, prompts)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\n{memories}\n", "\nmemories\n", "{memories} once expected"),
+        ("repair = ", "mend = ", "'repair': missing"),
+        ('any_detail = "', 'more = "x"\nany_detail = "', "'more': unknown"),
+        ("told: {fact}", "told: {facts}", "key 'conditional_storage'"),
+        ('system = """', 'system = 3\nany = """', "key 'system'|key 'any'"),
+    ],
+)
+def test_a_broken_pack_is_one_line(tmp_path, old, new, message):
+    pack = tmp_path / "pack.toml"
+    pack.write_text(OWN.read_text("utf-8").replace(old, new, 1), "utf-8")
+    with pytest.raises(BadInput, match=message):
+        load_judging_prompts(pack)
+    with pytest.raises(BadInput, match="no such file"):
+        load_judging_prompts(Path("nowhere.toml"))
+
+
+def test_every_kind_of_check_has_its_words():
+    prompts = load_judging_prompts()
+    for config in CONFIGS:
+        kinds = ["storage", "summary", "retrieval"] + ["reasoning"] * (config != "long_hop")
+        kinds += ["abstention"] * (config == "persona_retrieval")
+        for kind in kinds:
+            about_answer = kind in ("reasoning", "abstention")
+            check = Check(
+                kind, question(config), None if about_answer else RULE, () if about_answer else (ESSAY,), "hm"
+            )
+            request = prompts.request(check, "id")
+            assert ESSAY in request.user and "{" not in request.user
+            assert json.dumps(dict(request.schema))

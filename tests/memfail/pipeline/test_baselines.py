@@ -1,0 +1,137 @@
+"""The baselines: what comes back, and that plain BM25 over what was told reaches what was measured independently."""
+
+import csv
+import json
+import math
+import re
+from collections import Counter
+
+import pytest
+
+from epbench import BadInput
+from epbench.memfail.dataset.sources import file_of, open_source
+from epbench.memories.baselines import BASELINES, choose_system
+
+TEXTS = ("I drink green tea in the morning.", "Ada plays chess on Sundays.", "My cat sleeps late.", "Ada fears moths.")
+
+
+def filled(name, folder, texts=TEXTS, gold=None):
+    system = choose_system(name, gold or {})
+    instance = system.open(folder)
+    for text in texts:
+        instance.store_conversation([{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}])
+    return system, instance
+
+
+def test_controls_keep_what_the_user_said_word_for_word(tmp_path):
+    for name in BASELINES:
+        system, instance = filled(name, tmp_path)
+        assert system.baseline
+        assert instance.get_all_memories() == ([] if name == "none" else list(TEXTS))
+        assert system.may_be_empty == (name == "none")
+
+
+def test_none_finds_nothing_and_full_context_everything(tmp_path):
+    assert filled("none", tmp_path)[1].retrieve_memories("tea", [], 3) == []
+    system, instance = filled("full-context", tmp_path)
+    assert instance.retrieve_memories("tea", [], 1) == list(TEXTS) and system.beyond_k
+
+
+@pytest.mark.parametrize("name", ["verbatim-bm25", "verbatim-dense"])
+def test_search_finds_the_k_best_and_ties_keep_the_order_of_storing(tmp_path, name):
+    system, instance = filled(name, tmp_path)
+    assert not system.beyond_k
+    assert instance.retrieve_memories("Does Ada play chess?", [], 1) == [TEXTS[1]]
+    assert len(instance.retrieve_memories("Does Ada play chess?", [], 9)) == 4
+    assert filled(name, tmp_path, ())[1].retrieve_memories("tea", [], 2) == []
+    assert filled(name, tmp_path, ("one two",) * 3)[1].retrieve_memories("three", [], 2) == ["one two"] * 2
+    assert filled(name, tmp_path, ("one",))[1].retrieve_memories("one", [], 2) == ["one"]
+    instance.store_conversation([{"role": "user", "content": "Bo plays chess, and Ada does, and they play chess."}])
+    assert len(instance.get_all_memories()) == len(instance.retrieve_memories("chess", [], 9)) == 5
+
+
+def test_the_oracle_gives_what_is_needed_in_order_and_only_what_was_told(tmp_path):
+    gold = {"who?": [TEXTS[3], "never told", TEXTS[1]], "what?": [TEXTS[0]]}
+    system, instance = filled("oracle", tmp_path, gold=gold)
+    assert instance.retrieve_memories("who?", [], 1) == [TEXTS[3], TEXTS[1]] and system.beyond_k
+    assert instance.retrieve_memories("another question", [], 1) == []
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path):
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(BadInput, match="no model here"):
+        choose_system(f"verbatim-dense:{tmp_path / 'nothing'}", {})
+
+
+def _rows(folder, config):
+    with file_of(open_source(str(folder)), config).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _tasks(folder):
+    """For each measured task the stored texts, and for each question its query and the places of what it needs."""
+    for level in ("easy", "hard"):
+        rows = _rows(folder, f"conditional_facts_{level}")
+        texts = [json.loads(row["entity_facts"])[0] for row in rows]
+        yield f"conditional_{level}", texts, [(row["question"], [i]) for i, row in enumerate(rows)]
+    rows = _rows(folder, "persona_retrieval")
+    texts = [json.loads(row["entity_facts"])[0] for row in rows]
+    asked = [(q, i) for i, row in enumerate(rows) for q in json.loads(row["questions"])]
+    yield "persona_direct", texts, [(q["text"], [i]) for q, i in asked if not q["is_misleading"]]
+    misleading = [(q["text"], [i]) for q, i in asked if q["is_misleading"]]
+    yield "persona_misleading_entity_essay_retrieved", texts, misleading
+    texts, asked = [], []
+    for row in _rows(folder, "coexisting_facts"):
+        facts = json.loads(row["preference_facts"])
+        asked.append((row["question"], list(range(len(texts), len(texts) + len(facts)))))
+        texts += facts
+    yield "coexisting", texts, asked
+    texts, stems, whole = [], [], []
+    for row in _rows(folder, "long_hop"):
+        facts = [row[f"fact_{i}"] for i in range(1, 5) if row[f"fact_{i}"]]
+        places = list(range(len(texts), len(texts) + len(facts)))
+        stems.append((row["graded_question"].split("\n\nOptions:")[0], places))
+        whole.append((row["graded_question"], places))
+        texts += facts
+    yield "long_hop_stem_query", texts, stems
+    yield "long_hop_full_mcq_query", texts, whole
+
+
+def plain_bm25(texts, queries):
+    """For each query the places of all texts, best first, by the formula of BM25 (k1 = 1.5, b = 0.75) written out."""
+    documents = [Counter(re.findall("[a-z0-9]+", text.lower())) for text in texts]
+    mean = sum(document.total() for document in documents) / len(documents)
+    holding = Counter(term for document in documents for term in document)
+    for query in queries:
+        scores = [0.0] * len(documents)
+        for term in set(re.findall("[a-z0-9]+", query.lower())):
+            rarity = math.log(1 + (len(documents) - holding[term] + 0.5) / (holding[term] + 0.5))
+            for place, document in enumerate(documents):
+                if n := document[term]:
+                    scores[place] += rarity * n / (n + 1.5 * (0.25 + 0.75 * document.total() / mean))
+        yield sorted(range(len(texts)), key=lambda place: -scores[place])
+
+
+def test_bm25_reaches_what_was_measured_on_the_published_tables(published, tmp_path):
+    """Measured by a plain computation here, and where the published rows are at hand by other code too."""
+    measured = published / "bm25_verbatim_retrieval.json"
+    results = json.loads(measured.read_text())["results"] if measured.is_file() else {}
+    seen = []
+    for task, texts, asked in _tasks(published):
+        _, instance = filled("verbatim-bm25", tmp_path, texts)
+        found = [instance.retrieve_memories(query, [], 20) for query, _ in asked]
+        plain = [[texts[i] for i in places[:20]] for places in plain_bm25(texts, [query for query, _ in asked])]
+        for k in (3, 5, 10, 15, 20):
+            assert _reached(texts, asked, found, k) == _reached(texts, asked, plain, k), (task, k)
+            if results:
+                assert _reached(texts, asked, found, k) == results[task][str(k)], (task, k)
+        seen.append(task)
+    assert len(seen) == 7 and set(seen) == set(results or seen)
+
+
+def _reached(texts, asked, found, k):
+    """Share of the questions that get all they need with k memories, and share of what is needed that comes."""
+    hits = [
+        [texts[place] in back[:k] for place in places] for back, (_, places) in zip(found, asked, strict=True)
+    ]  # fmt: skip
+    return [round(sum(map(all, hits)) / len(hits), 3), round(sum(map(sum, hits)) / sum(map(len, hits)), 3)]

@@ -1,0 +1,85 @@
+"""The rule-based reader: it sees the prompt alone."""
+
+import json
+
+import pytest
+
+from epbench.memfail.dataset import questions as units
+from epbench.memfail.dataset import schema as dataset
+from epbench.memfail.dataset.types import CONFIGS, Question
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.multiple_choice import letter_of
+from epbench.memfail.judging.protocol import Check
+from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.reader import HEARD, NOTHING, LexicalReader, read_notes
+from epbench.memfail.templates import rows as template
+from epbench.models.protocol import Sampling
+
+MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry\nB. hum loudly\nC. bake bread"
+
+
+@pytest.mark.parametrize(
+    ("notes", "question", "begins"),
+    [
+        (["Mira sings only when it rains."], "It rains hard today. Would Mira sing now?", "Yes — Mira sings"),
+        (["Mira sings only when it rains."], "The sun is out. Would Mira sing now?", "No — Mira sings"),
+        (["Mira sings only when it rains."], "It does not rain. Would Mira sing now?", "No — Mira sings"),
+        (["Mira sings only when it is below 10°C."], "It is 8°C outside. Would Mira sing?", "Yes"),
+        (["Mira sings only when it is below 10°C."], "It is 12°C outside. Would Mira sing?", "No"),
+        (["Mira sings when she has fewer than two tasks."], "Mira has three tasks. Would she sing?", "No"),
+        (["Tom fishes on Mondays."], "It rains. Would Mira sing now?", NOTHING),
+        (
+            ["Ada Berg bakes rye bread. Ada Berg fears moths."],
+            "What bread does Ada Berg bake?",
+            "Ada Berg bakes rye bread.",
+        ),
+        (["Ada Berg bakes rye bread."], "What does Noah Brooks bake?", "I have no information about Noah Brooks."),
+        (["Ada Berg bakes rye bread."], "Would Noah Brooks bake?", "I have no information about Noah Brooks."),
+        (["I like fedoras.", "I wear caps."], "Which hats should I pack?", "- I like fedoras.\n- I wear caps."),
+        ([], "Which hats should I pack?", NOTHING),
+    ],
+)
+def test_a_question_is_answered_by_its_form(notes, question, begins):
+    assert read_notes(notes, question).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("notes", "letter"),
+    [
+        (["Tea makes me calm.", "When calm I hum loudly."], "B"),
+        (["When calm I hum loudly.", "Tea makes me calm.", "Coffee makes me bake bread."], "B"),
+        (["When calm I hum loudly."], "B"),  # the chain is broken, and no other option stands anywhere
+        (["Tea makes me calm."], None),
+        ([], None),
+    ],
+)
+def test_a_multiple_choice_follows_the_links(notes, letter):
+    assert json.loads(read_notes(notes, MULTIPLE)) == {"choice": letter}
+
+
+def test_notes_are_read_off_the_prompt_and_a_message_is_only_acknowledged():
+    prompts, sampling, reader = load_prompts(), Sampling(), LexicalReader()
+    question = Question("q", "coexisting_facts", "r", "", "Which hats?", "Which hats?", (), "")
+    memories = ["I like fedoras.\n\nIn summer too.", "I wear [2] caps."]
+    asked = prompts.ask("q@2", question, memories, sampling)
+    told = prompts.reply_to("c", [{"role": "user", "content": "Question: is it raining?"}], sampling)
+    empty = prompts.ask("q@2", question, [], sampling)
+    texts = [reply.text for reply in reader.answer([asked, told, empty])]
+    assert texts == ["- I like fedoras.\n\nIn summer too.\n- I wear [2] caps.", HEARD, NOTHING]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_with_what_it_needs_it_is_mostly_right_on_made_rows(config):
+    rows = dataset.complete(config, template.make_rows(config, 40, 3))
+    prompts, reader, judge = load_prompts(), LexicalReader(), LexicalJudge()
+    right = []
+    for question in units.questions_of(config, rows):
+        asked = prompts.ask(question.id, question, [need.text for need in question.needs], Sampling())
+        answer = next(reader.answer([asked])).text
+        if question.choices:
+            right.append(letter_of(answer, question.choices) == question.about["correct_choice"])
+        else:
+            kind = "abstention" if question.kind == "misleading" else "reasoning"
+            right.append(bool(next(judge.judge([Check(kind, question, answer=answer)])).verdict))
+    share = sum(right) / len(right)
+    assert share > (0.6 if config == "conditional_facts_hard" else 0.9), share

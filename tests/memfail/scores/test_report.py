@@ -1,0 +1,243 @@
+"""Tables and reports: baselines and published rates beside systems, the floor in every table, one file per page."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from epbench.errors import BadInput
+from epbench.memfail.scores.report import comparison_report, html_report
+from epbench.memfail.scores.reported_rates import beside, read_published
+from epbench.memfail.scores.scoring import score_outcomes
+from epbench.memfail.scores.side_by_side import holds_runs, write_comparison
+from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables
+from tests.memfail.memfail_samples import outcome
+
+
+def run(system, labels, config="coexisting_facts", ks=(5,), *, right=True, floor=None, **values):
+    outcomes = [outcome(label, k, group=str(2 + i % 2), right=right, i=i) for k in ks for i, label in enumerate(labels)]
+    by_k = score_outcomes(outcomes)
+    for scores in by_k.values():
+        scores["tokens_per_memory"] = 7.5 if scores["words_per_memory"] is not None else None
+    return {
+        "config": config, "system": system, "by_k": by_k, "warnings": [],
+        "floor": floor or {"success_rate": 0.0, "answer_accuracy": 0.0}, **values,
+    }  # fmt: skip
+
+
+C, S, R = "correct", "storage_error", "retrieval_error"
+
+
+@pytest.fixture
+def runs():
+    return {
+        "all <text>": run("full-context", [C, C, C, C], ks=(5, 10)),
+        "mine": run("my:Memory", [C, S, R, "failed"], ks=(5, 10), warnings=["the store is <empty>"]),
+        "nothing": run("none", [C, C, S, S], ks=(5,)),
+        "chains": run("my:Memory", [C, R], "long_hop"),
+    }
+
+
+def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
+    (titles, rows), (group_titles, _), *_ = tables(runs)
+    assert [row[:2] for row in rows] == [
+        ["nothing", "5"],
+        ["mine", "5"],
+        ["mine", "10"],
+        ["all <text>", "5"],
+        ["all <text>", "10"],
+    ]
+    notes = dict(zip([tuple(row[:2]) for row in rows], [row[-1] for row in rows], strict=True))
+    assert notes["nothing", "5"] == notes["all <text>", "5"] == "baseline"
+    assert notes["mine", "5"] == notes["mine", "10"] == "below floor"  # the floor of k = 5 serves k = 10
+    mine = dict(zip(titles, rows[1], strict=True))
+    assert mine["success"].startswith("0.333 (") and (mine["storage"], mine["retrieval"]) == ("0.333", "0.333")
+    assert (mine["failed"], mine["words/memory"]) == ("1", "5.0") and "vacuous" not in titles
+    assert group_titles == ["coexisting_facts: success by group", "k", "2 (2)", "3 (2)"]
+
+
+def test_without_a_run_without_memory_the_floor_is_computed():
+    floor = {"success_rate": 0.5, "answer_accuracy": 0.68}
+    scores = run("m:M", [C, S, S], right=False, floor=floor)
+    scores["by_k"]["5"]["vacuous"] = 1
+    (titles, rows), *_ = tables({"m": scores})
+    assert dict(zip(titles, rows[0], strict=True))["success"] == "0.500" and rows[0][-1] == "computed"
+    assert "vacuous" in titles and "earned" in titles
+    assert rows[1][-1] == "below floor, answers below floor"
+
+
+def test_configs_have_tables_of_their_own(runs):
+    assert list(by_config(runs)) == ["coexisting_facts", "long_hop"]
+    text = markdown_table(runs)
+    assert (
+        text.index("| coexisting_facts |")
+        < text.index("| long_hop |")
+        < text.index("- mine: the store is &lt;empty&gt;")
+    )
+    widths = {len(re.findall(r"(?<!\\)\|", line)) for line in text.split("\n\n")[0].splitlines()}
+    assert len(widths) == 1
+    console = Console(file=io.StringIO(), width=200)
+    console.print(screen_tables(runs))
+    assert "below floor" in console.file.getvalue()
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed and was not opened."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(html):
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    return parser.seen
+
+
+def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_picture(runs):
+    html = comparison_report(runs)
+    seen = parsed(html)
+    assert "tokens per retrieved memory" in html
+    assert seen.count("svg") == 6  # coexisting: stages, by k, by tokens, by group; chains: stages, by group
+    stages = html[html.index("<svg") : html.index("</svg>")]
+    for text in ("floor, no memory (0.50)", "ceiling, all &lt;text&gt; (1.00)", "storage error", "correct", "k = 10"):
+        assert text in stages, text
+    assert "nothing" not in stages  # a line, and no bar
+    assert "Warning: mine: the store is &lt;empty&gt;" in html
+    assert "src=" not in html and "@import" not in html
+    assert html == comparison_report(runs)
+
+
+def test_the_page_of_one_run(runs):
+    about = {
+        "identity": {"benchmark": "memfail", "system": "my:Memory"}, "command": "python x.py", "python": "3", "platform": "p",
+        "versions": {},
+    }  # fmt: skip
+    usage = {"answering": {"requests": 4, "failed": {"429 <slow>": 1}}, "storing": {"seconds": 1.5}, "note": "x"}
+    html = html_report("mine", about, runs["mine"], usage)
+    assert parsed(html).count("svg") == 3
+    for text in ("429 &lt;slow&gt;", "python x.py", "storing", "Needed memories", "retrieval error"):
+        assert text in html, text
+
+
+def test_a_run_in_which_everything_failed_has_a_page():
+    scores = run("m:M", ["failed", "failed"], right=None)
+    parsed(comparison_report({"m": scores}))
+    assert "–" in markdown_table({"m": scores})
+
+
+ROW = {
+    "dataset": "Coexisting-Facts",
+    "system": "Mem0",
+    "internal_model": "tiny",
+    "k": 5,
+    "success_rate": 0.35,
+    "n": 100,
+}
+
+
+def published(folder, *rows):
+    path = folder / "published.json"
+    path.write_text(json.dumps({"rows": list(rows)}), "utf-8")
+    return path
+
+
+def test_published_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_path):
+    rows = [ROW, ROW | {"k": 15}, ROW | {"dataset": "Persona-Retrieval", "n": 300}]
+    joined = beside(runs, read_published(published(tmp_path, *rows)))
+    assert set(joined) - set(runs) == {"Mem0, tiny, published (coexisting_facts)"}
+    (_, table_rows), *_ = tables(joined)
+    cell = next(row for row in table_rows if row[0].startswith("Mem0"))
+    assert cell[1:3] == ["5", "0.350 (0.26–0.45)"] and cell[-1] == "published, below floor"
+    html = comparison_report(joined)
+    parsed(html)
+    assert "MemFail: 4 runs" in html and "Mem0, tiny, published" in html
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (ROW | {"k": "5"}, "row 1, field 'k': '5' found, int expected"),
+        (ROW | {"success_rate": 35}, r"row 1: a success rate in \[0, 1\]"),
+        (ROW | {"dataset": "Other"}, "field 'dataset': 'Other' found"),
+        ({}, "field 'dataset': None found"),
+        (7, "row 1: int found"),
+        (ROW, "two rates at k = 5"),
+        (ROW | {"k": True}, "field 'k': True found"),
+    ],
+)
+def test_bad_published_rows_are_one_line(tmp_path, row, message):
+    with pytest.raises(BadInput, match=message):
+        read_published(published(tmp_path, ROW, row))
+
+
+def test_bad_published_files_are_one_line(tmp_path):
+    for content, message in [("{", "no JSON"), ("[]", "field 'rows'"), ('{"rows": 3}', "field 'rows'")]:
+        (tmp_path / "p.json").write_text(content, "utf-8")
+        with pytest.raises(BadInput, match=message):
+            read_published(tmp_path / "p.json")
+    with pytest.raises(BadInput, match="no such file"):
+        read_published(tmp_path / "nowhere.json")
+
+
+def written(folder, scores, fingerprint="1"):
+    folder.mkdir(parents=True)
+    identity = {"benchmark": "memfail", "fingerprint": fingerprint}
+    (folder / "run.json").write_text(json.dumps({"identity": identity}), "utf-8")
+    (folder / "scores.json").write_text(json.dumps(scores), "utf-8")
+    return folder
+
+
+def test_folders_of_runs_become_one_page(runs, tmp_path):
+    one = written(tmp_path / "floor", runs["nothing"])
+    written(tmp_path / "mine" / "coexisting_facts", runs["mine"])
+    written(tmp_path / "mine" / "long_hop", runs["chains"])
+    assert holds_runs(one) and holds_runs(tmp_path / "mine") and not holds_runs(tmp_path / "nowhere")
+    out = tmp_path / "out"
+    joined = write_comparison([one, tmp_path / "mine"], out, published(tmp_path, ROW))
+    assert list(joined)[:3] == ["floor", "mine (coexisting_facts)", "mine (long_hop)"]
+    (_, rows), *_ = tables(joined)
+    assert [row[0] for row in rows] == ["floor", "mine", "mine", "Mem0, tiny, published"]
+    parsed((out / "report.html").read_text("utf-8"))
+    assert "| floor | 5 |" in (out / "table.md").read_text("utf-8")
+
+
+def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):
+    one = written(tmp_path / "a" / "run", runs["nothing"])
+    with pytest.raises(BadInput, match="two runs are called 'run'"):
+        write_comparison([one, written(tmp_path / "b" / "run", runs["mine"])], tmp_path / "out")
+    with pytest.raises(BadInput, match="different rows of coexisting_facts"):
+        write_comparison([one, written(tmp_path / "c", runs["mine"], "2")], tmp_path / "out")
+    with pytest.raises(BadInput, match="no run of MemFail"):
+        write_comparison([tmp_path / "nowhere"], tmp_path / "out")
+    (one / "scores.json").unlink()
+    with pytest.raises(BadInput, match=r"has no scores\.json"):
+        write_comparison([one], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_published_file_is_read(results):
+    runs = read_published(results / "paper_results.json")
+    assert len(runs) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in runs.values()) == 224
+    assert {run["config"] for run in runs.values()} == {
+        "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop",
+    }  # fmt: skip
+    assert len(list(by_config(runs)["long_hop"])) == 16

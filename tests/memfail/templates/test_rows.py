@@ -1,0 +1,294 @@
+"""Properties of the rows that are made without a model, whatever their number and seed."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.draws import RandomStream
+from epbench.memfail.dataset.schema import complete, facts_of
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.templates.bank import bank, pairs, spread
+from epbench.memfail.templates.conditional import condition_types
+from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.validation.text_statistics import connectives, sentences, stands_in
+
+seeds = st.integers(0, 10_000)
+sizes = st.integers(5, 130)
+some = settings(max_examples=20, deadline=None)
+SMALL_WORDS = {
+    "a",
+    "an",
+    "and",
+    "at",
+    "for",
+    "from",
+    "has",
+    "have",
+    "in",
+    "into",
+    "is",
+    "it",
+    "of",
+    "on",
+    "she",
+    "the",
+    "there",
+    "to",
+    "with",
+}
+
+
+def content(text):
+    """Words that carry meaning; for the two forms of a regular word the same."""
+    return {word.rstrip("s") for word in re.findall(r"[a-z]+", text.lower())} - SMALL_WORDS
+
+
+def none_within_another(texts):
+    """Whether no text stands in another one; by all windows of words, or a thousand names would take a minute."""
+    counts = Counter(texts)
+    assert max(counts.values()) == 1, counts.most_common(1)
+    lengths = {len(text.split()) for text in texts}
+    for text in texts:
+        words = text.split()
+        windows = {" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)} - {text}
+        assert not windows & counts.keys(), text
+    return True
+
+
+@given(config=st.sampled_from(CONFIGS), n=sizes, seed=seeds)
+@some
+def test_same_seed_same_rows_and_other_seed_other_rows(config, n, seed):
+    rows = make_rows(config, n, seed)
+    assert len(rows) == n and make_rows(config, n, seed) == rows != make_rows(config, n, seed + 1)
+
+
+def test_rows_depend_on_nothing_of_the_process():
+    code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.types import CONFIGS; json.dump([make_rows(c, 9, 4) for c in CONFIGS], sys.stdout)"
+    made = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            ).stdout
+        )
+        for seed in ("1", "2")
+    ]
+    assert made[0] == made[1] == [make_rows(config, 9, 4) for config in CONFIGS]
+
+
+@given(n=sizes, seed=seeds)
+@example(n=1000, seed=0)
+@some
+def test_a_rule_is_the_same_in_easy_and_hard_and_its_words_stand_in_both(n, seed):
+    easy, hard = make_rows("conditional_facts_easy", n, seed), make_rows("conditional_facts_hard", n, seed)
+    assert none_within_another([row["entity"] for row in easy])
+    assert len({row["behavior"] for row in easy}) == n
+    for a, b in zip(easy, hard, strict=True):
+        assert {**a, "entity_facts": 0} == {**b, "entity_facts": 0}
+        told, spread_out = sentences(a["entity_facts"][0]), sentences(b["entity_facts"][0])
+        assert 5 <= len(told) <= 8 and 8 <= len(spread_out) <= 12
+        rule = [s for s in told if a["behavior"] in s]
+        assert len(rule) == 1 and a["condition"] in rule[0] and a["entity"] in rule[0]
+        behavior = [i for i, s in enumerate(spread_out) if b["behavior"] in s]
+        condition = [i for i, s in enumerate(spread_out) if b["condition"] in s]
+        assert len(behavior) == len(condition) == 1 and behavior[0] + 1 < condition[0] < len(spread_out) - 1
+        assert b["entity"] in spread_out[behavior[0]]
+        assert connectives(b["entity_facts"][0]) == []
+        common = set(told) & set(spread_out)  # Easy tells a part of what Hard tells, or the other way round
+        assert len(common) == min(len(told) - 1, len(spread_out) - 3)
+
+
+@given(n=sizes, seed=seeds)
+@some
+def test_the_three_sentences_of_a_hard_rule_are_never_neighbours(n, seed):
+    linking = [re.escape(frame).replace(r"\{her_obj\}", r"\w+") for frame in bank("conditional")["hard"]["link"]]
+    for row in make_rows("conditional_facts_hard", n, seed):
+        told = sentences(row["entity_facts"][0])
+        places = [
+            next(i for i, s in enumerate(told) if row["behavior"] in s),
+            next(i for i, s in enumerate(told) if row["condition"] in s),
+            next(i for i, s in enumerate(told) if re.fullmatch("|".join(linking), s)),
+        ]
+        assert all(later - earlier >= 2 for earlier, later in pairwise(places))
+
+
+@given(n=sizes, seed=seeds)
+@some
+def test_answers_are_balanced_and_the_scene_decides(n, seed):
+    rows = make_rows("conditional_facts_easy", n, seed)
+    assert abs(2 * sum(row["condition_met"] == "yes" for row in rows) - n) <= 1
+    states = bank("conditional")["states"]
+    for row in rows:
+        assert row["ground_truth_answer"].lower().startswith(row["condition_met"])
+        assert row["question_context"] in row["question"] and row["entity"] in row["question"]
+        assert row["behavior"] in row["question"] and row["condition"] not in row["question"].replace(
+            row["question_context"], ""
+        )
+        of_type = states[row["condition_type"]]
+        shown = [c for c, scene in of_type.items() if scene.replace("{name}", row["entity"]) == row["question_context"]]
+        assert len(shown) == 1 and (shown[0] == row["condition"]) == (row["condition_met"] == "yes")
+
+
+def test_all_condition_types_occur_in_a_hundred_rows_and_pets_have_observable_ones():
+    rows = make_rows("conditional_facts_easy", 100)
+    assert {row["condition_type"] for row in rows} == set(condition_types()) and len(condition_types()) == 32
+    assert Counter(row["entity_category"] for row in rows).most_common()[-1][1] == 33
+    observable = {row["condition_type"] for row in rows if row["entity_category"] == "pet"}
+    assert observable == set(bank("conditional")["observable"])
+
+
+def test_states_of_a_type_exclude_one_another_by_their_words():
+    """A rule can decide a question: the scene shares words with its own condition and with no other of the type."""
+    for kind, states in bank("conditional")["states"].items():
+        for condition in states:
+            for other, scene in states.items():
+                shared = content(condition) & content(scene.replace("{name}", ""))
+                assert bool(shared) == (condition == other), (kind, condition, scene, shared)
+
+
+def test_unrelated_facts_tell_nothing_of_rules():
+    fillers = bank("fillers")
+    frames = [frame for kind in ("person", "pet", "character") for frame in [*fillers[kind], *fillers["opening"][kind]]]
+    told = " ".join([*frames, *(word for words in fillers["words"].values() for word in words)])
+    assert connectives(told) == []
+    content_ = bank("conditional")
+    conditions = [condition for states in content_["states"].values() for condition in states]
+    acts = [act for of in content_["behaviors"].values() for act in of["acts"]]
+    assert not [text for text in (*conditions, *acts) if stands_in(text, told)]
+
+
+@given(n=sizes, seed=seeds)
+@example(n=1000, seed=0)
+@some
+def test_everybody_in_a_persona_store_has_a_name_of_their_own(n, seed):
+    rows = complete("persona_retrieval", make_rows("persona_retrieval", n, seed))
+    asked = [question for row in rows for question in row["questions"]]
+    distractors = [question["distractor"] for question in asked if question["is_misleading"]]
+    assert none_within_another([row["entity"] for row in rows] + distractors)
+    assert abs(2 * len(distractors) - 3 * n) <= 1
+    for row in rows:
+        essay = row["entity_facts"][0]
+        assert 10 <= len(sentences(essay)) <= 15 and row["entity"] in essay
+        assert len({question["text"] for question in row["questions"]}) == 3
+        for question, essays in zip(row["questions"], row["n_essays_of_asked_name"], strict=True):
+            assert essays == (0 if question["is_misleading"] else 1)
+            if not question["is_misleading"]:
+                assert question["ground_truth_answer"] in essay and row["entity"] in question["text"]
+
+
+def test_questions_about_personas_share_words_with_the_facts_that_answer_them():
+    aspects = bank("persona")["aspects"]
+    for aspect in aspects.values():
+        for question in aspect["questions"]:
+            for fact in aspect["facts"]:
+                assert content(question.replace("{name}", "")) & content(re.sub(r"{\w+}", "", fact)), (question, fact)
+    values = [value for aspect in aspects.values() for value in aspect["values"]]
+    assert none_within_another(values)
+
+
+@given(n=sizes, seed=seeds)
+@example(n=1000, seed=0)
+@some
+def test_a_preference_stands_in_its_own_fact_and_in_no_other(n, seed):
+    rows = make_rows("coexisting_facts", n, seed)
+    names = [name for row in rows for name in row["preferences"]]
+    facts = [fact for row in rows for fact in row["preference_facts"]]
+    assert none_within_another(names) and all(stands_in(name, fact) for name, fact in zip(names, facts, strict=True))
+    assert len(set(facts)) == len(facts)
+    assert len({row["preference_category"] for row in rows}) == len({row["question"] for row in rows}) == n
+    sizes_found = Counter(len(row["preferences"]) for row in rows)
+    assert max(sizes_found.values()) - min(sizes_found[k] for k in (2, 3, 4, 5)) <= 1
+    for row in rows:
+        assert row["ground_truth_answer"] == ", ".join(row["preferences"])
+        assert not any(stands_in(name, row["question"]) for name in row["preferences"])
+
+
+def test_facts_name_no_preference_but_their_own():
+    rows = make_rows("coexisting_facts", 100)
+    names = [name for row in rows for name in row["preferences"]]
+    for i, fact in enumerate(fact for row in rows for fact in row["preference_facts"]):
+        assert [name for name in names if stands_in(name, fact)] == [names[i]]
+
+
+@given(n=sizes, seed=seeds)
+@example(n=1000, seed=0)
+@some
+def test_chains_are_apart_and_no_option_gives_itself_away(n, seed):
+    rows = complete("long_hop", make_rows("long_hop", n, seed))
+    chains = [[row[f"chain_{i}"] for i in range(1, row["hop_count"] + 3)] for row in rows]
+    assert none_within_another([anchor for chain in chains for anchor in chain])
+    letters, hops = Counter(row["correct_choice"] for row in rows), Counter(row["hop_count"] for row in rows)
+    assert (
+        max(letters.values()) - min(letters[x] for x in "ABCDE") <= 1 and max(hops.values()) - min(hops.values()) <= 1
+    )
+    shown = Counter()
+    for row, chain in zip(rows, chains, strict=True):
+        options = [row[f"choice_{letter}"] for letter in "abcde"]
+        shown.update(options)
+        assert len(set(options)) == 5 and options["ABCDE".index(row["correct_choice"])] == chain[-1]
+        assert row["graded_question"] == f"{row['stem']}\n\nOptions:\n" + "\n".join(
+            f"{x}. {o}" for x, o in zip("ABCDE", options, strict=True)
+        )
+        assert row["n_options_in_facts"] == 5 and not row["option_leak"]
+        assert chain[0] in row["stem"] and not any(anchor in row["stem"] for anchor in chain[1:])
+        for (head, end), fact in zip(pairwise(chain), facts_of(row), strict=True):
+            assert head in fact and end in fact and not any(a in fact for a in chain if a not in (head, end))
+    own = [all(re.search(r"\bI\b", fact) for fact in facts_of(row)) for row in rows]
+    assert abs(2 * sum(own) - n) <= 1
+    for row, told_by_oneself in zip(rows, own, strict=True):
+        if not told_by_oneself:
+            names = re.findall(r"(?=\b([A-Z]\w+ [A-Z]\w+))", row["stem"])
+            assert any(all(name in fact for fact in facts_of(row)) for name in names), row["stem"]
+    assert set(shown.values()) == {5}  # once as the answer, four times as a wrong option
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_too_few_and_too_many_rows_are_refused_in_words(config):
+    with pytest.raises(BadInput, match="--rows 0: at least 1 expected"):
+        make_rows(config, 0)
+    with pytest.raises(BadInput, match=r"--rows: \d+ [\w ]+ would be needed and the lists give \d+; take fewer"):
+        make_rows(config, 5000)
+    if config == "long_hop":
+        with pytest.raises(BadInput, match="--rows 4: long_hop needs at least 5"):
+            make_rows(config, 4)
+    else:
+        assert len(make_rows(config, 1)) == 1
+
+
+@given(a=st.integers(1, 12), b=st.integers(1, 12), share=st.floats(0, 1), seed=seeds)
+def test_pairs_differ_and_use_their_members_evenly(a, b, share, seed):
+    n = int(share * a * b)
+    drawn = pairs(range(a), range(b), n, RandomStream("test", seed), "pairs")
+    assert len(set(drawn)) == len(drawn) == n
+    used = Counter(first for first, _ in drawn)
+    assert n == 0 or max(used.values()) - min(used[i] for i in range(a)) <= 1
+    with pytest.raises(BadInput, match="pairs would be needed"):
+        pairs(range(a), range(b), a * b + 1, RandomStream("test", seed), "pairs")
+
+
+@given(k=st.integers(1, 6), n=st.integers(0, 50), seed=seeds)
+def test_spread_values_are_as_frequent_as_one_another(k, n, seed):
+    counts = Counter(spread(range(k), n, RandomStream("test", seed)))
+    assert counts.total() == n and max(counts.values(), default=0) - min(counts[i] for i in range(k)) <= 1
+
+
+def test_lists_repeat_nothing():
+    names = bank("names")
+    assert all(len(set(values)) == len(values) for values in names.values())
+    for name in ("fillers", "persona", "long_hop", "coexisting", "conditional"):
+        for values in lists_in(bank(name)):
+            assert len(set(map(json.dumps, values))) == len(values), values
+
+
+def lists_in(content):
+    if isinstance(content, list):
+        yield content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from lists_in(part)

@@ -1,0 +1,59 @@
+import pytest
+import yaml
+
+from epbench.hub.card import CANARY
+from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS, complete, config_of
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.validation.card import LABELS, made_card, released_card
+from epbench.memfail.validation.findings import validate
+
+COMMAND = "python builders/memfail.py --rows 12 --seed 0"
+
+
+@pytest.fixture(scope="module")
+def built():
+    tables = {name: complete(name, make_rows(name, 12)) for name in CONFIGS}
+    return [config_of(name, rows) for name, rows in tables.items()], validate(tables, len)
+
+
+@pytest.fixture(scope="module", params=["made", "released"])
+def text(request, built):
+    if request.param == "made":
+        return made_card(COMMAND, *built)
+    return released_card("the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
+
+
+def test_the_header_has_all_configs_and_their_rows(text):
+    header = yaml.safe_load(text.split("---")[1])
+    assert [config["config_name"] for config in header["configs"]] == list(CONFIGS)
+    assert header["configs"][0]["default"] is True
+    assert {info["splits"][0]["num_examples"] for info in header["dataset_info"]} == {12}
+    for info in header["dataset_info"]:
+        assert set(PUBLISHED_COLUMNS[info["config_name"]]) <= {feature["name"] for feature in info["features"]}
+
+
+def test_rows_of_ours_are_free_and_those_of_others_are_not(built):
+    ours, theirs = made_card(COMMAND, *built), released_card("x", dict.fromkeys(CONFIGS, "abc123"), *built)
+    assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
+    assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
+    assert "not to be passed on" in theirs and theirs.count("`abc123`") == 5
+
+
+def test_every_finding_stands_in_the_card_in_words(built, text):
+    names = {name for findings in built[1].values() for name in findings}
+    assert names == set(LABELS)
+    for config, findings in built[1].items():
+        section = text.split(f"### {config}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        rows = [line for line in section.splitlines() if line.startswith("| ") and line != "| | |"]
+        assert [row.split(" | ")[0][2:] for row in rows] == [LABELS[name] for name in findings]
+        assert all(row.count("|") == 3 and row.endswith(" |") and not row.endswith("|  |") for row in rows)
+    assert CANARY in text
+
+
+def test_long_lists_are_cut_and_counted(built):
+    configs, report = built
+    many = report["long_hop"] | {"head_not_in_stem": [f"row-{i}" for i in range(30)], "later_anchor_in_stem": []}
+    text = made_card(COMMAND, configs, report | {"long_hop": many})
+    assert "row-0, row-1, row-2, row-3, row-4, row-5, row-6, row-7, … (30 in all) |" in text
+    assert f"| {LABELS['later_anchor_in_stem']} | none |" in text

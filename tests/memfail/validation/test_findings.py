@@ -1,0 +1,269 @@
+"""What the report counts, against the known facts about the published rows, and against faults that are put in."""
+
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.validation.findings import cl100k_tokens, floor_of, validate
+from epbench.memfail.validation.text_statistics import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_in
+from tests.conftest import SHARED
+from tests.memfail.made_rows import limited_rows
+from tests.memfail.memfail_samples import SOURCES, rows_in
+
+UNUSED = ["day_of_week", "social_setting", "completion_state", "scent", "conflict_state"]
+
+# As measured by other code.
+KNOWN = {
+    "conditional_facts_easy": {
+        "rows": 100, "units": 100, "questions": 100, "answers": {"no": 68, "yes": 32}, "always_the_same_answer": 0.69,
+        "answer_against_condition": ["easy-088"], "entities": 76, "rows_sharing_a_name": 40,
+        "name_not_in_question": ["easy-064"], "condition_types": 27, "unused_condition_types": UNUSED,
+        "essays_by_sentences": {"5": 2, "6": 53, "7": 45}, "essays_of_another_length_than_the_paper_says": 0,
+    },
+    "conditional_facts_hard": {
+        "answers": {"no": 51, "yes": 49}, "answer_against_condition": ["hard-021", "hard-031"], "entities": 75,
+        "rows_sharing_a_name": 42, "name_not_in_question": ["hard-053", "hard-064"], "unused_condition_types": UNUSED,
+        "essays_by_sentences": {"8": 73, "9": 27},
+        "explicit_connectives": {"hard-002": ["whenever"], "hard-032": ["if"], "hard-095": ["only when"]},
+        "rows_equal_to_easy_in": {
+            "entity_category": 100, "condition_type": 100, "entity": 2, "condition": 2, "behavior": 0, "question": 0,
+            "condition_met": 83,
+        },
+    },
+    "coexisting_facts": {
+        "units": 340, "rows_by_size": {"2": 26, "3": 31, "4": 20, "5": 23}, "categories": 100, "repeated_units": 0,
+        "facts_by_size": {"2": 52, "3": 93, "4": 80, "5": 115}, "preference_word_for_word": 328,
+        "facts_naming_another_preference_of_the_row": 0, "repeated_questions": 0, "questions_naming_a_preference": 0,
+        "answers_that_list_the_names": 100,
+    },
+    "persona_retrieval": {
+        "questions": 300, "direct": 143, "misleading": 157, "right_with_an_empty_memory": 0.5233, "entities": 27,
+        "misleading_per_row": {"0": 16, "1": 28, "2": 39, "3": 17}, "misleading_about_somebody_with_an_essay": 137,
+        "misleading_about_somebody_unknown": 20, "direct_about_an_ambiguous_name": 141, "asked_name_not_in_question": 0,
+    },
+    "long_hop": {
+        "rows": 92, "units": 274, "rows_by_hops": {"1": 31, "2": 32, "3": 29}, "repeated_units": 0,
+        "facts_by_hops": {"1": 62, "2": 96, "3": 116}, "letters": {"A": 16, "B": 15, "C": 24, "D": 19, "E": 18},
+        "always_the_longest_option": round(21 / 92, 4), "always_the_same_letter": round(24 / 92, 4),
+        "only_the_true_option_in_any_fact": 68, "head_not_in_stem": [], "later_anchor_in_stem": [],
+        "true_answers_that_are_wrong_elsewhere": 7, "one_name_in_question_and_facts": 37, "near_duplicate_pairs": 0,
+        "anchors_of_several_chains": {
+            "feel nostalgic": 3, "jitters": 2, "call my mom": 2, "lose track of time": 2, "feel energized": 2,
+            "feel confident": 2,
+        },
+    },
+}  # fmt: skip
+
+TABLE_2 = {
+    "conditional_facts_easy": {"all": 130.12},
+    "conditional_facts_hard": {"all": 188.66},
+    "coexisting_facts": {"2": 53.96, "3": 67.94, "4": 83.75, "5": 100.96},
+    "persona_retrieval": {"all": 296.98},
+    "long_hop": {"1": 58.55, "2": 74.09, "3": 86.66},
+}
+
+
+def test_the_published_rows_have_the_known_limits(published, published_rows):
+    """The made-up ones have the same limits, planted in the same numbers."""
+    report = validate(published_rows)
+    for config, expected in KNOWN.items():
+        found = report[config]
+        assert {name: found[name] for name in expected} == expected
+    assert len(report["long_hop"]["anchors_not_in_all_their_facts"]) == 92 - 89
+    personas = published_rows["persona_retrieval"]
+    essays = [sum(other["entity"] == row["entity"] for other in personas) for row in personas]
+    direct = [n for row, n in zip(personas, essays, strict=True) for q in row["questions"] if not q["is_misleading"]]
+    assert report["persona_retrieval"]["essays_per_directly_asked_name"] == round(sum(direct) / len(direct), 4)
+    if published.name == "memfail":
+        assert round(sum(direct) / len(direct), 1) == 4.2 and report["long_hop"]["largest_overlap"] == 0.273
+    names = report["coexisting_facts"]["names_in_several_rows"]
+    assert {name: n for name, n in names.items() if n > 2} == {
+        "journaling": 4, "meditation": 4, "japanese": 3, "mind mapping": 3, "photography": 3,
+    }  # fmt: skip
+    assert len(names) == 5 + 14
+    floors = {config: floor_of(found) for config, found in report.items()}
+    assert floors == {
+        "conditional_facts_easy": 0.69, "conditional_facts_hard": 0.51, "coexisting_facts": 0.0,
+        "persona_retrieval": 0.5233, "long_hop": 0.2609,
+    }  # fmt: skip
+
+
+CL100K = Path(os.environ.get("TIKTOKEN_CACHE_DIR", "none"), "9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
+HAS_TABLE_2 = CL100K.is_file() and "published" in SOURCES  # the wheel of litellm carries the encoding
+
+
+@pytest.mark.parametrize("source", ["made", *(["published"] if HAS_TABLE_2 else [])])
+def test_tokens_per_row_are_those_of_table_2(source, monkeypatch):
+    """Made-up rows in an encoding of bytes that joins "th" alone, so that any reader can count its tokens."""
+    if source == "published":
+        tables, expected = rows_in(SHARED / "memfail"), TABLE_2
+    else:
+        ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
+        joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
+        monkeypatch.setattr(tiktoken, "get_encoding", {"cl100k_base": joins_th}.__getitem__)
+        tables = {config: complete(config, rows) for config, rows in limited_rows().items()}
+        expected = {config: tokens_by_group(config, rows) for config, rows in tables.items()}
+        assert {config: [*of] for config, of in expected.items()} == {config: [*of] for config, of in TABLE_2.items()}
+    report = validate(tables, cl100k_tokens())
+    assert {config: found["tokens_per_row"] for config, found in report.items()} == expected
+
+
+def tokens_by_group(config, rows):
+    """Mean bytes of what a row stores and asks, a "th" as one, by the size that Table 2 tells apart."""
+    sizes = {
+        "coexisting_facts": lambda row: str(len(row["preferences"])),
+        "long_hop": lambda row: str(row["hop_count"]),
+    }
+    groups = defaultdict(list)
+    for row in rows:
+        if config == "long_hop":
+            texts = [*filter(None, (row[f"fact_{i}"] for i in range(1, 5))), row["graded_question"]]
+        elif config == "coexisting_facts":
+            texts = [*row["preference_facts"], row["question"]]
+        elif config == "persona_retrieval":
+            texts = [*row["entity_facts"], *(question["text"] for question in row["questions"])]
+        else:
+            texts = [*row["entity_facts"], row["question"]]
+        tokens = sum(len(text.encode()) - text.count("th") for text in texts)
+        groups[sizes.get(config, lambda row: "all")(row)].append(tokens)
+    return {group: round(sum(counts) / len(counts), 2) for group, counts in sorted(groups.items())}
+
+
+def test_tokens_are_counted_per_row_with_all_questions_and_no_answers():
+    rows = complete("persona_retrieval", make_rows("persona_retrieval", 4))
+    words = sum(
+        len(text.split()) for row in rows for text in (row["entity_facts"][0], *(q["text"] for q in row["questions"]))
+    )
+    counted = validate({"persona_retrieval": rows}, lambda text: len(text.split()))
+    assert counted["persona_retrieval"]["tokens_per_row"] == {"all": words / 4}
+    by_size = validate({"coexisting_facts": make("coexisting_facts", 8)}, len)["coexisting_facts"]["tokens_per_row"]
+    assert list(by_size) == ["2", "3", "4", "5"] and by_size["2"] < by_size["5"]
+
+
+def make(config, n=20, seed=0):
+    return complete(config, make_rows(config, n, seed))
+
+
+@given(n=st.integers(5, 60), seed=st.integers(0, 99))
+@settings(max_examples=10, deadline=None)
+def test_our_own_rows_have_no_such_limits(n, seed):
+    report = validate({name: make(name, n, seed) for name in CONFIGS})
+    for name in ("conditional_facts_easy", "conditional_facts_hard"):
+        found = report[name]
+        assert found["always_the_same_answer"] == pytest.approx(0.5, abs=0.5 / n + 1e-4)
+        assert found["behavior_word_for_word"] == found["condition_word_for_word"] == found["entities"] == n
+        assert found["rows_sharing_a_name"] == found["essays_of_another_length_than_the_paper_says"] == 0
+        assert found["answer_against_condition"] == found["name_not_in_question"] == []
+    assert set(report["conditional_facts_hard"]["rows_equal_to_easy_in"].values()) == {n}
+    assert report["conditional_facts_hard"]["explicit_connectives"] == {}
+    coexisting = report["coexisting_facts"]
+    assert coexisting["preference_word_for_word"] == coexisting["units"] and coexisting["names_in_several_rows"] == {}
+    persona = report["persona_retrieval"]
+    assert persona["misleading_about_somebody_with_an_essay"] == persona["direct_about_an_ambiguous_name"] == 0
+    assert persona["true_answer_word_for_word"] == persona["direct"]
+    chains = report["long_hop"]
+    assert chains["only_the_true_option_in_any_fact"] == 0 and chains["anchors_of_several_chains"] == {}
+    assert (
+        chains["anchors_not_in_all_their_facts"] == chains["later_anchor_in_stem"] == chains["head_not_in_stem"] == []
+    )
+    assert all(
+        found["repeated_units"] == found["repeated_questions"] == found["near_duplicate_pairs"] == 0
+        for found in report.values()
+    )
+
+
+FAULTS = {
+    "another answer": ("conditional_facts_easy", {"condition_met": "yes", "answer_polarity": "no"}, "answer_against_condition", ["easy-001"]),
+    "no name": ("conditional_facts_easy", {"question": "Would it?"}, "name_not_in_question", ["easy-001"]),
+    "a connective": ("conditional_facts_hard", {"entity_facts": ["She sings only if it snows."]}, "explicit_connectives", {"hard-001": ["only if"]}),
+    "a short essay": ("conditional_facts_hard", {"entity_facts": ["She sings."]}, "essays_of_another_length_than_the_paper_says", 1),
+    "a sibling": ("coexisting_facts", {"preferences": ["red hats", "blue hats"], "preference_facts": ["red hats or blue hats", "blue hats"]}, "facts_naming_another_preference_of_the_row", 1),
+    "a name in the question": ("coexisting_facts", {"preferences": ["red hats", "blue hats"], "preference_facts": ["red hats", "blue hats"], "question": "Do I like red hats?"}, "questions_naming_a_preference", 1),
+    "another list": ("coexisting_facts", {"ground_truth_answer": "tea"}, "answers_that_list_the_names", 19),
+    "a later anchor": ("long_hop", {"chain_2": "stir", "stem": "If I stir?"}, "later_anchor_in_stem", ["longhop-1hop-002"]),
+    "a lost anchor": ("long_hop", {"fact_2": "Nothing."}, "anchors_not_in_all_their_facts", ["longhop-1hop-002"]),
+    "a leak": ("long_hop", {"option_leak": True}, "only_the_true_option_in_any_fact", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_counted(fault):
+    config, cells, name, expected = FAULTS[fault]
+    rows = make(config)
+    clean = validate({config: rows})[config][name]
+    rows[1] = rows[1] | cells
+    assert validate({config: rows})[config][name] == expected != clean
+
+
+def test_names_that_meet_are_counted():
+    rows = make("persona_retrieval", 10)
+    there = next(q for row in rows for q in row["questions"] if q["is_misleading"])["distractor"]
+    renamed = complete(
+        "persona_retrieval", [row | {"entity": there} if i in (3, 4) else row for i, row in enumerate(rows)]
+    )
+    found = validate({"persona_retrieval": renamed})["persona_retrieval"]
+    direct = sum(not q["is_misleading"] for row in rows[3:5] for q in row["questions"])
+    assert found["misleading_about_somebody_with_an_essay"] == 1
+    assert found["direct_about_an_ambiguous_name"] == found["asked_name_not_in_question"] == direct
+
+
+def test_repeated_texts_are_counted():
+    rows = make("conditional_facts_easy", 10)
+    rows[4] = rows[4] | {"entity_facts": rows[2]["entity_facts"]}
+    found = validate({"conditional_facts_easy": rows})["conditional_facts_easy"]
+    assert (found["repeated_units"], found["near_duplicate_pairs"], found["largest_overlap"]) == (1, 1, 1.0)
+
+
+def test_the_report_is_plain_json():
+    report = validate({name: make(name) for name in CONFIGS})
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_sentences_end_at_punctuation_before_a_new_start():
+    told = ["She has 2.5 cats.", "He asks why!", "“Éva left?”", "10 came, approx. five stayed."]
+    assert sentences(f" {' '.join(told)}\n") == [
+        "She has 2.5 cats.",
+        "He asks why!",
+        "“Éva left?",
+        "10 came, approx. five stayed.",
+    ]
+    assert sentences("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Only when it rains, unless it snows.", ["only when", "unless"]), ("as if asleep", []), ("even if", ["if"]),
+        ("but only if", ["but only if"]), ("gift, whenever", ["whenever"]), ("only after tea", ["only after"]),
+        ("when it rains", []),
+    ],
+)  # fmt: skip
+def test_connectives_are_those_of_the_paper(text, found):
+    assert connectives(text) == found
+
+
+def test_texts_stand_in_texts_by_whole_words():
+    assert stands_in("Mint tea", "I like mint-tea, cold") and not stands_in("mint tea", "peppermint tea")
+    assert not stands_in("tea mint", "mint tea")
+
+
+texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join), max_size=12)
+
+
+@given(texts=texts)
+@settings(deadline=None)
+def test_overlaps_are_those_of_sets_of_trigrams(texts):
+    grams = [{tuple(w[i : i + 3]) for i in range(len(w) - 2)} for w in map(str.split, texts)]
+    index = [len(a & b) / len(a | b) if a | b else 0.0 for i, a in enumerate(grams) for b in grams[i + 1 :]]
+    largest, near = overlaps(texts)
+    assert largest == pytest.approx(max(index, default=0.0))
+    assert near == sum(value >= NEAR_DUPLICATE for value in index)

@@ -1,0 +1,120 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.memories import process
+from epbench.memories.baselines import choose_system
+from epbench.memories.load import load_system
+from epbench.memories.process import describe_system
+
+FAULTY = Path(__file__).with_name("faulty.py")
+
+
+@pytest.fixture(params=[describe_system, load_system])
+def load(request):
+    return request.param
+
+
+def test_a_class_is_found_by_module_and_by_file(tmp_path, monkeypatch):
+    (tmp_path / "mine_by_module.py").write_text(FAULTY.read_text())
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine_by_module:Good", "mine_by_module.py:Good", f"{FAULTY}:Good"):
+        system = load_system(name)
+        assert system.name == name and not system.durable and not system.beyond_k and not system.baseline
+        instance = system.open(tmp_path)
+        instance.store_conversation([{"role": "user", "content": "I like tea", "timestamp": "2025-01-06T09:00:00"}])
+        assert instance.get_all_memories() == ["I like tea"]
+
+
+def test_a_file_finds_the_modules_beside_it(tmp_path):
+    (tmp_path / "helper_beside_it.py").write_text("NAME = 'helped'")
+    (tmp_path / "system.py").write_text(f"import helper_beside_it\n{FAULTY.read_text()}")
+    assert load_system(f"{tmp_path / 'system.py'}:Good").open(tmp_path)
+
+
+def test_a_constructor_with_a_folder_gets_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    system = load_system(f"{FAULTY}:DurableCounting")
+    assert system.durable
+    assert system.open(tmp_path).get_all_memories() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:Memory", "no module 'no_such_module' here"),
+        ("epbench.no_such:Memory", "no module 'epbench.no_such' here"),
+        ("nowhere.py:Memory", "no file nowhere.py"),
+        ("json:", "module:Class or path/to/file.py:Class is expected"),
+        ("json:Memory", "no class 'Memory' there; there are: –"),
+        ("epbench.memories.example:Keyword", "no class 'Keyword' there; there are: KeywordMemory"),
+        ("epbench.memories.example:re", "no class 're' there"),
+        (f"{FAULTY}:LacksAMethod", "it has no method retrieve_memories()"),
+        (f"{FAULTY}:IsAsync", "retrieve_memories() is async; a plain method is expected"),
+        (f"{FAULTY}:Untouchable", "its class cannot be looked at (SystemExit: a class was looked at)"),
+        (f"{FAULTY}:DurableWithoutFolder", "durable = True needs a constructor with the parameter 'folder'"),
+    ],
+)
+def test_what_is_no_system_is_named(load, name, message):
+    with pytest.raises(BadInput) as raised:
+        load(name)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "import not_installed_anywhere",
+        "raise SystemExit(1)",
+        "1 / 0",
+        "def (",
+        "class E(BaseException):\n    def __str__(self): raise SystemExit\nraise E",
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named(load, tmp_path, content):
+    (tmp_path / "broken.py").write_text(content)
+    with pytest.raises(BadInput, match="its module cannot be imported"):
+        load(f"{tmp_path / 'broken.py'}:Memory")
+
+
+def test_a_module_that_ends_or_hangs_its_process_is_named(tmp_path, monkeypatch):
+    (tmp_path / "ends.py").write_text("import os\nprint('no licence')\nos._exit(0)")
+    with pytest.raises(BadInput, match=r"\(the system's process ended with status 0; it printed last: no licence\)"):
+        describe_system(f"{tmp_path / 'ends.py'}:Memory")
+    monkeypatch.setattr(process, "START_LIMIT", 2.0)
+    (tmp_path / "hangs.py").write_text("import time\ntime.sleep(3600)")
+    with pytest.raises(BadInput, match=r"its module cannot be imported \(no answer within 2 s\)"):
+        describe_system(f"{tmp_path / 'hangs.py'}:Memory")
+
+
+def test_a_description_imports_nothing_here_and_says_what_is_durable(tmp_path, monkeypatch, capfd):
+    (tmp_path / "described_only.py").write_text(f"print('a banner')\n{FAULTY.read_text()}")
+    monkeypatch.chdir(tmp_path)
+    system = describe_system("described_only:Good")
+    assert (system.name, system.make, system.durable, system.baseline) == ("described_only:Good", None, False, False)
+    assert describe_system("described_only.py:DurableCounting").durable
+    assert "described_only" not in sys.modules and capfd.readouterr() == ("", "")
+
+
+def test_a_file_in_the_current_folder_hides_no_library(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise RuntimeError('hidden')")
+    monkeypatch.chdir(tmp_path)
+    assert describe_system(f"{FAULTY}:Good")
+
+
+@pytest.mark.parametrize("name", ["mem0", "a-mem", "simplemem", "structmem"])
+def test_a_system_that_is_not_built_in_is_told_how_to_come(name):
+    with pytest.raises(BadInput, match=f"{name}.*as module:Class or path/to/file.py:Class: .*epbench.memories.example"):
+        choose_system(name, {})
+
+
+def test_a_dense_search_without_its_model_is_named():
+    with pytest.raises(BadInput, match="verbatim-dense:PATH_OR_ID is expected"):
+        choose_system("verbatim-dense:", {})
+
+
+def test_an_unknown_name_lists_the_controls():
+    with pytest.raises(BadInput, match="unknown memory system 'bm25'; there are: none, full-context, verbatim-bm25"):
+        choose_system("bm25", {})

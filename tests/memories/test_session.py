@@ -1,0 +1,302 @@
+"""Storing and asking, with systems that work and systems that do not; everything is read back from the journals."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.memories.guard import Limits
+from epbench.memories.load import load_system
+from epbench.memories.process import describe_system
+from epbench.memories.recall import read_recall
+from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
+from epbench.runs.answers import no_progress
+
+FAULTY = Path(__file__).with_name("faulty.py")
+FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear moths")
+
+
+def conversations(store="", n=4):
+    return [
+        Conversation(
+            str(i), store, (f"u{i}",), ({"role": "user", "content": FACTS[i], "timestamp": f"2025-01-0{i + 1}"},)
+        )
+        for i in range(n)
+    ]
+
+
+def queries(store="", ks=(1, 2)):
+    return [
+        Query(f"{i}@{k}", str(i), store, text, k)
+        for k in ks
+        for i, text in enumerate(("green tea?", "who plays chess"))
+    ]
+
+
+def run_system(system, folder, told=None, asked=None, limit=60.0, gigabytes=8.0):
+    told, asked = conversations() if told is None else told, queries() if asked is None else asked
+    fill_and_ask(folder, system, told, asked, limits=Limits(limit, gigabytes), progress=no_progress)
+    return read_recall(folder, system, told, asked)
+
+
+def in_process(folder, name, *args, **options):
+    """Run a system in this process."""
+    return run_system(load_system(f"{FAULTY}:{name}"), folder, *args, **options)
+
+
+def in_its_own(folder, name, *args, **options):
+    """Run a system in a process of its own."""
+    return run_system(describe_system(f"{FAULTY}:{name}"), folder, *args, **options)
+
+
+@pytest.fixture(params=[in_its_own, in_process], ids=["own process", "thread"])
+def run(request):
+    return request.param
+
+
+def test_a_store_is_told_listed_and_asked(run, tmp_path):
+    recall = run(tmp_path, "Good")
+    assert recall.stores == {"": list(FACTS)}
+    assert recall.found["0@1"] == [FACTS[0]] and len(recall.found["0@2"]) == 2
+    assert not recall.failures and not recall.untold and not recall.warnings
+    assert recall.usage["storing"]["conversations"] == 4 and recall.usage["retrieving"]["queries"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("RetrievesTooMany", "2 memories came back, at most 1 were asked for"),
+        ("RetrievesNumbers", "int came back in place 1, a text is expected"),
+        ("RetrievesText", "str came back, a list of texts is expected"),
+        ("RetrievesHalfACharacter", "the text in place 0 has half a surrogate pair, Unicode is expected"),
+        ("RaisesInRetrieval", "KeyError: 'no\\nindex'"),
+        ("LeavesInRetrieval", "SystemExit: I give up"),
+    ],
+)
+def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(run, tmp_path, name, reason):
+    recall = run(tmp_path, name, asked=queries(ks=(1,)))
+    assert recall.failures == {"0@1": f"memory system: {reason}", "1@1": f"memory system: {reason}"}
+    assert recall.found == {} and recall.stores == {"": list(FACTS)}
+    assert recall.usage["retrieving"]["failed"] == {reason: 2}
+
+
+def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
+    asked = queries(ks=(1, 2, 3))
+    recall = run(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
+    reasons = [recall.failures[query.id] for query in asked]
+    assert reasons[:3] == ["memory system: no answer within 1.5 s"] * 3
+    assert reasons[3:] == ["memory system: not called: 3 calls in a row hung or ended the system's process"] * 3
+
+
+def test_a_system_that_hangs_now_and_then_is_called_again(run, tmp_path):
+    recall = run(tmp_path, "HangsOnTea", limit=1.5)
+    assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
+    assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
+    assert recall.stores == {"": list(FACTS)} and not recall.untold  # another instance knows the same
+
+
+def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_path):
+    recall = run(tmp_path, "RaisesInStoring")
+    assert recall.untold == {("", "u1"): "ValueError: rate limit"}
+    assert recall.warnings == [
+        "what could not be stored: 1 units, and what is asked about them counts as failed; the first reason: ValueError: rate limit"
+    ]
+    assert FACTS[1] not in recall.stores[""] and len(recall.found) == 4
+    mended = run(tmp_path, "Good")
+    assert not mended.untold and not mended.warnings  # not "another store when told the same": it was not the same
+    assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("RaisesInFinalize", "RuntimeError: index broken"),
+        ("ListsNumbers", "int came back in place 0, a text is expected"),
+    ],
+)
+def test_a_store_that_cannot_be_listed_fails_its_questions(run, tmp_path, name, reason):
+    recall = run(tmp_path, name)
+    assert recall.stores == {} and set(recall.failures.values()) == {f"memory system: {reason}"}
+    assert recall.warnings == [f"the store could not be filled or listed; the first reason: {reason}"]
+    assert not run(tmp_path, "Good").failures
+
+
+def test_an_empty_store_is_warned_of(run, tmp_path):
+    recall = run(tmp_path, "KeepsNothing")
+    assert not recall.failures and recall.found["0@1"] == []
+    assert "the store holds nothing after storing" in recall.warnings[0]
+
+
+def test_a_constructor_that_raises_is_one_clear_line(run, tmp_path):
+    with pytest.raises(BadInput, match="RaisesInConstructor' cannot be made: OSError: no API key"):
+        run(tmp_path, "RaisesInConstructor")
+
+
+def test_what_a_system_prints_goes_to_its_log(run, tmp_path, capsys):
+    run(tmp_path, "Talks")
+    assert (tmp_path / "system.log").read_text() == "storing 1\nto stderr\n" * 4
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stores_are_apart(run, tmp_path):
+    told = [*conversations("a", 1), *conversations("b/c", 2)]
+    asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
+    recall = run(tmp_path, "Good", told, asked)
+    assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
+    assert recall.found["1@1"] == [FACTS[0]] and recall.found["b1@1"] == [FACTS[1]]
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    path = tmp_path / "calls.jsonl"
+    monkeypatch.setenv("CALLS", str(path))
+    return lambda: [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("name", ["Counting", "DurableCounting"])
+def test_a_run_that_is_complete_needs_no_system(run, tmp_path, calls, name):
+    (tmp_path / "r").mkdir()
+    first = run(tmp_path / "r", name)
+    made = calls()
+    assert run(tmp_path / "r", name) == first and calls() == made
+
+
+@pytest.mark.parametrize(("name", "told_again"), [("Counting", 4), ("DurableCounting", 0)])
+def test_new_queries_need_the_store_again(run, tmp_path, calls, name, told_again):
+    (tmp_path / "r").mkdir()
+    run(tmp_path / "r", name, asked=queries(ks=(1,)))
+    before = len(calls())
+    recall = run(tmp_path / "r", name, asked=queries(ks=(1, 2)))
+    new = calls()[before:]
+    assert sum(call.startswith("told") for call in new) == told_again
+    assert [call for call in new if call.startswith("asked")] == ["asked green tea? @2", "asked who plays chess @2"]
+    assert recall.stores == {"": list(FACTS)} and len(recall.found) == 4 and not recall.warnings
+
+
+def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, tmp_path):
+    run(tmp_path, "Differs", asked=queries(ks=(1,)))
+    recall = run(tmp_path, "Differs", asked=queries(ks=(1, 2)))
+    assert len(recall.found) == 4
+    assert "is not deterministic" in recall.warnings[0]
+    kept = json.loads((tmp_path / "memories.json").read_text())
+    of = {json.loads(line)["of"] for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()[-4:]}
+    assert kept == recall.stores and len(of) == 1
+
+
+def test_a_conversation_that_failed_before_it_was_told_is_not_told(run, tmp_path):
+    told = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
+    recall = run(tmp_path, "Good", told)
+    assert recall.untold == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
+
+
+def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_warned_of(run, tmp_path, calls):
+    (tmp_path / "r").mkdir()
+    whole = run(tmp_path / "r", "DurableCounting")
+    journal = tmp_path / "r/stored.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:5]))  # two conversations are told; the third had begun
+    (tmp_path / "r/memories.json").unlink()
+    before = len(calls())
+    recall = run(tmp_path / "r", "DurableCounting")
+    assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}", f"told {FACTS[3]}"]
+    assert recall.stores == whole.stores and not recall.untold
+    assert [warning for warning in recall.warnings if "told twice" not in warning] == []
+    assert "conversation 2; it may hold it twice" in recall.warnings[0]
+
+
+def test_what_hung_while_it_was_told_is_untold_and_the_rest_is_not(run, tmp_path):
+    recall = run(tmp_path, "HangsInStoring", limit=1.5)
+    assert recall.untold == {("", "u2"): "no answer within 1.5 s"}
+    assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "limits"),
+    [
+        ("EndsItsProcess", "the system's process ended with status 0", {}),
+        ("Crashes", "the system's process was killed by signal 11 (Segmentation fault)", {}),
+        ("IsKilled", "the system's process was killed by signal 9 (Killed); memory may have run out", {}),
+        ("HoldsTheLock", "no answer within 1.5 s", {"limit": 1.5}),
+        ("IgnoresSignals", "no answer within 1.5 s", {"limit": 1.5}),
+        ("TakesAllMemory", "out of memory: the limit of its process is 1 GB", {"gigabytes": 1.0}),
+    ],
+)
+def test_what_would_end_or_stop_a_run_fails_its_questions(tmp_path, name, reason, limits):
+    recall = in_its_own(tmp_path, name, **limits)
+    not_called = "memory system: not called: 3 calls in a row hung or ended the system's process"
+    assert list(recall.failures.values()) == [f"memory system: {reason}"] * 3 + [not_called]
+    assert recall.stores == {"": list(FACTS)} and not recall.untold
+
+
+@pytest.mark.parametrize(("name", "told_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
+def test_a_system_that_died_is_told_again_unless_it_is_durable(tmp_path, calls, name, told_again):
+    recall = in_its_own(tmp_path, name)
+    assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: the system's process ended with status 3")
+    assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
+    assert recall.stores == {"": list(FACTS)} and not recall.untold and len(recall.warnings) == 1
+    assert calls().count("made") == 3
+    assert sum(call.startswith("told") for call in calls()) == 4 + told_again
+    assert [call for call in calls() if call.startswith("asked")] == [
+        "asked who plays chess @1",
+        "asked who plays chess @2",
+    ]
+
+
+def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_path):
+    recall = in_its_own(tmp_path, "DiffersAndDies")
+    assert set(recall.found) == {"0@1", "0@2"} and set(recall.failures) == {"1@1", "1@2"}
+    records = [json.loads(line) for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()]
+    assert [record["key"] for record in records] == ["0@1", "1@1", "0@1", "0@2", "1@2", "0@1", "0@2"]
+    assert {record["of"] for record in records[-2:]} == {fingerprint_of_store(recall.stores[""])}
+    assert "is not deterministic" in recall.warnings[0]
+
+
+def test_a_system_that_dies_while_it_is_told_holds_the_rest(tmp_path):
+    recall = in_its_own(tmp_path, "DiesInStoring")
+    assert recall.untold == {("", "u2"): "the system's process ended with status 1"}
+    assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
+    assert not in_its_own(tmp_path, "Good").untold  # the next start tries it again
+
+
+@pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
+def test_a_store_that_dies_fails_and_after_three_no_other_is_begun(tmp_path, name):
+    names = "abcd"
+    told = [c for store in names for c in conversations(store, 1)]
+    asked = [replace(query, id=f"{store}{query.id}") for store in names for query in queries(store, ks=(1,))]
+    recall = in_its_own(tmp_path, name, told, asked)
+    assert recall.stores == {} and len(recall.failures) == 8
+    records = [json.loads(line) for line in (tmp_path / "stored.jsonl").read_text().splitlines()]
+    reasons = {record["store"]: record["failure"] for record in records if record["key"].endswith("|listed")}
+    if name == "DiesInConstructor":
+        assert list(reasons.values())[:3] == ["the system's process ended with status 1"] * 3
+        assert reasons["d"].startswith("not called: 3 calls in a row")
+    else:  # each store was told something, so that no three in a row were lost
+        assert list(reasons.values()) == ["the system's process ended with status 1"] * 4
+
+
+def test_a_system_that_changes_the_folder_does_not_move_the_run(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("r").mkdir()
+    recall = run(Path("r"), "ChangesFolder")
+    assert Path.cwd() == tmp_path
+    assert (tmp_path / "r/retrieved.jsonl").exists() and len(recall.found) == 4
+
+
+def test_a_system_begins_in_the_folder_of_the_user(run, tmp_path, monkeypatch):
+    (tmp_path / "r").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert run(Path("r"), "NamesItsFolder").stores == {"": [str(tmp_path)]}
+
+
+def test_a_durable_system_that_died_while_it_was_told_is_told_again_by_the_next_start_and_warned_of(tmp_path, calls):
+    (tmp_path / "r").mkdir()
+    died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
+    assert died.untold == {("", "u2"): "the system's process ended with status 3"}
+    assert calls().count("made") == 2 and sum(call.startswith("told") for call in calls()) == 4
+    before = len(calls())
+    recall = in_its_own(tmp_path / "r", "DurableCounting")
+    assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
+    assert not recall.untold and recall.stores == {"": list(FACTS)}
+    assert "was told twice what it or the run was stopped in, conversation 2" in recall.warnings[0]

@@ -1,0 +1,166 @@
+"""An answer that begins as the request says, for every kind of tokenizer and template, and probabilities after it."""
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+
+import pytest
+import torch
+
+from epbench.models.hf.checkpoint import label_ids
+from epbench.models.hf.model import TransformersModel
+from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.openai.wire import chat_body, read_chat
+from epbench.models.protocol import Request, Sampling
+from tests.tiny_model import CHAT, CHAT_WITHOUT_SYSTEM, make_tiny_model
+
+torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+
+START = "Answer: Segment"
+TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
+REQUEST = Request("q", "You read.", TEXT[:900], "A or B?", labels=("A", "B"), answer_start=START)
+OPENING = CHAT.replace("<|assistant|>\n{% endif %}", "<|assistant|>\n<think>\n{% endif %}")
+CHANNELS = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}<|start|>assistant"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT)
+
+
+@pytest.fixture
+def tokenizer(folder):
+    return TransformersModel(str(folder)).prompts.tokenizer
+
+
+def templated(tokenizer, template):
+    tokenizer.chat_template = template
+    return PromptTokens(tokenizer)
+
+
+def test_the_key_is_as_before_without_a_start():
+    plain = replace(REQUEST, answer_start="")
+    assert plain.key("m") == "fba556838011d35778151b75", "journals of older runs would be asked again"
+    assert plain.key("m") != REQUEST.key("m") != replace(REQUEST, answer_start="Segment").key("m")
+
+
+def test_the_prompt_ends_with_the_start(tokenizer):
+    with_start, without = (templated(tokenizer, CHAT).text(r) for r in (REQUEST, replace(REQUEST, answer_start="")))
+    assert with_start == without + START and without.endswith("<|assistant|>\n")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(START, "\nAnswer: Segment"), ("Segment", "\nAnswer: Segment"), ("", "\nAnswer:")]
+)
+def test_a_plain_prompt_says_answer_once(tokenizer, start, end):
+    text = templated(tokenizer, None).text(replace(REQUEST, answer_start=start))
+    assert text.endswith(f"A or B?{end}")
+
+
+def test_a_template_without_a_system_role_takes_the_start_too(tokenizer):
+    text = templated(tokenizer, CHAT_WITHOUT_SYSTEM).text(REQUEST)
+    assert text.endswith(START) and "<|user|>\nYou read.\n\n" in text and "<|system|>" not in text
+
+
+def test_a_block_of_reasoning_that_the_template_opens_is_closed(tokenizer):
+    prompts = templated(tokenizer, OPENING)
+    assert prompts.text(REQUEST).endswith("<|assistant|>\n<think>\n\n</think>\n\nAnswer: Segment")
+    assert prompts.opening(REQUEST) == ""
+    assert prompts.opening(replace(REQUEST, answer_start="")) == "<think>\n"
+
+
+def test_an_answer_in_channels_begins_in_the_last(tokenizer):
+    text = templated(tokenizer, CHANNELS).text(REQUEST)
+    assert text.endswith("<|start|>assistant<|channel|>final<|message|>Answer: Segment")
+
+
+@pytest.mark.parametrize("template", [CHAT, CHAT_WITHOUT_SYSTEM, OPENING, None])
+def test_the_prompt_begins_once(tokenizer, template):
+    ids = templated(tokenizer, template).ids(REQUEST)
+    assert ids[0] == tokenizer.bos_token_id and ids.count(tokenizer.bos_token_id) == 1
+
+
+@pytest.mark.parametrize("template", [CHAT, None])
+def test_no_space_follows_where_the_label_brings_its_own(tokenizer, template):
+    assert templated(tokenizer, template).text(REQUEST).endswith("Segment")
+
+
+@pytest.mark.parametrize("template", [CHAT, None])
+def test_a_space_that_is_a_token_of_its_own_stands_in_the_prompt(template):
+    prompts = templated(_of_characters(), template)
+    assert prompts.text(REQUEST).endswith("Answer: Segment ")
+    free = replace(REQUEST, labels=())
+    assert prompts.text(free).endswith("Answer: Segment"), "an answer that is written brings its space itself"
+    ids = prompts.ids(REQUEST)
+    assert prompts.tokenizer.convert_ids_to_tokens(ids[-1]) == " "
+    assert [prompts.tokenizer.convert_ids_to_tokens(id_) for id_ in label_ids(prompts.tokenizer, "A")] == ["A"]
+
+
+def _of_characters():
+    """A tokenizer in which every character, the space too, is a token."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    characters = sorted(set(TEXT + "\n<|>abcdefghijklmnopqrstuvwxyzY?"))
+    vocabulary = {token: i for i, token in enumerate(["<s>", "</s>", "<unk>", *characters])}
+    raw = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.Split(Regex("[\\s\\S]"), "isolated")
+    raw.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+@pytest.mark.parametrize("template", [CHAT, None])
+def test_probabilities_are_those_behind_the_start_over_all_spellings(folder, template):
+    model = TransformersModel(str(folder))
+    model.prompts.tokenizer.chat_template = template
+    others = [replace(REQUEST, id=f"q{i}", question=f"Which of them is number {i}, A or B?") for i in range(4)]
+    replies = {reply.id: reply for reply in model.answer(others)}
+    causal, tokenizer = model.reader.forward.model, model.prompts.tokenizer
+    for request in others:
+        ids = model.prompts.ids(request)
+        assert tokenizer.decode(ids).endswith(START)
+        with torch.inference_mode():
+            told = causal(torch.tensor([ids])).logits[0, -1].softmax(-1)
+        reply = replies[request.id]
+        for label in "AB":
+            spelled = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"Ġ{label}")]
+            assert len(set(spelled)) == 2 and tokenizer.unk_token_id not in spelled
+            assert reply.probabilities[label] == pytest.approx(float(told[spelled].sum()), rel=1e-3, abs=1e-7)
+        assert reply.text == tokenizer.decode([int(told.argmax())]).strip()
+    assert sorted(reply.usage.cached > 0 for reply in replies.values()) == [False, True, True, True]
+
+
+def test_text_goes_on_from_the_start(folder):
+    model = TransformersModel(str(folder))
+    free = replace(REQUEST, labels=(), sampling=Sampling(max_tokens=6), keep_cut=True)
+    (reply,) = model.answer([free])
+    ids = torch.tensor([model.prompts.ids(free)])
+    out = model.reader.forward.model.generate(
+        ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, do_sample=False
+    )
+    assert reply.text == model.prompts.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True).strip()
+
+
+def test_the_window_counts_the_start(folder):
+    model = TransformersModel(str(folder))
+    counted = [model.count_tokens(r)[0] for r in (REQUEST, replace(REQUEST, answer_start=""))]
+    assert counted[0] - counted[1] == len(model.prompts.tokenizer(START, add_special_tokens=False)["input_ids"])
+
+
+@pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
+def test_an_endpoint_gets_the_prompt_without_the_start():
+    body = chat_body(replace(REQUEST, sampling=Sampling(max_tokens=25)), "tiny")
+    assert START not in json.dumps(body["messages"][-1]["content"][900:]) and body["max_tokens"] == 25
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"), [("A", {"A": 0.6, "B": 0.3}), (" B", {"A": 0.6, "B": 0.3}), ("The", None)]
+)
+def test_an_answer_that_does_not_begin_with_a_label_has_no_probabilities(first, expected):
+    logprob = {"A": -0.5108256, " B": -1.2039728, "The": -3.0}
+    top = [{"token": token, "logprob": value} for token, value in logprob.items()]
+    content = [{"token": first, "logprob": logprob[first], "top_logprobs": top}]
+    choice = {"message": {"content": f"{first} text"}, "logprobs": {"content": content}}
+    reply = read_chat(json.dumps({"choices": [choice]}), REQUEST, "k")
+    assert reply.probabilities == (expected and pytest.approx(expected))

@@ -1,0 +1,64 @@
+"""What is known of a model before its weights: of vLLM's models too, where vLLM is not installed."""
+
+import importlib.util
+
+import pytest
+
+from epbench.errors import BadInput
+from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.protocol import Request
+from epbench.models.vllm.model import VllmModel
+from tests.tiny_model import make_tiny_model
+
+TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
+REQUEST = Request("1", "You read.", TEXT, "Who left?")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, window=4096)
+    for weights in folder.glob("*.safetensors"):
+        weights.unlink()  # nothing here may need them
+    return str(folder)
+
+
+def test_the_smaller_of_config_and_tokenizer_is_the_window(tiny):
+    tokenizer = load_tokenizer(tiny)
+    assert read_window(tiny, tokenizer) == 4096
+    tokenizer.model_max_length = 1000
+    assert read_window(tiny, tokenizer) == 1000
+    tokenizer.model_max_length = int(1e30)  # what a tokenizer says that knows no length
+    assert read_window(tiny, tokenizer) == 4096
+
+
+def test_a_label_has_two_spellings(tiny):
+    tokenizer = load_tokenizer(tiny)
+    assert [tokenizer.decode([token]) for token in label_ids(tokenizer, "A")] == ["A", " A"]
+    with pytest.raises(BadInput, match="expected one token"):
+        label_ids(tokenizer, "Zanzibar")
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "./nowhere", "no-such-model-here"])
+def test_a_model_that_is_not_there_is_one_line(name):
+    with pytest.raises(BadInput, match="no such folder|in a folder or on the Hub") as error:
+        load_tokenizer(name)
+    assert "\n" not in str(error.value)
+
+
+def test_vllm_window_and_counts_need_no_engine(tiny):
+    model = VllmModel(tiny)
+    assert model.name == f"vllm:{tiny}"
+    assert model.window() == 4096
+    assert VllmModel(tiny, max_model_len=512).window() == 512
+    prompt, shared = model.count_tokens(REQUEST)
+    assert 0 < shared < prompt
+    assert model.hit_rate is None
+    with pytest.raises(BadInput, match="at least 1"):
+        VllmModel(tiny, tensor_parallel=0)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed")
+def test_without_vllm_an_answer_is_refused_with_the_way_out(tiny):
+    assert not list(VllmModel(tiny).answer([]))
+    with pytest.raises(BadInput, match=r"pip install 'epbench\[vllm\]'"):
+        list(VllmModel(tiny).answer([REQUEST]))

@@ -1,0 +1,113 @@
+"""What of an endpoint's replies is in the journal, and when: at once, by any name, in any letters."""
+
+import json
+import logging
+import threading
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench.models.protocol import Request
+from epbench.runs.answers import ANSWERS, answered, ask
+from epbench.runs.journal import Journal, read_journal
+from epbench.runs.usage import token_usage
+from tests.models.endpoint_asks import book, key, model_of  # noqa: F401
+from tests.models.loopback_endpoint import LoopbackEndpoint
+
+pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
+
+
+def test_replies_are_in_the_journal_though_the_reader_is_elsewhere(tmp_path):
+    """The reader takes one reply; the answers to what else was open are kept without it."""
+    with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= 4 - endpoint.answered) as endpoint:
+        kept = threading.Semaphore(0)
+
+        class Noting(Journal):
+            def add(self, *about, **values):
+                super().add(*about, **values)
+                kept.release()
+
+        requests = [Request(str(i), "s", "", f"question {i}") for i in range(40)]
+        records = answered(Noting(tmp_path / ANSWERS), requests, model_of(endpoint, concurrency=4, timeout_s=300))
+        next(records)
+        assert all(kept.acquire(timeout=60) for _ in range(4))
+        assert len(read_journal(tmp_path / ANSWERS)) == 4
+        records.close()
+        assert not endpoint.stuck
+    sent = sum(endpoint.paid().values())
+    assert sent - len(read_journal(tmp_path / ANSWERS)) <= 4
+
+
+def test_what_the_journal_raises_ends_the_run(tmp_path):
+    class Full(Journal):
+        def add(self, *about, **values):
+            raise OSError(28, "No space left on device", str(self.path))
+
+    with LoopbackEndpoint() as endpoint, pytest.raises(OSError, match="No space left"):
+        list(answered(Full(tmp_path / ANSWERS), book(20), model_of(endpoint)))
+
+
+def test_threads_may_write_to_one_journal(tmp_path):
+    journal = Journal(tmp_path / "a.jsonl")
+    many = [threading.Thread(target=lambda t=t: [journal.add(f"{t}-{i}", text="x" * 999) for i in range(50)]) for t in range(8)]  # fmt: skip
+    for thread in many:
+        thread.start()
+    for thread in many:
+        thread.join()
+    assert len(read_journal(tmp_path / "a.jsonl")) == 400 == len(Journal(tmp_path / "a.jsonl").records)
+
+
+def test_the_name_of_another_model_is_recorded_and_its_change_said_once(tmp_path, caplog):
+    def more(body):
+        number = int(body["messages"][-1]["content"].rpartition(" ")[2])
+        return {"model": "tiny-0613" if number < 3 else "tiny-0806"}
+
+    with caplog.at_level(logging.WARNING), LoopbackEndpoint(more=more) as endpoint:
+        ask(tmp_path / ANSWERS, book(6), model_of(endpoint, concurrency=1))
+    assert [record["served"] for record in read_journal(tmp_path / ANSWERS).values()] == ["tiny-0613"] * 3 + [
+        "tiny-0806"
+    ] * 3
+    assert token_usage(read_journal(tmp_path / ANSWERS).values())["served"] == {"tiny-0613": 3, "tiny-0806": 3}
+    (said,) = [record.getMessage() for record in caplog.records if "several models" in record.getMessage()]
+    assert "tiny-0613" in said and "tiny-0806" in said
+
+
+def test_the_asked_name_and_no_name_are_not_recorded(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING), LoopbackEndpoint(more=lambda body: {"model": odd}) as endpoint:
+        for i, odd in enumerate(["tiny", None, 7, "", ["tiny"]]):  # noqa: B007
+            ask(tmp_path / f"{i}.jsonl", book(2), model_of(endpoint))
+            assert not [record for record in read_journal(tmp_path / f"{i}.jsonl").values() if "served" in record]
+    assert not caplog.records
+
+
+def test_another_model_after_a_restart_is_said(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING), LoopbackEndpoint(more=lambda body: {"model": name}) as endpoint:
+        name = "tiny-0613"
+        ask(tmp_path / ANSWERS, book(2), model_of(endpoint))
+        assert not caplog.records
+        name = "tiny"
+        ask(tmp_path / ANSWERS, book(4), model_of(endpoint))
+    assert len(caplog.records) == 1
+
+
+def test_half_a_surrogate_pair_goes_and_comes_as_the_replacement_character(tmp_path):
+    (odd,) = [Request("1", "s\ud83d", "c\udc00", "q\ud83d?")]
+    with LoopbackEndpoint(more=lambda body: {"message": {"content": "a\ud83db", "reasoning": "\udc00"}}) as endpoint:
+        (reply,) = model_of(endpoint).answer([odd])
+        ask(tmp_path / ANSWERS, [odd], model_of(endpoint))
+    assert [m["content"] for m in endpoint.calls[0].body["messages"]] == ["s\ufffd", "c\ufffd\n\nq\ufffd?"]
+    assert (reply.text, reply.reasoning, reply.failure) == ("a\ufffdb", "\ufffd", None)
+    assert json.loads((tmp_path / ANSWERS).read_text())["answer"] == "a\ufffdb"
+
+
+@settings(deadline=None)
+@given(*[st.text(st.characters())] * 4)
+def test_every_text_has_a_key(system, context, question, start):
+    request = Request("1", system, context, question, answer_start=start)
+    assert len(request.key("m")) == 24 and request.key("m") == request.key("m")
+
+
+def test_the_keys_of_clean_texts_stay_as_they_are():
+    assert Request("1", "You read.", "the bök", "who?").key("openai:tiny") == "770a27461ca3c915e4ec3c95"

@@ -1,0 +1,399 @@
+import logging
+import re
+import threading
+import urllib.request
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from epbench.errors import BadInput
+from epbench.models.openai.concurrency import Gate
+from epbench.models.openai.model import EndpointModel
+from epbench.models.protocol import Request, Sampling
+from epbench.runs.answers import ANSWERS, ask
+from epbench.runs.journal import Journal
+from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
+from tests.models.loopback_endpoint import (
+    BROKEN,
+    CUT,
+    DROP,
+    FAULTS,
+    GARBAGE,
+    HANG,
+    SLOW_DOWN,
+    Fault,
+    LoopbackEndpoint,
+    first_calls,
+    some_calls,
+)
+
+PATIENT_S = 300.0  # of a try that should not be cut however busy the machine is
+HANG_S = 3.0  # of a try that hangs
+pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
+
+
+def some_time(endpoint: LoopbackEndpoint) -> None:
+    """As long as the endpoint takes for so many other calls."""
+    for _ in range(50):
+        urllib.request.urlopen(f"{endpoint.url}/models").close()
+
+
+def test_questions_are_answered_and_the_request_is_as_documented():
+    sampling = Sampling(max_tokens=7, temperature=0.5, seed=3)
+    with LoopbackEndpoint() as endpoint:
+        model = model_of(endpoint)
+        request = Request("q1", "You read.", "the book", "who?", sampling=sampling, repeat=2)
+        (reply,) = model.answer([request])
+    assert (reply.id, reply.key, reply.text) == ("q1", request.key("openai:tiny"), "answer to who?")
+    assert (reply.failure, reply.probabilities, reply.reasoning) == (None, None, "")
+    (call,) = endpoint.calls
+    assert call.headers["authorization"] == f"Bearer {KEY}"
+    assert call.body == {
+        "model": "tiny",
+        "messages": [
+            {"role": "system", "content": "You read."},
+            {"role": "user", "content": "the book\n\nwho?"},
+        ],
+        "temperature": 0.5,
+        "max_tokens": 7,
+        "seed": 5,
+    }
+
+
+def test_nothing_is_asked_for_nothing():
+    with LoopbackEndpoint() as endpoint:
+        assert list(model_of(endpoint).answer([])) == []
+    assert endpoint.calls == []
+
+
+def test_the_first_of_a_context_goes_alone_then_the_others_together_then_the_next_context():
+    with LoopbackEndpoint() as endpoint:
+        got = replies(endpoint, book(20, "book A") + book(20, "book B"), concurrency=4)
+    assert len(got) == 40 and not any(reply.failure for reply in got.values())
+    asked = [call.question for call in endpoint.calls]
+    first_a, first_b = (asked.index(f"question book {name} 0") for name in "AB")
+    assert first_a == 0
+    assert first_b >= 17  # up to three of A may be open, but none waits
+    a0, b0 = endpoint.calls[first_a], endpoint.calls[first_b]
+    others_a = [call for call in endpoint.calls if "book A" in call.question and call is not a0]
+    others_b = [call for call in endpoint.calls if "book B" in call.question and call is not b0]
+    assert min(call.began for call in others_a) >= a0.ended
+    assert min(call.began for call in others_b) >= b0.ended
+    assert endpoint.peak <= 4
+    assert {call.user.split("\n\n")[0] for call in others_a} == {"book A"}
+    order = [int(call.question.rpartition(" ")[2]) for call in others_a]
+    assert all(number <= 4 + place for place, number in enumerate(order))  # in order, but for the race of four
+
+
+def test_contexts_of_one_request_are_plainly_concurrent():
+    requests = [Request(str(i), "", f"chunk {i}", "question") for i in range(24)]
+    with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= min(8, 24 - endpoint.answered)) as endpoint:
+        assert len(replies(endpoint, requests, concurrency=8, timeout_s=PATIENT_S)) == 24
+    assert endpoint.peak == 8 and not endpoint.stuck
+
+
+def test_requests_without_a_context_share_nothing_and_nobody_waits():
+    requests = [Request(str(i), "system", "", f"question {i}") for i in range(4)]
+    with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= 4 - endpoint.answered) as endpoint:
+        replies(endpoint, requests, concurrency=4, timeout_s=PATIENT_S)
+    assert endpoint.peak == 4 and not endpoint.stuck
+    assert {len(call.body["messages"]) for call in endpoint.calls} == {2}
+
+
+def test_concurrency_grows_where_the_endpoint_bears_it():
+    """Each answer adds a request, from 8 to 64: the endpoint gives one only when so many are open as that implies."""
+
+    def all_that_should_be_are_open(call):
+        return endpoint.open >= min(8 + endpoint.answered, 64, 200 - endpoint.answered)
+
+    with LoopbackEndpoint(may_answer=all_that_should_be_are_open) as endpoint:
+        replies(endpoint, [Request(str(i), "", f"chunk {i}", "q") for i in range(200)], timeout_s=PATIENT_S)
+    assert endpoint.peak == 64 and not endpoint.stuck
+
+
+def test_concurrency_falls_where_it_does_not():
+    """The endpoint refuses all that comes while the model holds that it may send more than four at once."""
+    with LoopbackEndpoint(script=lambda number, body: SLOW_DOWN if model._limit.value > 4 else None) as endpoint:
+        model = model_of(endpoint, attempts=30)
+        got = list(model.answer([Request(str(i), "", f"c {i}", "q") for i in range(150)]))
+    assert not any(reply.failure for reply in got)
+    assert model._limit.epoch >= 2 and model._limit.value <= 5  # the first guess was 8, twice what it bears
+    assert len(endpoint.calls) - endpoint.answered < endpoint.answered
+
+
+@pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE], ids=lambda f: f"{f.kind}{f.status}")
+def test_every_passing_fault_is_tried_again(fault):
+    with LoopbackEndpoint(script=first_calls(fault, *([] if fault is HANG else [fault]))) as endpoint:
+        got = replies(endpoint, book(2), timeout_s=HANG_S if fault is HANG else PATIENT_S)
+    assert [reply.text for reply in got.values()] == ["answer to question the book 0", "answer to question the book 1"]
+    if fault is not HANG:  # on a busy machine the timeout may cut answers too
+        assert len(endpoint.calls) == 4 and set(endpoint.paid().values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (SLOW_DOWN, "429 Rate limit reached"),
+        (BROKEN, "500 Internal error"),
+        (HANG, "no answer within 0.5 s"),
+        (CUT, "connection failed: .*"),
+        (DROP, "connection failed: .*"),
+        (GARBAGE, "the answer is no JSON: <html>Bad gateway</html>"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_after_the_last_attempt_the_reason_is_given(fault, words):
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        (reply,) = model_of(endpoint, timeout_s=0.5 if fault is HANG else 30).answer(book(1))
+    assert len(endpoint.calls) == 5
+    assert (reply.text, reply.id) == ("", "the book-0")
+    assert re.fullmatch(rf"{words} \(5 attempts\)", reply.failure), reply.failure
+    assert "\n" not in reply.failure
+
+
+def test_retry_after_pauses_all_requests(monkeypatch):
+    events = []
+
+    def noted(event, method):
+        def wrapper(gate, *args):
+            events.append((event, len(endpoint.calls)))
+            return method(gate, *args)
+
+        return wrapper
+
+    monkeypatch.setattr(Gate, "pause", noted("pause", Gate.pause))
+    monkeypatch.setattr(Gate, "_end_pause", noted("end", Gate._end_pause))
+    fault = Fault("status", 429, {"Retry-After": "0.6"})
+    with LoopbackEndpoint(script=first_calls(None, fault)) as endpoint:
+        got = replies(endpoint, book(30), concurrency=2, timeout_s=PATIENT_S)
+    assert not any(reply.failure for reply in got.values())
+    assert [event for event, _ in events] == ["pause", "end"]
+    (_, before), (_, after) = events
+    assert after - before <= 1, "beside the refused one only one other could be on its way"
+    refused = endpoint.calls[1]
+    assert refused.question in [call.question for call in endpoint.calls[after : after + 2]]  # first, beside one other
+
+
+def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_again():
+    fault = Fault("status", 429, {"Retry-After": "86400"}, "Daily limit")
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        got = replies(endpoint, book(50))
+    assert len(endpoint.calls) == 1
+    assert got["the book-0"].failure.startswith("429 Daily limit (the endpoint asks to wait 86")
+    assert got["the book-49"].failure.startswith("the endpoint asks to wait 86")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (
+            Fault("status", 400, words="maximum context length is 4096\ntokens"),
+            "400 maximum context length is 4096 tokens",
+        ),
+        (Fault("status", 400, words=f"Incorrect API key: {KEY}"), "400 Incorrect API key: ***"),
+        (Fault("status", 404, body={"detail": "no such model"}), "404 no such model"),
+        (Fault("status", 422, body={"message": "temperature"}), "422 temperature"),
+        (Fault("status", 429, body={"error": {"message": "pay", "code": "insufficient_quota"}}), "429 pay"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_pass_is_reported_at_once(fault, words):
+    with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
+        got = replies(endpoint, book(3))
+    assert len(endpoint.calls) == 3
+    assert {reply.failure for reply in got.values()} == {words}
+
+
+def test_long_words_of_an_endpoint_are_cut():
+    with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, words="x" * 9000)) as endpoint:
+        (reply,) = model_of(endpoint).answer(book(1))
+    assert len(reply.failure) == 400
+
+
+def test_a_hang_is_cut_by_the_timeout():
+    with LoopbackEndpoint(script=lambda number, body: HANG) as endpoint:
+        (reply,) = model_of(endpoint, timeout_s=0.2, attempts=2).answer(book(1))
+    assert len(endpoint.calls) == 2
+    assert reply.failure == "no answer within 0.2 s (2 attempts)"
+
+
+def test_an_endpoint_that_is_not_there_is_a_failure():
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1", attempts=2, backoff_base_s=0.01)
+    (reply,) = model.answer(book(1))
+    assert reply.failure.startswith("connection failed: ") and reply.failure.endswith("(2 attempts)")
+
+
+def test_a_book_of_686_questions_over_a_bad_line_is_paid_once():
+    faults = tuple(fault for fault in FAULTS if fault is not HANG)  # its timeout could cut answers that are paid
+    with LoopbackEndpoint(script=some_calls(0.3, 1, faults)) as endpoint:
+        got = list(model_of(endpoint, timeout_s=PATIENT_S, attempts=8, concurrency=16).answer(book(686)))
+    assert Counter(reply.id for reply in got) == Counter(request.id for request in book(686))
+    failed = {reply.id for reply in got if reply.failure}
+    paid = endpoint.paid()
+    assert set(paid.values()) == {1}
+    assert len(paid) == 686 - len(failed)
+    assert all(reply.text == f"answer to question {reply.id.replace('-', ' ')}" for reply in got if not reply.failure)
+    assert len(failed) < 5 and len(endpoint.calls) > 686 * 1.2  # 0.3⁸ of them
+
+
+def test_closing_early_cancels_what_is_open():
+    with LoopbackEndpoint(may_answer=lambda call: endpoint.answered < 10) as endpoint:
+        answers = model_of(endpoint, concurrency=4, timeout_s=PATIENT_S).answer(book(500))
+        for _ in range(10):
+            next(answers)
+        answers.close()  # what is open would be held for a minute
+        some_time(endpoint)
+        assert len(endpoint.calls) <= 10 + 3  # the tenth reply was the reader's, and its slot not yet free
+    assert not endpoint.stuck
+    assert not [thread for thread in threading.enumerate() if thread.name == "epbench-requests"]
+
+
+def test_a_reader_that_stops_reading_stops_the_spending():
+    with LoopbackEndpoint() as endpoint:
+        answers = model_of(endpoint, concurrency=3).answer(book(100))
+        next(answers)
+        some_time(endpoint)
+        assert len(endpoint.calls) <= 1 + 3
+        assert len(list(answers)) == 99
+
+
+def test_an_error_of_ours_is_raised_where_the_replies_are_read():
+    def broken(requests):
+        raise ZeroDivisionError
+
+    with LoopbackEndpoint() as endpoint:
+        model = model_of(endpoint)
+        model._call = lambda *_: broken(())
+        with pytest.raises(ZeroDivisionError):
+            list(model.answer(book(1) + book(2, "other")))
+
+
+class Interrupted(Exception):
+    pass
+
+
+def progress(items, name, total):
+    return items
+
+
+def answered(folder: Path) -> set[str]:
+    return {record["id"] for record in Journal(folder / ANSWERS) if record.get("failure") is None}
+
+
+def stops_after(n: int):
+    def watched(items, name, total):
+        for number, item in enumerate(items):
+            yield item
+            if number + 1 == n:
+                raise Interrupted
+
+    return watched
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, concurrency):
+    requests = book(120)
+    with LoopbackEndpoint(script=some_calls(0.2, 3, (SLOW_DOWN, BROKEN, DROP, GARBAGE))) as endpoint:
+        with pytest.raises(Interrupted):
+            ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
+        kept = answered(tmp_path)
+        asked_before = len(endpoint.calls)
+        assert 50 <= len(kept) <= 50 + concurrency  # what has come is kept before the reader sees it
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
+    assert answered(tmp_path) == {request.id for request in requests}
+    asked_again = {call.question for call in endpoint.calls[asked_before:]}
+    assert not asked_again & {request.question for request in requests if request.id in kept}
+    twice = [question for question, times in endpoint.paid().items() if times > 1]
+    assert len(twice) <= (0 if concurrency == 1 else concurrency)  # those that were open when it was interrupted
+
+
+def test_failures_are_asked_again_by_the_next_start(tmp_path):
+    requests = book(10)
+    with LoopbackEndpoint(script=lambda number, body: BROKEN if number % 3 == 1 else None) as endpoint:
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, attempts=1), progress)
+        assert 0 < len(answered(tmp_path)) < 10
+        endpoint.script = lambda number, body: None
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint), progress)
+    assert len(answered(tmp_path)) == 10
+    assert set(endpoint.paid().values()) == {1}
+
+
+def test_the_key_is_in_no_failure_and_no_log(caplog):
+    words = f"key {KEY} is wrong"
+    faults = [Fault("status", status, words=words) for status in (400, 401, 429, 500)]
+    faults.append(Fault("status", 200, body={"error": KEY}))
+    with caplog.at_level(logging.DEBUG), LoopbackEndpoint(script=first_calls(*faults * 2)) as endpoint:
+        model = model_of(endpoint, attempts=2)
+        got = list(model.answer(book(8)))
+        model.window()
+    assert sum(reply.failure is not None for reply in got) >= 2
+    assert KEY not in "".join(reply.failure or "" for reply in got)
+    assert KEY not in caplog.text and KEY not in repr(model)
+
+
+def test_a_key_from_a_file_with_a_newline_is_used_and_hidden(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\n")
+    with LoopbackEndpoint(script=first_calls(Fault("status", 400, words=f"{'x' * 380} {KEY}"))) as endpoint:
+        refused, answered_ = model_of(endpoint).answer(book(2))
+    assert KEY[:6] not in refused.failure and answered_.failure is None
+    assert endpoint.calls[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_password_in_the_url_is_in_no_failure():
+    with LoopbackEndpoint(script=lambda n, body: Fault("status", 400, words="user:secretWord no")) as endpoint:
+        url = endpoint.url.replace("http://", "http://user:secretWord@")
+        (reply,) = EndpointModel("tiny", base_url=url).answer(book(1))
+    assert reply.failure == "400 user:*** no"
+
+
+def test_the_window_is_given_or_listed_or_unknown():
+    listed = {"data": [{"id": "other", "max_model_len": 1}, {"id": "tiny", "max_model_len": 4096}]}
+    with LoopbackEndpoint(models=listed) as endpoint:
+        assert model_of(endpoint).window() == 4096
+        assert model_of(endpoint, window=77).window() == 77
+        assert EndpointModel("unlisted", base_url=endpoint.url).window() is None
+    with LoopbackEndpoint() as endpoint:
+        assert model_of(endpoint).window() is None
+    for odd in ([], {"data": None}, {"data": [{"id": "tiny", "max_model_len": "long"}]}):
+        with LoopbackEndpoint(models=odd) as endpoint:
+            assert model_of(endpoint).window() is None
+    assert EndpointModel("tiny", base_url="http://127.0.0.1:9/v1").window() is None
+
+
+def test_tokens_are_estimated():
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1")
+    assert model.count_tokens(Request("1", "1234", "x" * 400, "y" * 38)) == (111, 101)
+    assert model.name == "openai:tiny"
+
+
+def test_a_local_endpoint_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with LoopbackEndpoint() as endpoint:
+        assert replies(endpoint, book(1))["the book-0"].failure is None
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        (reply,) = EndpointModel("tiny").answer(book(1))
+        assert reply.failure is None
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+        EndpointModel("tiny")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("", {}, "a model name"),
+        ("tiny", {"base_url": "localhost:8000/v1"}, "http://"),
+        ("tiny", {"base_url": "http://127.0.0.1:port/v1"}, "http://"),
+        ("tiny", {"base_url": "http://[::1/v1"}, "http://"),
+        ("tiny", {"concurrency": 0}, "concurrency of openai:tiny: 0 was found"),
+        ("tiny", {"attempts": 0}, "attempts of openai:tiny: 0"),
+        ("tiny", {"window": -1}, "window of openai:tiny: -1"),
+        ("tiny", {"timeout_s": 0}, "timeout of openai:tiny: 0 s"),
+    ],
+)
+def test_bad_input_is_one_line(name, options, words):
+    with pytest.raises(BadInput, match=words) as caught:
+        EndpointModel(name, **options)
+    assert "\n" not in str(caught.value)

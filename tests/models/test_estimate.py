@@ -1,0 +1,67 @@
+import pytest
+
+from epbench import BadInput
+from epbench.models.estimate import check_window, estimate
+from epbench.models.load import load_model
+from epbench.models.protocol import Request, Sampling
+from epbench.runs.usage import token_usage
+
+
+class Sized:
+    """Counts words; its window is given."""
+
+    def __init__(self, window, name="hf:sized"):
+        self._window, self.name = window, name
+
+    def window(self):
+        return self._window
+
+    def count_tokens(self, request):
+        shared = len(request.context.split())
+        return shared + len(request.question.split()), shared
+
+
+def requests(context_words, n=4, max_tokens=10):
+    return [Request(str(i), "", "w " * context_words, "why is it", Sampling(max_tokens)) for i in range(n)]
+
+
+def test_a_shared_context_is_counted_once():
+    plan = estimate([*requests(100, 4), *requests(50, 2)], Sized(None))
+    assert (plan.requests, plan.contexts, plan.uncached, plan.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
+    assert (plan.completion, plan.longest) == (60, 113)
+    assert "6 requests over 2 contexts" in plan.lines()[0]
+
+
+def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():
+    others = {"rag-chapter": lambda: requests(30), "rag-paragraph": lambda: requests(90), "none": lambda: requests(0)}
+    with pytest.raises(
+        BadInput, match=r"up to 113 tokens, the window of hf:sized has 80; these memories fit: rag-chapter, none"
+    ):
+        check_window(requests(100), Sized(80), others)
+    with pytest.raises(BadInput, match="no memory fits"):
+        check_window(requests(100), Sized(5), others)
+    assert check_window(requests(100), Sized(113), others) is None
+
+
+def test_an_unknown_window_of_an_endpoint_is_a_warning():
+    assert "--window N" in check_window(requests(100), Sized(None, "openai:x"), {})
+    assert check_window(requests(100), Sized(None, "lexical"), {}) is None
+
+
+def test_the_account_adds_up():
+    answers = [
+        {"usage": {"prompt": 100, "cached": 0, "completion": 5}, "seconds": 1.0, "served": "m-1"},
+        {"usage": {"prompt": 100, "cached": 90, "completion": 5}, "seconds": 0.5, "served": "m-1"},
+        {"failure": "429", "seconds": 0.5, "served": "m-2"},
+    ]
+    assert token_usage(answers) == {
+        "requests": 3, "failed": {"429": 1}, "served": {"m-1": 2}, "prefilled": 110, "saved": 90, "generated": 10, "hit_rate": 0.45,
+        "seconds": 2.0, "tokens_per_second": 105.0,
+    }  # fmt: skip
+    assert token_usage([])["tokens_per_second"] is None
+
+
+@pytest.mark.parametrize("name", ["gpt-4", "hf:", "lexical:x", "foo:bar"])
+def test_an_unknown_model_is_refused_with_the_kinds(name):
+    with pytest.raises(BadInput, match="vllm:PATH_OR_ID"):
+        load_model(name)

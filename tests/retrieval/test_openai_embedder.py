@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+from epbench.errors import BadInput, RunFailed
+from epbench.retrieval import openai_embedder as endpoint_module
+from epbench.retrieval.dense import Dense
+from epbench.retrieval.openai_embedder import EndpointEmbedder
+from epbench.retrieval.vector_cache import VectorCache
+from tests.retrieval.counting_embedder import vector
+
+
+def test_the_endpoint_answers_after_errors_of_every_kind(endpoint):
+    endpoint.failures = [429, 500, 503, 429, 502, 500]
+    model = EndpointEmbedder("m", endpoint.url)
+    found = model.embed(["a", "b"], query=False)
+    assert found.dtype == np.float32 and endpoint.asked == [["a", "b"]] and not endpoint.failures
+    np.testing.assert_array_equal(found, [vector("a"), vector("b")])
+
+
+def test_an_endpoint_that_never_answers_fails_the_run(endpoint, monkeypatch):
+    monkeypatch.setattr(endpoint_module, "_RETRIES", 5)
+    endpoint.failures = [429] * 6
+    with pytest.raises(RunFailed, match="HTTP 429: .*on purpose"):
+        EndpointEmbedder("m", endpoint.url).embed(["a"], query=False)
+    assert not endpoint.failures
+
+
+def test_no_endpoint_fails_the_run(endpoint, monkeypatch):
+    monkeypatch.setattr(endpoint_module, "_RETRIES", 0)
+    with pytest.raises(RunFailed, match="openai:m@http://127.0.0.1:9/v1: Connection error"):
+        EndpointEmbedder("m", "http://127.0.0.1:9/v1").embed(["a"], query=False)
+
+
+def test_vectors_are_put_in_the_order_of_the_texts(endpoint):
+    endpoint.reverse = True
+    texts = [str(i) for i in range(5000)]
+    found = EndpointEmbedder("m", endpoint.url).embed(texts, query=False)
+    np.testing.assert_array_equal(found, [vector(text) for text in texts])
+    assert [len(asked) for asked in endpoint.asked] == [2048, 2048, 904]
+
+
+def test_requests_keep_to_the_budget_and_are_halved_where_the_endpoint_takes_less(endpoint):
+    model = EndpointEmbedder("m", endpoint.url)
+    texts = [str(i) * 900 for i in range(10)] * 100
+    model.embed(texts, query=False)
+    assert [len(asked) for asked in endpoint.asked] == [666, 334]
+    endpoint.asked, endpoint.most_texts = [], 32
+    found = model.embed(texts[:100], query=False)
+    assert [len(asked) for asked in endpoint.asked] == [25, 25, 25, 25]
+    np.testing.assert_array_equal(found, [vector(text) for text in texts[:100]])
+
+
+def test_the_text_that_is_too_long_is_named(endpoint):
+    with pytest.raises(BadInput, match="HTTP 400: .*maximum context length.* 10001 characters and begins 'xxx"):
+        EndpointEmbedder("m", endpoint.url).embed(["a", "x" * 10_001, "b"], query=False)
+
+
+def test_an_unknown_model_is_the_users_to_mend(endpoint):
+    with pytest.raises(BadInput, match="HTTP 404: .*no other"):
+        EndpointEmbedder("other", endpoint.url).embed(["a"], query=False)
+
+
+def test_a_wrong_number_of_vectors_is_refused(endpoint, monkeypatch):
+    answer = endpoint.answer
+    model = EndpointEmbedder("m", endpoint.url)
+
+    def short(path, body):
+        status, content = answer(path, body)
+        return status, content | {"data": content["data"][1:]}
+
+    monkeypatch.setattr(endpoint, "answer", short)
+    with pytest.raises(RunFailed, match="2 vectors for 3 texts"):
+        model.embed(["a", "b", "c"], query=False)
+
+
+def test_an_endpoint_of_a_bge_model_gets_the_instruction_with_queries(endpoint):
+    model = EndpointEmbedder("BAAI/bge-small-en-v1.5", endpoint.url)
+    model.embed(["a"], query=True)
+    model.embed(["a"], query=False)
+    EndpointEmbedder("m", endpoint.url).embed(["a"], query=True)
+    assert endpoint.asked == [["Represent this sentence for searching relevant passages: a"], ["a"], ["a"]]
+
+
+def test_the_key_is_the_environments(endpoint, monkeypatch):
+    with pytest.raises(BadInput, match="set OPENAI_API_KEY"):
+        EndpointEmbedder("m")
+    EndpointEmbedder("m", endpoint.url).embed(["a"], query=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    model = EndpointEmbedder("m")
+    model.embed(["a"], query=False)
+    assert endpoint.keys == ["Bearer none", "Bearer secret"]
+    assert model.name == f"openai:m@{endpoint.url}"
+
+
+def test_no_redirect_is_followed(endpoint):
+    endpoint.failures = [307]
+    with pytest.raises(BadInput, match=f"HTTP 307: .*redirects to {endpoint.url}/elsewhere, which is not followed"):
+        EndpointEmbedder("m", endpoint.url).embed(["a"], query=False)
+    assert len(endpoint.queries) == 1
+
+
+def test_a_query_is_sent_and_neither_it_nor_a_login_is_in_the_name_or_an_error(endpoint):
+    url = endpoint.url.replace("//", "//me:aSecretWord@") + "?api_key=anotherSecret"
+    model = EndpointEmbedder("m", url)
+    model.embed(["a"], query=False)
+    assert endpoint.queries == ["api_key=anotherSecret"] and model.name == f"openai:m@{endpoint.url}"
+    with pytest.raises(BadInput, match=r"no \*\*\* at") as error:
+        EndpointEmbedder("anotherSecret", url).embed(["a"], query=False)
+    assert "aSecretWord" not in str(error.value)
+
+
+def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(endpoint, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc\ndef")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY: expected printable ASCII") as error:
+        EndpointEmbedder("m", endpoint.url)
+    assert "abc" not in str(error.value)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(BadInput, match="base URL 'host/v1': http://"):
+        EndpointEmbedder("m", "host/v1?api_key=x")
+
+
+def test_half_a_surrogate_pair_is_replaced(endpoint, tmp_path):
+    model = EndpointEmbedder("m", endpoint.url)
+    index = Dense(["a\ud83d", "b"], model, VectorCache(tmp_path, model.name))
+    assert list(index.search(["a\ufffd"], 1)) == [[0]]
+    assert endpoint.asked[0] == ["a\ufffd", "b"]

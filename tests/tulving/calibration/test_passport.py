@@ -1,0 +1,286 @@
+"""A passport exposes judges that are wrong by design, and corrects the scores of those that err now and then."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.runs.folder import open_run
+from epbench.tulving.calibration.answers import make_answers
+from epbench.tulving.calibration.correction import corrected, judge_scores, with_passport
+from epbench.tulving.calibration.kinds import KINDS
+from epbench.tulving.calibration.passport import is_right, make_passport
+from epbench.tulving.calibration.store import find_passport, passport_path, read_passport, store_passport
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.released.books import open_archive
+from epbench.tulving.released.runs import score_published_runs
+from epbench.tulving.scores.results import finish, record_answers
+from epbench.tulving.scores.tables import judge_lines
+from tests.tulving.made_judges import (
+    MadeJudge,
+    always_one,
+    always_zero,
+    errs,
+    ignores_order,
+    knows_no_half,
+    lists_only_what_is_true,
+    truly,
+)
+
+MADE = make_answers(20)
+
+
+def passport_of(change=lambda made, true: true, made=MADE):
+    judge = MadeJudge(made, change)
+    verdicts = {answer.case.id: change(answer, truly(answer)) for answer in made}
+    return make_passport(judge, made, {id_: v for id_, v in verdicts.items() if v is not None}, seed=0)
+
+
+def rates(passport):
+    return {kind["kind"]: kind["rate"] for kind in passport["kinds"]}
+
+
+def wrong_kinds(passport):
+    return {kind for kind, rate in rates(passport).items() if rate < 1}
+
+
+def quiet(items, what, total):
+    return items
+
+
+def test_a_judge_without_error_has_a_clean_passport():
+    passport = passport_of()
+    assert set(rates(passport).values()) == {1.0} and list(rates(passport)) == list(KINDS)
+    assert (passport["sensitivity"], passport["specificity"], passport["order"]) == (1.0, 1.0, 1.0)
+    assert passport["f1_when_right"] == {"nothing_true": 1.0, "something_true": 1.0}
+    assert passport["f1_when_wrong"] == {"nothing_true": 0.0, "something_true": 0.0}
+    for kind in passport["kinds"]:
+        assert (kind["n"], kind["right"], kind["failed"], kind["high"]) == (20, 20, 0, 1.0)
+        assert kind["low"] == pytest.approx(0.8389, abs=1e-4)  # Wilson for 20 of 20
+
+
+def test_a_judge_that_always_says_yes_is_exposed():
+    passport = passport_of(always_one)
+    right = {kind for kind, rate in rates(passport).items() if rate == 1}
+    assert right == {"exact", "paraphrase", "other date format", "superset", "invented"}
+    for kind in ("one missing", "one wrong", "missed", "nonsense", "denied", "abstention", "first name only"):
+        assert rates(passport)[kind] == 0.0, kind
+    shares = {kind["kind"]: (kind["sensitivity"], kind["specificity"]) for kind in passport["kinds"]}
+    assert shares["nonsense"] == (None, 0.0) and shares["exact"] == (1.0, None) and shares["abstention"] == (0.0, None)
+    assert shares["invented"] == (None, 1.0)  # it lists something, so that nothing is credited
+    assert passport["f1_when_wrong"]["something_true"] == 1.0
+    assert corrected({"0": 0.0, "1": 1.0}, passport) == {
+        "simple_recall_score": None,
+        "f1_by_bin": {"0": None, "1": None},
+    }
+
+
+def test_a_judge_that_always_says_no_is_exposed():
+    passport = passport_of(always_zero)
+    for kind in ("exact", "paraphrase", "superset", "one missing", "invented", "month only"):
+        assert rates(passport)[kind] == 0.0, kind
+    for kind in ("abstention", "missed", "nonsense", "denied"):
+        assert rates(passport)[kind] == 1.0, kind
+    assert passport["order"] is None and passport["order_interval"] is None
+    assert corrected({"0": 1.0, "1": 0.0}, passport)["f1_by_bin"] == {"0": None, "1": None}
+
+
+def test_a_judge_that_ignores_the_order_is_exposed_by_it_alone():
+    passport = passport_of(ignores_order)
+    assert wrong_kinds(passport) == {"reversed"} and rates(passport)["reversed"] == 0.0
+    assert passport["sensitivity"] == passport["specificity"] == 1.0
+    complete = [made for made in MADE if made.order is not None]
+    assert passport["order"] == pytest.approx(sum(made.kind != "reversed" for made in complete) / len(complete))
+
+
+def test_a_judge_that_knows_no_half_is_exposed_by_parts_alone():
+    assert wrong_kinds(passport_of(knows_no_half)) == {"wrong day", "month only", "first name only"}
+
+
+def test_items_are_wrong_only_where_the_score_depends_on_them():
+    """Without its false items a wrong answer gets too much; an answer with all true items gets what it is due."""
+    passport = passport_of(lists_only_what_is_true)
+    assert {"one wrong", "invented"} <= wrong_kinds(passport) and rates(passport)["superset"] == 1.0
+    assert rates(passport)["nonsense"] == rates(passport)["denied"] == 1.0
+    assert passport["specificity"] < 1 and passport["sensitivity"] == 1.0
+
+
+def test_failures_are_neither_right_nor_wrong():
+    passport = passport_of(lambda made, true: None if made.case.id.endswith(("1", "3")) else true)
+    assert passport["failed"] == 4 * len(KINDS) and set(rates(passport).values()) == {1.0}
+    assert all((kind["n"], kind["failed"]) == (16, 4) for kind in passport["kinds"])
+    nothing = passport_of(lambda made, true: None if made.kind == "exact" else true)
+    exact = nothing["kinds"][0]
+    assert (exact["n"], exact["right"], exact["rate"], exact["low"], exact["failed"]) == (0, 0, None, None, 20)
+
+
+@pytest.mark.parametrize("shift", [-0.25, -0.1, 0.2, 0.25])
+def test_a_score_near_the_true_one_is_the_same_decision(shift):
+    made = next(made for made in MADE if made.kind == "wrong day")
+    true = truly(made)
+    near = [score + shift if score == 0.5 else score for score in true.scores]
+    far = [score + 0.3 if score == 0.5 else score for score in true.scores]
+    assert is_right(made, type(true)(true.items, near, true.order, ""))
+    assert not is_right(made, type(true)(true.items, far, true.order, ""))
+
+
+@given(st.floats(0, 1), st.floats(0, 0.4), st.floats(0.5, 1), st.floats(0, 0.4), st.floats(0.5, 1))
+def test_a_linear_error_is_taken_back(f1, wrong, right, wrong_0, right_0):
+    passport = {
+        "f1_when_right": {"something_true": right, "nothing_true": right_0},
+        "f1_when_wrong": {"something_true": wrong, "nothing_true": wrong_0},
+    }
+    seen = {"0": wrong_0 + (right_0 - wrong_0) * f1, "2": wrong + (right - wrong) * f1}
+    back = corrected(seen, passport)
+    assert back["f1_by_bin"] == pytest.approx({"0": f1, "2": f1}, abs=1e-9)
+    assert back["simple_recall_score"] == pytest.approx(f1, abs=1e-9)
+    outside = corrected({"0": 0.0, "2": 1.0}, passport)["f1_by_bin"]
+    assert outside == {"0": 0.0, "2": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("bin_", "right", "wrong"),
+    [("0", ("abstention",), ("invented",)), ("2", ("exact", "superset", "other date format"), ("nonsense", "missed"))],
+)
+def test_the_score_of_a_judge_that_errs_is_brought_back_to_the_truth(bin_, right, wrong):
+    """What the passport says of some answers repairs the score of others: three in four are right."""
+    change = errs(miss=0.3, pass_=0.1)
+    passport = passport_of(change, make_answers(200, 7))
+    others = make_answers(400, 8)
+    answers = [made for made in others if made.kind in right]
+    answers += [made for made in others if made.kind in wrong][: len(answers) // 3]
+    verdicts = [change(made, truly(made)) for made in answers]
+    # This judge lists as many items as are true, so that F1 is the share of what it credits.
+    f1 = [sum(v.scores) / len(v.scores) if v.scores else float(not v.items) for v in verdicts]
+    seen, true = sum(f1) / len(f1), 0.75
+    repaired = corrected({bin_: seen}, passport)["f1_by_bin"][bin_]
+    assert abs(seen - true) > 0.15 and abs(repaired - true) < 0.06, (seen, repaired)
+
+
+def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    find_passport(LexicalJudge())  # modules are loaded
+    start = time.process_time()
+    passport = find_passport(LexicalJudge())
+    assert time.process_time() - start < 1
+    assert passport["judge"] == "lexical" and passport["n"] == 30 and not list(tmp_path.iterdir())
+    assert wrong_kinds(passport) == {"paraphrase", "denied"}  # it compares words, not meanings
+    assert rates(passport)["paraphrase"] < 0.2 and rates(passport)["denied"] < 0.2
+
+
+def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    judge = MadeJudge(MADE, name="openai:org/some judge")
+    assert find_passport(judge) is None
+    passport = passport_of() | {"judge": judge.name}
+    assert store_passport(judge, passport) == tmp_path / "passports/openai-org-some-judge-p1.json"
+    assert find_passport(judge) == passport
+    assert find_passport(MadeJudge(MADE, name="openai:org/some judge", prompt_hash="p2")) is None
+    assert find_passport(MadeJudge(MADE, name="openai:org-some judge")) is None  # the same file, and another judge
+
+
+def test_a_stored_passport_of_the_rules_goes_before_a_new_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    judge = LexicalJudge()
+    made = make_answers(25, 9)
+    larger = make_passport(judge, made, {answer.case.id: judge.verdict(answer.case) for answer in made}, 9)
+    store_passport(judge, larger)
+    assert find_passport(judge) == larger
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"judge": "made", "prompt_hash": "p1"}', '{"judge": "other"}'])
+def test_a_damaged_passport_is_told_and_not_used(monkeypatch, tmp_path, caplog, content):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    judge = MadeJudge(MADE)
+    store_passport(judge, passport_of())
+    passport_path(judge).write_text(content)
+    assert find_passport(judge) is None
+    assert str(passport_path(judge)) in caplog.text and "judge_check.py" in caplog.text
+    with pytest.raises(BadInput, match=r"made-p1\.json"):
+        read_passport(passport_path(judge), judge)
+
+
+def row(id_, answer):
+    return {
+        "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": answer, "bin": str(len(answer)),
+        "n_chapters": len(answer), "time": id_, "space": None, "entity": None, "content": None,
+    }  # fmt: skip
+
+
+ROWS = [row("a", ["Zoe Brown"]), row("b", ["Ann Lee"]), row("c", []), row("d", [])]
+
+
+def run_of(folder, judge):
+    answers = {"a": "Zoe Brown", "b": "I do not know.", "c": "I do not know.", "d": "Zoe Brown"}
+    with open_run(folder, {"memory": "none"}, {"book": "short"}):
+        record_answers(folder, answers, "test")
+        judged = judge_answers(folder, ROWS, judge, quiet)
+        return finish(folder, judged, [], "mine", judge=judge)
+
+
+def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    scores = run_of(tmp_path / "r", LexicalJudge())
+    assert scores["f1_by_bin"] == {"0": 0.5, "1": 0.5} and scores["judge"]["passport"]["n"] == 30
+    assert scores["corrected"] == {"simple_recall_score": 0.5, "f1_by_bin": {"0": 0.5, "1": 0.5}}
+    (line,) = judge_lines({"mine": scores})
+    assert line.startswith(f"judge lexical: sensitivity {scores['judge']['sensitivity']:.3f} (")
+    assert line.endswith("simple recall corrected for it: 0.500")
+    for name in ("table.md", "report.html"):
+        assert line in (tmp_path / "r" / name).read_text()
+    assert run_of(tmp_path / "r", LexicalJudge()) == scores
+    assert json.loads((tmp_path / "r/scores.json").read_text()) == scores
+
+
+def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    judge = MadeJudge(MADE, name="openai:judge-x")
+    scores = judge_scores(judge, {"0": 1.0})
+    assert scores["corrected"] is None and scores["judge"]["passport"] is None
+    (line,) = judge_lines({"mine": scores})
+    assert "judge openai:judge-x has no passport" in line
+    assert "python eval_scripts/judge_check.py --judge openai:judge-x --out runs/judge" in line
+
+
+def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    judge = MadeJudge(MADE)
+    before = {"f1_by_bin": {"0": 1.0}, "failed_by_bin": {}} | judge_scores(judge, {"0": 1.0})
+    assert with_passport(before) == before and before["corrected"] is None
+    store_passport(judge, passport_of() | {"failed": 7})
+    after = with_passport(before)
+    assert after["judge"]["passport"]["failed"] == 7 and after["corrected"]["simple_recall_score"] == 1.0
+    assert "; 7 made answers without a verdict" in judge_lines({"mine": after})[0]
+    passport_path(judge).unlink()  # a report on a machine that does not have it
+    assert with_passport(after) == after
+    for others in ({"f1_by_bin": {}}, {"judge": {"name": "x", "prompt_hash": None, "passport": None}}):
+        assert with_passport(others) == others
+
+
+def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    store_passport(MadeJudge(MADE), passport_of(always_one))
+    scores = judge_scores(MadeJudge(MADE), {"0": 0.0, "1": 1.0})
+    assert scores["corrected"]["simple_recall_score"] is None
+    assert "tells right from wrong too seldom to correct scores" in judge_lines({"mine": scores})[0]
+
+
+def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    rules = judge_scores(LexicalJudge(), {"0": 1.0})
+    model = judge_scores(MadeJudge(MADE, name="openai:x"), {"0": 1.0})
+    worse = judge_scores(LexicalJudge(), {"0": 0.25})
+    (line,) = judge_lines({"a": rules, "c": worse})
+    assert line.startswith("judge lexical: ") and line.endswith("simple recall corrected for it: a 1.000, c 0.250")
+    assert judge_lines({"a": rules, "b": model, "c": worse}) == [f"a, c: {line}", f"b: {judge_lines({'b': model})[0]}"]
+
+
+def test_published_runs_say_that_their_judge_has_none(released, tmp_path):
+    scores = score_published_runs(open_archive(released), tmp_path, quiet).scores
+    (line,) = judge_lines(scores)
+    assert line.startswith("judge made, as published")
+    assert all(line in path.read_text() for path in tmp_path.glob("*/*/table.md"))

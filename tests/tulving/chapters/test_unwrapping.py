@@ -1,0 +1,116 @@
+"""What models put around a chapter comes off; what stands in a numbered paragraph never does."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench.tulving.chapters.unwrapping import unwrapped
+
+CHAPTER = "(1) At High Line, Zoe waited.\n\n(2) Let me know, she said.\n\n(3) # Nothing *came* of it:"
+
+FRONTS = [
+    "Chapter 3",
+    "Chapter Title: The Gala",
+    "# The Gala",
+    "### Chapter IV: What Zoe Saw.",
+    "**The Gala**",
+    "*The Gala*",
+    "Title: The Gala of all galas.",
+    "The Night of the Long Tables",
+    "Here is the chapter:",
+    "Here's a chapter that keeps to all of your instructions.",
+    "Sure! Here’s the chapter you asked for:",
+    "Certainly.\n\nBelow is the revised chapter:",
+    "**Chapter:**",
+    "---",
+    "```",
+    "```markdown\n# The Gala",
+    "Of course!\n\n---\n\n# The Gala\n",
+]
+BACKS = [
+    "Let me know if you'd like another tone!",
+    "---\n\nI hope this meets your needs. Shall I go on?",
+    "*Note: the date stands in paragraph (2) only.*\n- place: paragraph 1\n- deed: paragraph 3",
+    "(Word count: 312)",
+    "[312 words]",
+    "*End of chapter*",
+    "THE END",
+    "```",
+    "```\n\nThe facts stand where you wanted them.\nAll four.",
+    "***",
+    "Would you like me to go on?",
+    "If you'd like changes, feel free to ask.",
+    "I've kept to the layout.",
+    "",
+]
+
+
+@pytest.mark.parametrize("front", ["", *FRONTS])
+@pytest.mark.parametrize("back", BACKS)
+def test_a_wrapping_comes_off(front, back):
+    if back.startswith("```\n") and "```" not in front:
+        return  # what follows a fence is outside the chapter only where the chapter stands in a fence
+    assert unwrapped(f"{front}\n{CHAPTER}\n{back}").strip() == CHAPTER
+    assert unwrapped(f"\n{front}\n\n{CHAPTER}\n\n{back}\n").strip() == CHAPTER
+    one_break = CHAPTER.replace("\n\n", "\n")
+    assert unwrapped(f"{front}\n{one_break}\n{back}").strip() == one_break
+
+
+@pytest.mark.parametrize("text", [CHAPTER, f"\n\n {CHAPTER}\n \n", "", "no numbers\n# at all", "```\nnothing\n```"])
+def test_what_is_not_wrapped_is_returned_as_it_is(text):
+    assert unwrapped(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"It had rained all morning, and nobody came.\n\n{CHAPTER}",
+        f'"Wait," she said.\n\n{CHAPTER}',
+        f'"Sure!" she said. "Here is the chapter:"\n\n{CHAPTER}',
+        f"Great crowds had come.\n\n{CHAPTER}",
+        f"# The Gala\n\nIt had rained all morning.\n\n{CHAPTER}",
+        f'{CHAPTER}\n\n"Let me know," she said, "if you come."',
+        f"{CHAPTER}\n\nShe went home through the rain.",
+        f"{CHAPTER}\n\n* * *\n\nThe end was not in sight.",
+        f"{CHAPTER}\n```\nThe facts stand where you wanted them.",
+        CHAPTER.replace("(2)", "# The Gala\n\n(2)"),
+        CHAPTER.replace("(2)", "Let me know if it rains.\n\n(2)"),
+    ],
+)
+def test_what_may_be_a_part_of_the_chapter_stays(text):
+    assert unwrapped(text) == text
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=1, max_size=40)
+chapters = st.lists(words, min_size=1, max_size=5).map(
+    lambda paragraphs: "\n\n".join(f"({number}) {text}" for number, text in enumerate(paragraphs, 1))
+)
+
+
+@settings(deadline=None)
+@given(chapters, st.sampled_from(FRONTS), st.sampled_from(BACKS[:7]), st.sampled_from(["\n", "\n\n", "\n\n\n"]))
+def test_a_wrapped_chapter_gives_the_same_text_as_a_clean_one(chapter, front, back, between):
+    assert unwrapped(chapter) == chapter
+    assert unwrapped(front + between + chapter) == chapter
+    assert unwrapped(chapter + between + back) == chapter
+    assert unwrapped(front + between + chapter + between + back) == chapter
+    assert unwrapped(f"```\n{chapter}\n```{between}{back}") == chapter
+
+
+lines = st.sampled_from([*FRONTS, *BACKS, "(1) one", "(2) two ", " (3) three", "She went home.", "", " "]) | words
+
+
+@settings(deadline=None)
+@given(st.lists(lines, max_size=8).map("\n".join))
+def test_of_any_text_only_lines_around_the_numbered_ones_come_off(text):
+    found = unwrapped(text)
+    assert found in text and unwrapped(found) == found
+
+    def inner(part):
+        rows = part.split("\n")
+        places = [place for place, row in enumerate(rows) if re.match(r"\s*\(\d+\)", row)]
+        return rows[places[0] : places[-1] + 1] if places else rows
+
+    assert inner(found) == inner(text)

@@ -1,0 +1,82 @@
+import json
+
+import pytest
+
+from epbench import BadInput
+from epbench.tulving.context.prompts import load_prompts
+from epbench.tulving.context.requests import Book, QuestionView, requests_for
+from epbench.tulving.reader.lexical import LexicalReader
+
+PACK = {
+    "system": "", "book": "<\n{book}\n>", "passages": "[{passages}]", "passage": "'{passage}'", "nothing": "",
+    "question": "## Question:\n\n{question}\n\nPlease answer, {{and}} do not invent anything that is not stated.",
+}  # fmt: skip
+BOOK = Book("Chapter 1\n\nOn May 07, 2024 it rained at High Line.", [(1, "On May 07, 2024 it rained at High Line.")])
+
+
+def write(tmp_path, pack, name="pack.json"):
+    (tmp_path / name).write_text(json.dumps(pack))
+    return tmp_path / name
+
+
+def test_our_pack_is_valid():
+    prompts = load_prompts()
+    assert prompts.book.count("{book}") == 1 and not prompts.question.startswith("\n")
+
+
+def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path):
+    prompts = load_prompts(write(tmp_path, PACK))
+    request = next(
+        iter(
+            requests_for(
+                "rag-chapter", BOOK, [QuestionView("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+            )
+        )
+    )
+    assert request.context == "['Chapter 1\n\nOn May 07, 2024 it rained at High Line.']"
+    assert "{and}" in request.question and request.system == ""
+    whole = next(
+        iter(
+            requests_for(
+                "in-context", BOOK, [QuestionView("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+            )
+        )
+    )
+    assert "May 07, 2024" in next(iter(LexicalReader().answer([whole]))).text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"book": "no place"}, "key 'book': no placeholder found, {book} once expected"),
+        ({"book": "{book}{book}"}, "key 'book': {book}, {book} found"),
+        ({"system": "{book}"}, "key 'system': {book} found, none expected"),
+        ({"question": "{question} {"}, "key 'question'"),
+        ({"question": "{question:>99999999}"}, "found {question:>99999999}, expected {question} without a format"),
+        ({"question": "{question!r}"}, "found {question!r}, expected {question} without a format"),
+        ({"question": "{question.__class__}"}, "{question.__class__} found"),
+        ({"question": 3}, "key 'question': int found, a text expected"),
+        ({"extra": "x"}, "key 'extra': unknown"),
+    ],
+)
+def test_a_bad_pack_is_named(tmp_path, change, message):
+    with pytest.raises(BadInput) as error:
+        load_prompts(write(tmp_path, PACK | change))
+    assert message in str(error.value)
+
+
+def test_a_missing_key_or_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match="key 'nothing': missing"):
+        load_prompts(write(tmp_path, {k: v for k, v in PACK.items() if k != "nothing"}))
+    with pytest.raises(BadInput, match="no such file"):
+        load_prompts(tmp_path / "absent.toml")
+    with pytest.raises(BadInput, match="no TOML"):
+        load_prompts(write(tmp_path, PACK, "pack.toml"))
+    with pytest.raises(BadInput, match="list found"):
+        load_prompts(write(tmp_path, []))
+
+
+def test_repeats_are_requests_of_their_own():
+    requests = list(requests_for("none", BOOK, [QuestionView("1", "Who?", 1)], repeats=3))
+    assert [r.repeat for r in requests] == [0, 1, 2]
+    assert len({r.key("m") for r in requests}) == 3

@@ -1,0 +1,89 @@
+import json
+import shutil
+
+import pytest
+
+from epbench import BadInput
+from epbench.tulving.events import universe as module
+from epbench.tulving.events.universe import check_names, load_universe, secondary_names, universe_names
+
+
+@pytest.mark.parametrize("name", universe_names())
+def test_every_universe_has_what_the_paper_asks_for(name):
+    universe = load_universe(name)
+    for items in (universe.times, universe.spaces, universe.entities, universe.contents):
+        assert len(items) == len(set(items)) == 100
+    assert all(len(details) >= 30 == len(set(details)) for details in universe.details.values())
+    assert all(len(adjectives) == 3 for adjectives in universe.styles.values())
+    years = {day.year for day in universe.times}
+    assert years <= ({2224, 2225, 2226} if name == "scifi" else {2024, 2025, 2026})
+
+
+def test_the_default_universe_is_new_york_with_coordinates_and_eight_styles():
+    universe = load_universe("default")
+    assert len(universe.styles) == 8
+    assert universe.coordinates.keys() == set(universe.spaces)
+    assert all(39.5 < lat < 42.5 and -75.5 < lon < -71.5 for lat, lon in universe.coordinates.values())
+
+
+@pytest.mark.parametrize("name", universe_names())
+def test_no_name_stands_inside_another_across_the_lists(name):
+    universe = load_universe(name)
+    check_names([*universe.spaces, *universe.contents, *universe.entities], name)
+    forbidden = [word.lower() for word in (*universe.spaces, *universe.entities)]
+    details = "\n".join(detail.lower() for details in universe.details.values() for detail in details)
+    assert not [word for word in forbidden if word in details]
+
+
+def test_secondary_names_are_100_000_and_no_main_name():
+    names = secondary_names()
+    assert len(names) == len(set(names)) == 100_000
+    everything = "\n".join(names)
+    for universe in universe_names():
+        assert not [name for name in load_universe(universe, 1000).entities if name in everything]
+
+
+def test_seed_and_size_change_the_universe():
+    assert load_universe(seed=1).spaces != load_universe(seed=2).spaces
+    assert load_universe(seed=3) == load_universe(seed=3)
+
+
+def test_a_large_universe_qualifies_every_name():
+    universe = load_universe("default", 1000)
+    assert len(set(universe.spaces)) == len(set(universe.contents)) == len(set(universe.entities)) == 1000
+    check_names(universe.spaces, "spaces")
+    check_names(universe.contents, "contents")
+
+
+def test_a_universe_larger_than_the_dates_is_refused_with_the_numbers():
+    with pytest.raises(BadInput, match=r"2000 needs 2000 days.* gives 1096"):
+        load_universe("default", 2000)
+
+
+def test_an_unknown_universe_is_refused_with_the_names():
+    with pytest.raises(BadInput, match="default, news, scifi"):
+        load_universe("mars")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["Book Fair", "book fair"], "twice"),
+        (["Book Fair", "Old Book Fair"], "inside"),
+        (["Ann Lee", "Joann Leeds"], "inside"),
+    ],
+)
+def test_repeated_and_nested_names_are_refused(names, message):
+    with pytest.raises(BadInput, match=message):
+        check_names(["Kite Show", *names], "list")
+
+
+def test_a_content_with_too_few_details_is_named(tmp_path, monkeypatch):
+    shutil.copytree(module.DATA, tmp_path / "data")
+    path = tmp_path / "data/universes/scifi/contents.json"
+    contents = json.loads(path.read_text())
+    contents["Airlock Jam"] = contents["Airlock Jam"][:29]
+    path.write_text(json.dumps(contents))
+    monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    with pytest.raises(BadInput, match=r"scifi/contents.json: 'Airlock Jam' has 29 details, 30 or more"):
+        load_universe("scifi")

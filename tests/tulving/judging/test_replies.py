@@ -1,0 +1,223 @@
+"""Replies of a judge: what is read out of them, and what is refused with a word the judge can act on."""
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench.tulving.judging.replies import Unusable, read_order, read_verdict
+
+
+def verdict(scores, items=(), reason="r"):
+    return {"items": list(items), "scores": [{"number": n, "score": s} for n, s in scores], "reason": reason}
+
+
+GOOD = json.dumps(verdict([(1, 1), (2, 0.5)], ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Let me see. {{a}} is in it, {{b}} in part.\n\n{GOOD}\n\nI hope this helps {{always}}!",
+        f"First I thought {json.dumps(verdict([(1, 0), (2, 0)]))}, but: {GOOD}",  # the last one counts
+        GOOD.replace('"number": 1, "score": 1', '"number": 1, "score": 1.7'),
+        json.dumps(verdict([(2, 0.5), (1, 1)], ["a", "b"]) | {"more": {"items": [], "scores": []}}),
+        json.dumps(verdict([("1", "1"), (" 2 ", " 0.5\n")], ["a", "b"])),  # numbers as text are numbers
+        json.dumps(verdict([("1.0", "1.0"), (2.0, "+.5")], ["a", "b"])),
+        json.dumps(verdict([("2", "5e-1"), ("1", "1.7")], ["a", "b"])),
+        f'First {{"items": ["x"], "items": [], "scores": []}}, or rather {GOOD}',  # only the last object counts
+    ],
+)
+def test_a_verdict_is_found_in_what_surrounds_it(reply):
+    assert read_verdict(reply, 2) == (["a", "b"], [1.0, 0.5], "r")
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "no JSON object with items and scores"),
+        ("I cannot judge that.", "no JSON object with items and scores"),
+        ('{"items": ["a"', "no JSON object"),
+        ('{"items": []}', "no JSON object with items and scores"),
+        (json.dumps(verdict([(1, 1)])), "1 scores were found, 2 are expected"),
+        (json.dumps(verdict([(1, 1), (2, 1), (3, 1)])), "a score is"),
+        (json.dumps(verdict([(1, 1), (1, 0)])), "true item 1 has two scores"),
+        (json.dumps(verdict([(1, 1), (2, "high")])), 'the score of true item 2 is "high", a number from 0 to 1'),
+        (json.dumps(verdict([(1, 1), (2, "")])), 'the score of true item 2 is "", a number from 0 to 1'),
+        (json.dumps(verdict([(1, 1), (2, " ")])), 'the score of true item 2 is " "'),
+        (json.dumps(verdict([(1, 1), (2, "one")])), 'the score of true item 2 is "one"'),
+        (json.dumps(verdict([(1, 1), (2, "NaN")])), 'the score of true item 2 is "NaN"'),
+        (json.dumps(verdict([(1, 1), (2, "-Infinity")])), 'the score of true item 2 is "-Infinity"'),
+        (json.dumps(verdict([(1, 1), (2, "1e999")])), 'the score of true item 2 is "1e999"'),
+        (json.dumps(verdict([(1, 1), (2, "true")])), 'the score of true item 2 is "true"'),
+        (json.dumps(verdict([(1, 1), (2, "1/2")])), 'the score of true item 2 is "1/2"'),
+        (json.dumps(verdict([(1, 1), (2, "1_0")])), 'the score of true item 2 is "1_0"'),
+        (json.dumps(verdict([(1, 1), (2, [0.5])])), "the score of true item 2 is [0.5]"),
+        (json.dumps(verdict([("one", 1), (2, 0)])), "a score is"),
+        (json.dumps(verdict([("", 1), (2, 0)])), "a score is"),
+        (json.dumps(verdict([("1.5", 1), (2, 0)])), "a score is"),
+        (json.dumps(verdict([(0, 1), (1, 0)])), "a score is"),
+        (json.dumps(verdict([("0", 1), (1, 0)])), "a score is"),
+        (json.dumps(verdict([(math.nan, 1), (2, 0)])), "a score is"),
+        (json.dumps(verdict([(1, 1), ("1", 0)])), "true item 1 has two scores"),
+        (GOOD.replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
+        (GOOD.replace('"items"', '"items": ["x"], "items"'), 'the object has "items" more than once'),
+        (GOOD.replace('"score": 1', '"score": 0, "score": 1'), 'the object has "score" more than once'),
+        (GOOD.replace('"number": 1', '"number": 2, "number": 1'), 'the object has "number" more than once'),
+        (json.dumps(verdict([(1, 1), (2, math.nan)])), "the score of true item 2 is NaN"),
+        (json.dumps(verdict([(1, 1), (2, math.inf)])), "the score of true item 2 is Infinity"),
+        (json.dumps(verdict([(1, 1), (2, None)])), "the score of true item 2 is null"),
+        (json.dumps(verdict([(1, True), (2, 0)])), "the score of true item 1 is true"),
+        (json.dumps(verdict([(True, 1), (2, 0)])), "a score is"),
+        ('{"items": [], "scores": [1, 0.5]}', "a score is 1, an object with the number of a true item"),
+        ('{"items": [], "scores": {"1": 1}}', "scores is"),
+        ('{"items": "a", "scores": []}', 'items is "a", a list is expected'),
+        (json.dumps(verdict([(1, 1), (2, 0)], [3])), "an item is 3, a text is expected"),
+        ("[" * 100_000 + '{"items": ' * 3000, "no JSON object"),
+    ],
+)
+def test_what_is_no_verdict_is_refused_with_its_fault(reply, problem):
+    with pytest.raises(Unusable) as refused:
+        read_verdict(reply, 2)
+    assert problem in str(refused.value) and len(str(refused.value)) < 200
+
+
+def test_scores_are_clipped_and_where_nothing_is_true_not_looked_at():
+    scores = [(1, 1.7), (2, -3), (3, 10**400)]
+    assert read_verdict(json.dumps(verdict(scores)), 3)[1] == [1.0, 0.0, 1.0]
+    assert read_verdict('{"items": ["a", " "], "scores": "none"}', 0) == (["a"], [], "")
+    assert read_verdict('{"items": []}', 0) == ([], [], "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "order"),
+    [
+        ('{"order": [2, 1, 3]}', [1, 0, 2]),
+        ('Order: ```{"order": [3, 3, 1, 3]}```', [2, 0]),
+        ('{"order": []}', []),
+        ('{"order": ["3", " 1.0 ", 2.0]}', [2, 0, 1]),
+        ('{"order": ["2", 2, "2.0"]}', [1]),
+    ],
+)
+def test_an_order_is_read_and_repeats_are_dropped(reply, order):
+    assert read_order(reply, 3) == order
+
+
+@pytest.mark.parametrize(
+    "order",
+    [[0, 1], [1, 4], [1, "4"], ["0"], ["-1"], [1.5], ["1.5"], ["one"], [""], [True], ["true"], [-1], [None],
+     [math.nan], ["NaN"], [math.inf], [10**400], [[1]], "12", {"1": 2}],
+)  # fmt: skip
+def test_an_order_with_other_things_in_it_is_refused(order):
+    with pytest.raises(Unusable, match=r"the order has|order is"):
+        read_order(json.dumps({"order": order}), 3)
+
+
+def test_an_order_that_is_given_twice_is_refused():
+    with pytest.raises(Unusable, match='the object has "order" more than once'):
+        read_order('{"order": [1, 2], "order": [2, 1]}', 2)
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=30)
+numbers = st.integers(-5, 5) | st.floats(-3, 3)
+
+
+@settings(deadline=None)
+@given(
+    items=st.lists(texts, max_size=5),
+    scores=st.lists(numbers, min_size=1, max_size=6),
+    before=texts.filter(lambda text: "{" not in text),
+    after=texts.filter(lambda text: "{" not in text),
+    draws=st.randoms(use_true_random=False),
+)
+def test_what_a_judge_means_is_read_whatever_stands_around_it_and_in_which_order(items, scores, before, after, draws):
+    entries = list(enumerate(scores, 1))
+    draws.shuffle(entries)
+    reply = before + json.dumps(verdict(entries, items)) + after
+    found, clipped, _ = read_verdict(reply, len(scores))
+    assert found == [item.strip() for item in items if item.strip()]
+    assert clipped == [min(1, max(0, score)) for score in scores]
+
+
+blanks = st.sampled_from(["", " ", "\n", " \t"])
+
+
+@settings(deadline=None)
+@given(
+    scores=st.lists(st.integers(-5, 5) | st.floats(-3, 3), min_size=1, max_size=6),
+    data=st.data(),
+)
+def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
+    def as_text(number):
+        before, after = data.draw(blanks), data.draw(blanks)
+        return f"{before}{number!r}{after}" if data.draw(st.booleans()) else number
+
+    plain = list(enumerate(scores, 1))
+    told = [(as_text(data.draw(st.sampled_from([number, float(number)]))), as_text(score)) for number, score in plain]
+    n = len(scores)
+    assert read_verdict(json.dumps(verdict(told)), n) == read_verdict(json.dumps(verdict(plain)), n)
+    order = data.draw(st.permutations(range(1, n + 1)))
+    assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
+
+
+@settings(deadline=None)
+@given(
+    text=st.text(max_size=8) | st.sampled_from(["nan", "inf", "-inf", "Infinity", "1_0", "\u0661", "0x1", "1e", "--1"])
+)
+def test_a_text_that_is_no_number_is_refused(text):
+    if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):
+        return
+    for scores in ([(1, text)], [(text, 1)]):
+        with pytest.raises(Unusable):
+            read_verdict(json.dumps(verdict(scores)), 1)
+    with pytest.raises(Unusable):
+        read_order(json.dumps({"order": [text]}), 1)
+
+
+@settings(deadline=None)
+@given(
+    n=st.integers(1, 4),
+    numbers=st.lists(st.integers(-1, 6), max_size=6),
+)
+def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
+    reply = json.dumps(verdict([(number, 1) for number in numbers]))
+    if sorted(numbers) == list(range(1, n + 1)):
+        assert read_verdict(reply, n)[1] == [1.0] * n
+    else:
+        with pytest.raises(Unusable):
+            read_verdict(reply, n)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["number", "score", "x"]), inner),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(
+    reply=texts
+    | st.builds(lambda items, scores: json.dumps({"items": items, "scores": scores}), anything, anything)
+    | st.builds(lambda order: json.dumps({"order": order}), anything),
+    n=st.integers(0, 4),
+)
+def test_any_reply_is_a_verdict_of_the_right_shape_or_refused(reply, n):
+    try:
+        items, scores, reason = read_verdict(reply, n)
+    except Unusable:
+        pass
+    else:
+        assert len(scores) == n and all(0 <= score <= 1 for score in scores) and isinstance(reason, str)
+        assert all(isinstance(item, str) and item for item in items)
+    try:
+        order = read_order(reply, n)
+    except Unusable:
+        pass
+    else:
+        assert len(set(order)) == len(order) and set(order) <= set(range(n))

@@ -1,0 +1,191 @@
+"""Judging the answers of a run: what is journaled and when, what is judged, and who may judge."""
+
+import json
+
+import pytest
+
+from epbench import BadInput, RunFailed
+from epbench.models.load import Options
+from epbench.models.openai.model import EndpointModel
+from epbench.runs.answers import no_progress
+from epbench.runs.folder import write_json
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.model import ModelJudge
+from epbench.tulving.judging.protocol import Judgement, PastJudge, Verdict
+from epbench.tulving.judging.verdicts import (
+    check_all_judged,
+    check_judge,
+    choose_judge,
+    expected_inputs,
+    judge_answers,
+    judge_failures,
+    note_judge,
+    open_inputs,
+    plan_lines,
+    read_verdicts,
+)  # fmt: skip
+
+
+def row(id_, question="Who?", truth=("Ann",)):
+    return {
+        "id": id_, "question": question, "trace": "entities", "get": "all", "answer": list(truth), "bin": "1",
+        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None,
+    }  # fmt: skip
+
+
+class Counting:
+    """Finds everything, fails on given answers, remembers what it was asked, backwards so that order shows."""
+
+    name, prompt_hash = "counting", "1"
+
+    def __init__(self, fails=()):
+        self.fails, self.asked, self.closed = fails, [], False
+
+    def plan(self, cases):
+        return None
+
+    def judge(self, cases):
+        try:
+            for case in reversed(cases):
+                self.asked.append(case.answer)
+                failed = case.answer in self.fails
+                verdict = None if failed else Verdict([case.answer], [1.0] * len(case.truth), [], "fine")
+                yield Judgement(case.key(self), verdict, "too loud" if failed else None, ("raw",))
+        finally:
+            self.closed = True
+
+
+def answers(folder, *given):
+    folder.mkdir(exist_ok=True)
+    lines = [
+        json.dumps({"key": str(i), "id": id_, "repeat": repeat} | more) for i, (id_, repeat, more) in enumerate(given)
+    ]
+    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+
+def said(id_, answer, repeat=0):
+    return id_, repeat, {"answer": answer}
+
+
+ROWS = [row("a"), row("b"), row("c", "Who else?")]
+
+
+def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tmp_path):
+    answers(
+        tmp_path,
+        said("c", "x"),
+        said("b", "x"),
+        said("a", "x"),
+        said("a", "y", 1),
+        ("b", 1, {"failure": "429"}),
+        said("z", "x"),
+    )
+    judge = Counting()
+    found = judge_answers(tmp_path, ROWS, judge, no_progress)
+    assert sorted(judge.asked) == ["x", "x", "y"]  # a and b ask the same, c does not, z is no row of this run
+    assert [(v.id, v.items) for v in found] == [("a", ["x"]), ("a", ["y"]), ("b", ["x"]), ("c", ["x"])]
+    assert judge_answers(tmp_path, ROWS, judge, no_progress) == found and len(judge.asked) == 3
+    records = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
+    assert all((r["judge"], r["prompt_hash"], r["raw"]) == ("counting", "1", ["raw"]) for r in records)
+
+
+def test_verdicts_are_journaled_as_they_come(tmp_path):
+    answers(tmp_path, *(said("a", str(i), i) for i in range(5)))
+    judge = Counting()
+
+    def stop_after_two(items, what, total):
+        assert (what, total) == ("verdicts", 5)
+        for n, _ in enumerate(items, 1):
+            assert (tmp_path / "judgements.jsonl").read_bytes().count(b"\n") == n - 1
+            yield _
+            if n == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judge_answers(tmp_path, ROWS, judge, stop_after_two)
+    assert judge.closed and len(read_verdicts(tmp_path, ROWS, judge)) == 2
+    assert [case.answer for case in open_inputs(tmp_path, ROWS, judge)] == ["0", "1", "2"]
+
+
+def test_failures_are_left_out_counted_and_judged_by_the_next_start(tmp_path):
+    answers(tmp_path, said("a", "x"), said("c", "y"))
+    judge = Counting(fails=["x"])
+    assert [v.id for v in judge_answers(tmp_path, ROWS, judge, no_progress)] == ["c"]
+    assert judge_failures(tmp_path, judge) == {"too loud": 1} and judge_failures(tmp_path, LexicalJudge()) == {}
+    again = Counting()
+    assert len(judge_answers(tmp_path, ROWS, again, no_progress)) == 2 and again.asked == ["x"]
+    assert judge_failures(tmp_path, judge) == {}
+
+
+def test_a_judge_of_the_past_judges_nothing_more(tmp_path):
+    answers(tmp_path, said("a", "x"), said("c", "y"))
+    judge_answers(tmp_path, ROWS[:1], Counting(), no_progress)
+    past = PastJudge("counting", "1")
+    assert [v.id for v in judge_answers(tmp_path, ROWS, past, no_progress)] == ["a"]
+    assert judge_failures(tmp_path, past) == {"counting has not judged this answer": 1}
+    now = Counting()
+    assert len(judge_answers(tmp_path, ROWS, now, no_progress)) == 2 and now.asked == ["y"]
+
+
+def test_a_run_keeps_its_judge_until_it_is_told_otherwise(tmp_path):
+    write_json(tmp_path / "run.json", {"identity": {"memory": "none"}, "book": "b"})
+    check_judge(tmp_path, LexicalJudge())
+    note_judge(tmp_path, PastJudge("a", "1"), limit=5)
+    assert json.loads((tmp_path / "run.json").read_text()) == {
+        "identity": {"memory": "none"}, "book": "b", "judge": {"name": "a", "prompt_hash": "1"}, "limit": 5
+    }  # fmt: skip
+    check_judge(tmp_path, PastJudge("a", "1"))
+    for other in (PastJudge("b", "1"), PastJudge("a", "2")):
+        with pytest.raises(BadInput, match=rf"judged by a \(1\), now {other.name} \({other.prompt_hash}\) .*--rejudge"):
+            check_judge(tmp_path, other)
+    # Killed between the scores of judge b and its name in run.json: either may score the run anew.
+    write_json(tmp_path / "scores.json", {"judge": {"name": "b", "prompt_hash": "1"}})
+    check_judge(tmp_path, PastJudge("a", "1"))
+    check_judge(tmp_path, PastJudge("b", "1"))
+    with pytest.raises(BadInput, match="--rejudge"):
+        check_judge(tmp_path, PastJudge("a", "2"))
+
+
+def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path):
+    answers(tmp_path, said("a", "x"), said("c", "y"), ("b", 0, {"failure": "429"}))
+    judge = Counting(fails=["x"])
+    verdicts = judge_answers(tmp_path, ROWS, judge, no_progress)
+    check_all_judged(tmp_path, ROWS, verdicts, judge)  # nobody has scored the run yet
+    scores = {"judge": {"name": "counting", "prompt_hash": "1"}}
+    write_json(tmp_path / "scores.json", scores)
+    check_all_judged(tmp_path, ROWS, verdicts, judge)  # the scores were its own
+    scores["judge"]["prompt_hash"] = None
+    write_json(tmp_path / "scores.json", scores)
+    with pytest.raises(
+        RunFailed, match="no verdict on 1 of 2 answers; .* stay those of judge counting; the same command"
+    ):
+        check_all_judged(tmp_path, ROWS, verdicts, judge)
+    check_all_judged(tmp_path, ROWS, judge_answers(tmp_path, ROWS, Counting(), no_progress), judge)
+
+
+def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert isinstance(choose_judge("lexical"), LexicalJudge)
+    judge = choose_judge("openai:big", Options(window=1000), calls=tmp_path / "c", max_tokens=9)
+    assert isinstance(judge, ModelJudge)
+    assert (judge.name, judge.model.window(), judge.calls, judge.max_tokens) == ("openai:big", 1000, tmp_path / "c", 9)
+    reader = EndpointModel("big")
+    assert choose_judge("openai:big", reader=reader).model is reader
+    assert choose_judge("openai:bigger", reader=reader).model is not reader
+    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; there are: lexical"):
+        choose_judge("gpt")
+
+
+def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    judge = choose_judge("openai:big", max_tokens=50)
+    expected = expected_inputs(ROWS, 100, repeats=2)
+    assert plan_lines(LexicalJudge(), expected) == ["judge lexical: 6 verdicts, no tokens"]
+    first, *others = plan_lines(judge, expected)
+    assert first.startswith("judge openai:big: 6 verdicts, at most 6 requests over 1 contexts")
+    assert first.endswith("and one more for a reply that is unusable") and "at most at most" not in str(others)
+    assert len(others) == 2 and all(line.startswith("judge: at most ") for line in others)
+    real = expected_inputs(ROWS, 100)
+    short = [type(case)(case.id, case.question, case.trace, case.get, case.truth, "a few words") for case in real]
+    assert judge.plan(short).uncached < judge.plan(real).uncached
+    assert judge.plan(real).longest >= 100 + 50

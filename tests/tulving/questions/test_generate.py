@@ -1,0 +1,148 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.dataset.schema import answer_text
+from epbench.tulving.questions.generate import bin_of, cue_values, question_id, single_event
+from epbench.tulving.questions.selection import completed_cue, select
+from epbench.tulving.questions.templates import CUES, TEMPLATES
+from tests.published_data import published_cases
+
+BOOK = make_book(Recipe("long"))
+
+
+# Table 10: by number the cue, the trace and, unless it is all, the mode.
+TABLE_10 = """
+t spaces; t entities; t contents; s times; s entities; s contents; e times; e spaces; e contents;
+c times; c spaces; c entities; ts entities; ts contents; te spaces; te contents; tc spaces; tc entities;
+se times; se contents; sc times; sc entities; ec times; ec spaces; tse contents; tsc entities; tec spaces; sec times;
+tsec other_entities; tsec full_details; e times latest; e spaces latest; e contents latest;
+e times chronological; e spaces chronological; e contents chronological
+"""
+
+
+def test_templates_are_those_of_table_10():
+    """Cue, trace and mode of each number; the wording is ours."""
+    expected = [(*(line + " all").split()[:3],) for line in TABLE_10.split(";")]
+    assert [(template.cue, template.trace, template.get) for template in TEMPLATES] == expected
+    assert [template.id for template in TEMPLATES] == list(range(36))
+    traces = {
+        "Times": "times", "Spaces": "spaces", "Entities": "entities", "Event contents": "contents",
+        "Other entities": "other_entities", "Full event details": "full_details",
+    }  # fmt: skip
+    for theirs in published_cases("qa_template_properties.json"):
+        ours = TEMPLATES[theirs["id"]]
+        cue = "".join(o if p != "*" else "" for o, p in zip("tsec", theirs["cue"].strip("()").split(", "), strict=True))
+        assert (ours.id, ours.cue, ours.trace, ours.get) == (
+            theirs["id"],
+            cue,
+            traces[theirs["retrieval_type"]],
+            theirs["get"],
+        )
+
+
+def test_templates_name_their_cue_and_nothing_else():
+    for template in TEMPLATES:
+        assert {letter for letter in "tsec" if f"{{{letter}}}" in template.text} == set(template.cue)
+    assert Counter(t.cue for t in TEMPLATES)["e"] == 9 and len(CUES) == 15
+    assert len({t.text for t in TEMPLATES}) == 36
+
+
+def scan(chapters, question):
+    """The answer as the paper defines it, found by going through the whole book."""
+    given_values = (question.time, question.space, question.entity, question.content)
+    matching = [c for c in chapters if all(v in (None, w) for v, w in zip(given_values, cue_values(c), strict=True))]
+    by_date = sorted(matching, key=lambda c: c.event.time)
+    traced = {
+        "times": lambda c: [c.event.day],
+        "spaces": lambda c: [c.event.space],
+        "entities": lambda c: [c.event.entity],
+        "contents": lambda c: [c.event.content],
+        "other_entities": lambda c: list(c.secondary),
+        "full_details": lambda c: [c.text],
+    }[question.trace]
+    items = [item for c in by_date for item in traced(c)]
+    return [c.number for c in matching], items
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_answers_are_those_of_a_scan_of_the_book(part):
+    for question in BOOK.questions[part::97]:
+        chapters, items = scan(BOOK.chapters, question)
+        assert question.chapters == chapters
+        assert question.n_chapters == len(chapters) and question.bin == bin_of(len(chapters))
+        if question.get == "chronological":
+            assert question.answer == items
+        elif question.get == "latest":
+            assert question.answer == items[-1:]
+        else:
+            assert sorted(question.answer) == sorted(set(items))
+        assert (question.origin == "book") == bool(chapters)
+
+
+def test_every_template_is_asked_of_every_chapter_and_nothing_twice():
+    assert len({q.id for q in BOOK.questions}) == len({q.question for q in BOOK.questions}) == len(BOOK.questions)
+    found = {(q.template, n) for q in BOOK.questions for n in q.chapters}
+    assert found == {(t.id, c.number) for t in TEMPLATES for c in BOOK.chapters}
+
+
+def test_empty_questions_are_inner_and_outer_with_half_of_the_elements_replaced():
+    empty = [q for q in BOOK.questions if q.origin != "book"]
+    used = {value for c in BOOK.chapters for value in cue_values(c)}
+    for q in empty:
+        values = [v for v in (q.time, q.space, q.entity, q.content) if v is not None]
+        assert q.answer == [] and q.chapters == []
+        if q.origin == "inner":
+            assert set(values) <= used
+        else:
+            assert not set(values) <= used
+    whole = Counter(q.origin for q in empty if q.template == 29)
+    assert 0.8 < whole["inner"] / whole["outer"] < 1.25
+    unused = [
+        sum(v not in used for v in (q.time, q.space, q.entity, q.content))
+        for q in empty
+        if (q.template, q.origin) == (29, "outer")
+    ]
+    assert abs(sum(unused) / len(unused) - 4 * 0.5 / (1 - 0.5**4)) < 0.15  # Bernoulli(1/2), without "none replaced"
+
+
+def test_single_event_questions_are_the_fine_tuning_set():
+    tuning = single_event(BOOK.questions)
+    assert {q.n_chapters for q in tuning} == {1}
+    assert {q.get for q in tuning} == {"all", "latest", "chronological"}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from(["uniform", "alphabetical"]))
+def test_five_of_each_template_and_bin_are_selected(seed, rule):
+    chosen = select(BOOK.questions, rule=rule, seed=seed)
+    available = Counter((q.template, q.bin) for q in BOOK.questions)
+    assert Counter((q.template, q.bin) for q in chosen) == {key: min(5, n) for key, n in available.items()}
+
+
+def test_selection_is_uniform_by_seed_and_alphabetical_on_demand():
+    pool = [q for q in BOOK.questions if (q.template, q.bin) == (3, "0")]
+    counts = Counter(q.id for seed in range(400) for q in select(pool, seed=seed))
+    mean = 400 * 5 / len(pool)
+    assert len(counts) == len(pool) and all(abs(n - mean) < 6 * mean**0.5 for n in counts.values())
+    first = select(pool, rule="alphabetical")
+    assert sorted(map(completed_cue, first)) == sorted(map(completed_cue, pool))[:5]
+    with pytest.raises(BadInput, match="expected uniform or alphabetical"):
+        select(pool, rule="random")
+
+
+def test_ids_depend_on_template_and_cue_alone():
+    assert question_id(3, {"s": "High Line"}) == "t03-e67c7e6ac85f"
+    assert question_id(3, {"s": "High Line"}) != question_id(4, {"s": "High Line"})
+    short = {q.id: q for q in make_book(Recipe("short")).questions}
+    shared = [q for q in BOOK.questions if q.id in short]
+    assert shared and all(short[q.id].question == q.question for q in shared)
+
+
+def test_answers_as_text():
+    assert [answer_text(items) for items in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+    assert "book" in answer_text([])

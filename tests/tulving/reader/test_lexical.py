@@ -1,0 +1,79 @@
+import pytest
+
+from epbench.models.load import load_model
+from epbench.models.protocol import Request
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.questions.templates import TEMPLATES
+from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question
+from epbench.tulving.reader.story import read_story
+
+STORY = """Chapter 1
+
+It was May 07, 2024. At High Line, Zoe Brown sang. The Karaoke Night went on and Zoe laughed. Noa Middleton nodded.
+
+
+Chapter 2
+
+Zoe Brown waited at St. Mary's Park. Within St. Mary's Park the Book Fair opened on June 01, 2025.
+
+
+Chapter 3
+
+Most of the Book Fair was over. Ann Lee left High Line. Somebody met Ann at High Line on April 02, 2023."""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("On which dates does Zoe Brown appear?", "- May 07, 2024\n- June 01, 2025"),
+        ("At which locations was Zoe Brown on June 01, 2025?", "- St. Mary's Park"),
+        ("Who was at High Line?", "- Zoe Brown\n- Ann Lee"),
+        ("What took place at High Line on May 07, 2024? Name every kind of event.", "- Karaoke Night"),
+        ("Who else, besides Zoe Brown, appears at High Line on May 07, 2024?", "- Noa Middleton"),
+        ("On which date does Zoe Brown appear for the last time?", "- June 01, 2025"),
+        ("List the locations of the Book Fair in chronological order.", "- High Line\n- St. Mary's Park"),
+        ("Who was at Coney Island?", NOTHING),
+        ("Who was at High Line on June 01, 2025?", NOTHING),
+        ("What is the Ghost Tour?", NOTHING),
+    ],
+)
+def test_questions_are_answered_from_the_text_alone(question, answer):
+    assert answer_question(read_story(STORY), question) == answer
+
+
+def test_pieces_of_one_chapter_are_put_together():
+    chunks = "Chapter 2, Paragraph 3\n\nOn May 07, 2024 it rained.\n\n\nChapter 2, Paragraph 1\n\nZoe Brown sat at High Line."
+    assert answer_question(read_story(chunks), "On which dates was Zoe Brown at High Line?") == "- May 07, 2024"
+
+
+def test_every_own_template_is_understood():
+    book = make_book(Recipe("short"))
+    context = book.book()
+    asked = {
+        t.id: next(q for q in book.questions if q.template == t.id and q.bin == "1" and q.answer) for t in TEMPLATES
+    }
+    requests = [Request(str(i), "", context, f"Question: {q.question}\n\nAnswer at once.") for i, q in asked.items()]
+    for reply in LexicalReader().answer(requests):
+        truth = asked[int(reply.id)].answer
+        found = sum(item in reply.text for item in truth)
+        assert found == len(truth), (asked[int(reply.id)].question, reply.text[:200], truth)
+
+
+def test_a_text_without_chapters_says_nothing():
+    assert answer_question(read_story("No headings here."), "Who was at High Line?") == NOTHING
+
+
+def test_keys_depend_on_all_of_the_prompt():
+    base = Request("1", "s", "c", "q")
+    others = [
+        Request("2", "s", "c", "q"),
+        Request("1", "x", "c", "q"),
+        Request("1", "s", "x", "q"),
+        Request("1", "s", "c", "x"),
+    ]
+    assert len({base.key("m"), base.key("n"), *(o.key("m") for o in others)}) == 6
+
+
+def test_unknown_model_is_refused():
+    with pytest.raises(ValueError, match="lexical"):
+        load_model("gpt")

@@ -1,0 +1,235 @@
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.metric_folders import metric_module
+from epbench.tulving.dataset.schema import configs_of
+from epbench.tulving.questions.generate import single_event
+from epbench.tulving.questions.selection import select
+from epbench.tulving.released.books import open_archive, read_book
+from epbench.tulving.released.runs import score_published_runs
+from tests.published_data import ARCHIVES, BOOKS
+
+
+def quiet(items, what, total):
+    return items
+
+
+@pytest.fixture(scope="module")
+def unpacked(released, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("archive")
+    with zipfile.ZipFile(released) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def archive(unpacked, tmp_path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(unpacked, tmp_path / "data"))
+
+
+@pytest.mark.parametrize(("path", "book", "counts"), BOOKS, ids=lambda value: getattr(value, "name", ""))
+def test_a_published_book_gives_the_published_counts(path, book, counts):
+    archive = open_archive(path)
+    data = read_book(archive, archive.find_book(book, "default", "narrative"))
+    answerable = [q for q in data.questions if q.n_chapters]
+    again = select(data.questions, rule="alphabetical")
+    assert (len(answerable), len(single_event(data.questions)), len(data.selected)) == counts
+    assert len(again) == counts[2]
+    ours = {q.id: q for q in data.questions}
+    for q in data.selected:
+        if q.n_chapters:
+            assert set(q.answer) == set(ours[q.id].answer) and q.chapters == ours[q.id].chapters
+            assert q.get == "all" or q.answer == ours[q.id].answer
+    assert [config.name for config in configs_of(data)] == ["qa", "all_questions", "finetune", "chapters", "book"]
+
+
+@pytest.mark.parametrize("path", [path for path, _ in ARCHIVES], ids=lambda path: path.name)
+def test_published_texts_are_kept_word_for_word(path):
+    import io
+
+    import pyarrow.parquet as pq
+
+    archive = open_archive(path)
+    data = read_book(archive, archive.books[0])
+    with zipfile.ZipFile(path) as files:
+        (book,) = (name for name in files.namelist() if name.endswith("/book.json"))
+        assert data.book() == json.loads(files.read(book))
+        table = pq.read_table(io.BytesIO(files.read(book.replace("book.json", "df_qa.parquet"))))
+    assert [q.question for q in data.selected] == table.column("question").to_pylist()
+    assert all(chapter.text in data.book() for chapter in data.chapters)
+
+
+@pytest.mark.parametrize(("path", "expected"), ARCHIVES, ids=lambda path: path.name)
+def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path):
+    expected = json.loads(expected.read_text())
+    archive = open_archive(path)
+    rescored = score_published_runs(archive, tmp_path, quiet)
+    assert (rescored.notes, rescored.not_scored, rescored.no_runs) == ({}, {}, {})
+    found = {path.parent.name: path.parent for path in tmp_path.glob("*/*/scores.json")}
+    assert found.keys() == expected.keys()
+    selected = read_book(archive, archive.books[0]).selected
+    for name, run in expected.items():
+        scores = json.loads((found[name] / "scores.json").read_text())
+        assert scores["reference"] == run["upstream"]
+        names = {"simple_recall": "simple_recall_score", "all": "all_matched"}
+        for theirs, value in run["unrounded"].items():
+            if theirs not in ("f1_by_bin", "n_chronological"):
+                assert scores[names.get(theirs, theirs)] == pytest.approx(value, abs=1e-9)
+        assert scores["f1_by_bin"] == pytest.approx(run["unrounded"]["f1_by_bin"], abs=1e-9)
+        lines = [json.loads(line) for line in (found[name] / "judgements.jsonl").read_text().splitlines()]
+        result = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True).compute(
+            predictions=[line["items"] for line in lines],
+            references=[q.answer for q in selected],
+            matching_scores=[[min(1, s) for s in line["scores"]] for line in lines],
+        )  # fmt: skip
+        assert [q["f1"] for q in result["per_question"]] == pytest.approx(run["per_question_f1"], abs=1e-9)
+
+
+def test_a_folder_reads_like_its_zip_wherever_it_stands(archive, released):
+    deep = archive.parent / "figshare/v3"
+    deep.mkdir(parents=True)
+    archive.rename(deep / "data")
+    found, zipped = open_archive(archive.parent / "figshare"), open_archive(released)
+    assert read_book(found, found.books[0]).selected == read_book(zipped, zipped.books[0]).selected
+
+
+def test_files_of_the_operating_system_are_no_part_of_it(archive):
+    book = next(archive.glob("*/books/*"))
+    shadow = archive / "__MACOSX" / book.relative_to(archive)
+    shadow.mkdir(parents=True)
+    (shadow / "book.json").write_bytes(b"\0")
+    (book.parent / ".DS_Store").write_bytes(b"\0")
+    (book / "._book.json").write_bytes(b"\0")
+    assert [found.folder for found in open_archive(archive).books] == [book.name]
+
+
+def test_the_reordered_book_is_rebuilt_and_scored(archive, tmp_path):
+    """As published: answers alone, under a name of their own."""
+    base = archive / "Udefault_Sdefault_seed0"
+    shutil.copytree(base / "answers", archive / "UdefaultOrdered_Sdefault_seed0/answers")
+    book = next((archive / "UdefaultOrdered_Sdefault_seed0/answers").iterdir())
+    book.rename(book.with_name(book.name.replace("_Idefault_", "_Iordered_")))
+    found = open_archive(archive)
+    ordered = read_book(found, found.find_book("short", "default", "chronological"))
+    times = [chapter.event.time for chapter in ordered.chapters]
+    assert times == sorted(times) and ordered.book().startswith("Chapter 1\n\n")
+    plain = read_book(found, found.find_book("short", "default", "narrative"))
+    assert [q.id for q in ordered.selected] == [q.id for q in plain.selected]
+    assert [q.chapters for q in ordered.selected] != [q.chapters for q in plain.selected]
+    scores = score_published_runs(found, tmp_path / "runs", quiet).scores
+    assert len(scores) == 6
+    assert scores["short, prompting gpt-4o"]["latest"] == scores["short-ordered, prompting gpt-4o"]["latest"]
+
+
+def test_several_generating_models_are_told_apart(archive):
+    books = archive / "Udefault_Sdefault_seed0/books"
+    book = next(books.iterdir())
+    shutil.copytree(book, books / book.name.replace("model_made_", "model_gpt-4o-2024-05-13_"))
+    found = open_archive(archive)
+    with pytest.raises(BadInput, match="--generator: gpt-4o-2024-05-13, made"):
+        found.find_book("short", "default", "narrative")
+    assert found.find_book("short", "default", "narrative", "gpt-4o-2024-05-13").generator == "gpt-4o-2024-05-13"
+
+
+@pytest.mark.parametrize(("book", "universe"), [("long", "default"), ("short", "news")])
+def test_a_book_that_is_not_there_is_told_with_those_that_are(released, book, universe):
+    with pytest.raises(BadInput, match=r"it has: short by made"):
+        open_archive(released).find_book(book, universe, "narrative")
+
+
+DAMAGES = {
+    "a missing file": ("events.json", None, "events.json: the file is missing"),
+    "truncated JSON": ("events.json", b'[["September', "no JSON, or truncated"),
+    "another type": ("events.json", b"{}", "an object found, a list expected"),
+    "a short event": ("events.json", b'[["May 07, 2024"]]', "event 0: .* found, a list of five texts expected"),
+    "a plan without a style": ("meta_events.json", b'[{"nb_paragraphs": 1}]', "an object with 'style' expected"),
+    "truncated Parquet": ("books/*/df_qa.parquet", b"PAR1", "no Parquet, or truncated"),
+    "a foreign Parquet": ("books/*/df_qa.parquet", "books/*/df_book_groundtruth.parquet", "column 'q_idx' is missing"),
+    "a missing chapter": ("books/*/book.json", b'"Chapter 1\\n\\nx"', "heading 'Chapter 2' is missing"),
+    "no chapter": ("books/*/book.json", b'""', "heading 'Chapter 1' is missing"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_book_is_one_clear_error_and_the_reason_why_its_runs_have_no_scores(archive, tmp_path, damage):
+    pattern, content, message = DAMAGES[damage]
+    (path,) = (archive / "Udefault_Sdefault_seed0").glob(pattern)
+    if content is None:
+        path.unlink()
+    elif isinstance(content, str):
+        path.write_bytes(next((archive / "Udefault_Sdefault_seed0").glob(content)).read_bytes())
+    else:
+        path.write_bytes(content)
+    found = open_archive(archive)
+    with pytest.raises(BadInput, match=message) as error:
+        read_book(found, found.books[0])
+    rescored = score_published_runs(found, tmp_path / "runs", quiet)
+    assert rescored.scores == {} and set(rescored.not_scored.values()) == {str(error.value)}
+    assert len(rescored.not_scored) == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("q_idx", None, "row 3, field 'q_idx': None found, a whole number expected"),
+        ("q_idx", 36, "row 3, field 'q_idx': 36 found, 0 to 35 expected"),
+        ("question", None, "row 3, field 'question': None found, a text expected"),
+        ("correct_answer", None, "row 3, field 'correct_answer': None found, a list expected"),
+        ("correct_answer", [None], "row 3, field 'correct_answer': [None] found, a list expected"),
+        ("cue_completed", "(*, *)", "row 3, field 'cue_completed': '(*, *)' found, four elements expected"),
+        ("n_chapters_correct_answer", 99, "row 3, field 'n_chapters_correct_answer': 99 found"),
+    ],
+)
+def test_a_damaged_question_is_named_by_row_and_field(archive, column, value, message):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (path,) = archive.glob("*/books/*/df_qa.parquet")
+    table = pq.read_table(path)
+    values = table.column(column).to_pylist()
+    values[3] = value
+    place, kind = table.column_names.index(column), table.schema.field(column).type
+    pq.write_table(table.set_column(place, column, pa.array(values, kind)), path)
+    found = open_archive(archive)
+    with pytest.raises(BadInput) as error:
+        read_book(found, found.books[0])
+    assert message in str(error.value)
+
+
+def test_a_damaged_entry_of_a_zip_stops_only_the_runs_that_need_it(released, tmp_path):
+    """Bytes of one compressed answer are overwritten, as by a disk."""
+    content = bytearray(released.read_bytes())
+    with zipfile.ZipFile(released) as files:
+        entry = next(e for e in files.infolist() if "gpt-4o-mini/raw_answers/7.json" in e.filename)
+    start = entry.header_offset + 30 + len(entry.filename) + 4
+    content[start : entry.header_offset + 30 + len(entry.filename) + entry.compress_size] = b"\xff" * (
+        entry.compress_size - 4
+    )
+    (tmp_path / "damaged.zip").write_bytes(content)
+    rescored = score_published_runs(open_archive(tmp_path / "damaged.zip"), tmp_path / "runs", quiet)
+    assert len(rescored.scores) == 2
+    (reason,) = rescored.not_scored.values()
+    assert "raw_answers/7.json: damaged" in reason
+
+
+def test_a_zip_that_is_none_or_truncated_or_climbs_is_refused(released, tmp_path):
+    whole = released.read_bytes()
+    (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.zip").write_text("hello")
+    with zipfile.ZipFile(tmp_path / "climbs.zip", "w") as archive:
+        archive.writestr("../../evil.json", "[]")
+    with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
+        archive.writestr("data/readme.txt", "x")
+    for name, message in (
+        ("cut.zip", "truncated"), ("text.zip", "no zip"), ("climbs.zip", "climbs out of the folder"),
+        ("foreign.zip", "no published book"), ("absent.zip", "no such folder or zip"),
+    ):  # fmt: skip
+        with pytest.raises(BadInput, match=message):
+            open_archive(tmp_path / name)
+    assert not (tmp_path.parent.parent / "evil.json").exists()

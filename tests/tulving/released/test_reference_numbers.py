@@ -1,0 +1,116 @@
+"""The numbers as the code of the paper prints them; whole runs of it are in test_released.py."""
+
+import pytest
+
+from epbench.tulving.questions.generate import bin_of
+from epbench.tulving.released.reference_numbers import reference_numbers, unclipped_f1
+from epbench.tulving.scores.scoring import ScoredAnswer
+from tests.published_data import published_cases
+from tests.reference_cases import SCORING, with_published
+
+REPEATS = "duplicated predicted items"  # that code drops them when it reads a verdict, before the function of this case
+
+
+def row(get, n_chapters, f1):
+    """A question with that F1."""
+    return ScoredAnswer("q", get, bin_of(n_chapters), n_chapters, (), ["x"], ["x"], [f1], [])
+
+
+def test_f1_is_that_of_the_reference_without_clipping():
+    checked = 0
+    for case in with_published(SCORING, "scoring_cases.json"):
+        if case["function"] != "generate_metric(policy=remove_duplicates)" or "error" in case:
+            continue
+        evaluation, truth = case["input"]["evaluation"], list(dict.fromkeys(case["input"]["correct_answer"]))
+        pairs = [pair for entry in evaluation["matching_score"] for pair in entry.items()]
+        first = dict(reversed([(name, float(score)) for name, score in pairs]))
+        in_order = [first[name] for name in dict.fromkeys(name for name, _ in pairs)]
+        items = evaluation["identified_items_in_AI_answer"]
+        judged = ScoredAnswer("q", "all", "1", 1, (), truth, items, in_order, [])
+        if case["case"] != REPEATS:
+            assert unclipped_f1(judged) == pytest.approx(case["output"]["f1_score_lenient"], abs=1e-12), case["case"]
+            checked += 1
+    assert checked >= 17
+
+
+def test_a_repeated_item_of_the_answer_counts_once():
+    judged = ScoredAnswer("q", "all", "2", 2, (), ["oak", "fir"], ["oak", "oak"], [1.0, 0.0], [])
+    assert unclipped_f1(judged) == pytest.approx(2 / 3)
+
+
+def numbers(answered, indexes):
+    """Of questions as (get, n_chapters, F1), and of chronological ones by their indexes (found, true)."""
+    rows = [row(*question) for question in answered] + [row("chronological", 2, 0.0) for _ in indexes]
+    return reference_numbers(rows, [([], [])] * len(answered) + [(true, found) for found, true in indexes])
+
+
+def test_bin_means_are_rounded_before_they_are_averaged():
+    found = numbers(
+        [
+            ("all", 0, 1),
+            ("all", 1, 1 / 3),
+            ("all", 1, 1 / 3),
+            ("all", 4, 2 / 3),
+            ("all", 9, 1.5),
+            ("latest", 1, 1),
+            ("latest", 2, 1 / 3),
+            ("latest", 3, 0.5),
+            ("latest", 5, 0.5),
+        ],
+        [([0, 1, 2], [0, 1, 2]), ([1, 0, 2], [0, 1, 2]), ([1], [0, 1]), ([0], [0])],
+    )
+    assert found == {
+        "simple_recall": 0.875,  # (1 + 0.33 + 0.67 + 1.5) / 4
+        "latest": "44.33%",  # (0.33 + 2 · 0.5) / 3
+        "all": "66.67%",
+        "kendall_tau": 0.67,
+        "chronological_awareness": 0.445,  # (0.4433 + 0.6667 · 0.67) / 2
+    }
+
+
+def test_a_negative_order_counts_as_none():
+    found = numbers([("all", 1, 1), ("latest", 2, 0.5)], [([1, 0], [0, 1])])
+    assert (found["kendall_tau"], found["chronological_awareness"]) == (-1.0, 0.25)
+
+
+def test_what_no_question_counts_for_is_none():
+    assert numbers([("all", 1, 1)], []) == {
+        "simple_recall": 1.0, "latest": None, "all": None, "kendall_tau": None, "chronological_awareness": None,
+    }  # fmt: skip
+    assert numbers([("latest", 2, 1)], [([0], [0, 1])]) == {
+        "simple_recall": None, "latest": "100%", "all": "0%", "kendall_tau": None, "chronological_awareness": 0.5,
+    }  # fmt: skip
+
+
+def test_a_number_that_the_judge_repeats_cannot_be_found_twice():
+    assert numbers([("latest", 2, 1)], [([0], [0, 0]), ([0, 1], [0, 1])])["all"] == "50%"
+
+
+def test_tables_of_the_reference_are_reproduced():
+    own = {
+        "function": "leaderboard aggregation",
+        "input": {
+            "evaluations": [
+                {"get": "all", "n_chapters_correct_answer": n, "f1_score_lenient": f1}
+                for n, f1 in ((0, 1), (1, 0.25), (1, 0.5), (2, 0.8), (7, 0.35))
+            ]
+            + [{"get": "latest", "n_chapters_correct_answer": 3, "f1_score_lenient": 0.64}],
+            "chrono": [[[0, 1], [0, 1]], [[1], [0, 1]]],
+        },
+        "output": {
+            "kendall_table": {"Latest": "64.0%", "All": "50.0%", "Kendall τ": 1.0},
+            "final": {"Simple Recall": 0.632, "Chronological Awareness": 0.57},
+        },
+    }  # the mean of 0.25 and 0.5, 0.375, is 0.38
+    for case in [own, *published_cases("scoring_cases.json")]:
+        if case["function"] == "leaderboard aggregation":
+            answered = [
+                (e["get"], e["n_chapters_correct_answer"], e["f1_score_lenient"]) for e in case["input"]["evaluations"]
+            ]
+            found, table = numbers(answered, case["input"]["chrono"]), case["output"]["kendall_table"]
+            recall, awareness = case["output"]["final"].values()
+            assert (found["simple_recall"], found["chronological_awareness"]) == (recall, awareness)
+            assert [float(found[name].strip("%")) for name in ("latest", "all")] == [
+                float(table[name].strip("%")) for name in ("Latest", "All")
+            ]
+            assert found["kendall_tau"] == (None if table["Kendall τ"] == "NaN" else table["Kendall τ"])

@@ -1,0 +1,412 @@
+"""Published data as it really is: runs that are not complete, odd scores, other names, and a part of the questions."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.released.books import open_archive
+from epbench.tulving.released.files import Files
+from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
+from epbench.tulving.released.subset import MILLION_TOKENS_ROWS
+from epbench.tulving.released.verdicts import read_published_verdict
+from tests.published_archive import (
+    published_truth,
+    write_book,
+    write_json,
+    write_order,
+    write_run,
+    write_verdict,
+)
+
+WHOLE = make_book(Recipe("short"))
+# Few enough to be quick: some of every mode and bin.
+BOOK = replace(WHOLE, selected=[q for i, q in enumerate(WHOLE.selected) if i % 9 == 0 or q.get != "all"])
+MANY = next(i for i, q in enumerate(BOOK.selected) if q.get == "all" and len(q.answer) >= 3)
+ORDERED = next(i for i, q in enumerate(BOOK.selected) if q.get == "chronological" and len(set(q.answer)) >= 2)
+RUNS = ("answered_by_kind_prompting_model_a", "answered_by_kind_prompting_model_b")
+DAMAGED = "short, prompting b"
+
+
+def quiet(items, what, total):
+    return items
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("pristine")
+    answers = write_book(folder, BOOK)
+    for seed, name in enumerate(RUNS):
+        write_run(answers / name, BOOK.selected, seed)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(pristine, tmp_path_factory):
+    """The scores of the runs without a fault."""
+    return score(pristine, tmp_path_factory.mktemp("whole")).scores
+
+
+@pytest.fixture
+def archive(pristine, tmp_path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "data"))
+
+
+@pytest.fixture
+def run(archive) -> Path:
+    """The run in which a test plants faults; the other one stays as it is."""
+    (found,) = archive.glob(f"*/answers/*/{RUNS[1]}")
+    return found
+
+
+def score(archive, out):
+    return score_published_runs(open_archive(archive), out, quiet)
+
+
+def scores_in(out):
+    return {path.parent.name: json.loads(path.read_text()) for path in out.rglob("scores.json")}
+
+
+def pairs_of(run, number):
+    content = json.loads((run / f"evaluated_answers/{number}.json").read_text())
+    return content["predicted_items"], [
+        pair for entry in content["matching_groundtruth_items_score"] for pair in entry.items()
+    ]
+
+
+FAULTS = {
+    "no answer": ("raw_answers", None, "the file is missing; the run holds"),
+    "an answer of null": ("raw_answers", "null", "null found, a text expected"),
+    "an answer cut off": ("raw_answers", '"Once', "no JSON, or truncated"),
+    "no verdict": ("evaluated_answers", None, "the file is missing"),
+    "a verdict cut off": ("evaluated_answers", '{"predicted', "no JSON, or truncated"),
+    "no order": ("chronological_answers", None, "the file is missing"),
+    "an order of texts": (
+        "chronological_answers", '{"groundtruth_indexes": [0], "predicted_indexes": ["0"]}',
+        "field 'predicted_indexes': ['0'] found, a list of whole numbers expected",
+    ),
+    "an order of nothing": ("chronological_answers", "{}", "field 'groundtruth_indexes': None found"),
+    "no items": ("evaluated_answers", "{}", "field 'predicted_items': None found, a list of texts expected"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_that_is_not_complete_is_listed_with_the_file_and_the_others_are_scored(
+    archive, run, whole, tmp_path, fault
+):
+    folder, content, message = FAULTS[fault]
+    path = run / folder / f"{ORDERED}.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    rescored = score(archive, tmp_path / "runs")
+    assert rescored.scores == {"short, prompting a": whole["short, prompting a"]}
+    (label, reason), *more = rescored.not_scored.items()
+    assert label == DAMAGED and not more
+    assert reason.count(f"{folder}/{ORDERED}.json") == 1 and message in reason
+    assert list(scores_in(tmp_path / "runs")) == [RUNS[0]]
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "null", '"NaN"', '"inf"', '"score"', "[1]", "1e400"])
+def test_what_is_no_score_is_named_with_file_question_and_value(archive, run, tmp_path, value):
+    path = run / f"evaluated_answers/{MANY}.json"
+    items, pairs = pairs_of(run, MANY)
+    write_verdict(run, MANY, items, [(pairs[0][0], "PLANTED"), *pairs[1:]])
+    path.write_text(path.read_text().replace('"PLANTED"', value))
+    rescored = score(archive, tmp_path / "runs")
+    reason = rescored.not_scored[DAMAGED]
+    assert f"evaluated_answers/{MANY}.json, question {BOOK.selected[MANY].id}, field" in reason
+    assert f"{json.loads(value)!r} found for {pairs[0][0]!r}, a finite number expected" in reason
+    assert list(rescored.scores) == ["short, prompting a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"), [("1", 1.0), (" 0.5 ", 0.5), (True, 1.0), (False, 0.0), (2, 2.0), (-1, -1.0)]
+)
+def test_what_the_code_of_the_paper_takes_for_a_score_is_one(archive, run, tmp_path, value, counts):
+    """In its numbers as it stands; in ours clipped to 0 and 1."""
+    number = next(i for i, q in enumerate(BOOK.selected) if (q.get, q.bin) == ("all", "3-5"))
+    truth = published_truth(BOOK.selected[number])
+    others = [(item, 0) for item in truth[1:]]
+    found = {}
+    for name, planted in (("as text", value), ("as number", counts), ("clipped", min(1.0, max(0.0, counts)))):
+        write_verdict(run, number, truth, [(truth[0], planted), *others])
+        found[name] = score(archive, tmp_path / name).scores[DAMAGED]
+    assert found["as text"] == found["as number"]
+    ours = {name: value for name, value in found["as text"].items() if name not in ("reference", "notes")}
+    assert ours == {name: found["clipped"][name] for name in ours}
+    if counts not in (0.0, 0.5, 1.0):
+        assert found["as text"]["reference"]["simple_recall"] != found["clipped"]["reference"]["simple_recall"]
+
+
+def test_a_repeated_item_of_an_answer_counts_once(archive, run, tmp_path):
+    number = next(i for i, q in enumerate(BOOK.selected) if q.get == "latest" and q.n_chapters >= 2)
+    found = []
+    for items in (["x"], ["x", "x", "x"]):
+        for place in (number, MANY):
+            pairs = pairs_of(run, place)[1]
+            write_verdict(run, place, items, [(name, 1.0) for name, _ in pairs])
+        found.append(score(archive, tmp_path / str(len(items))).scores[DAMAGED])
+    assert found[0]["reference"] == found[1]["reference"] and found[0] == found[1]
+
+
+def test_scores_in_another_order_go_to_the_items_of_their_names(archive, run, tmp_path):
+    for number, question in enumerate(BOOK.selected):
+        if question.get == "chronological":
+            n = len(set(question.answer))
+            write_order(run, number, range(n), range(n))
+    content = read_published_run(Files(archive), published_runs(open_archive(archive))[1])
+    before = score(archive, tmp_path / "before").scores[DAMAGED]
+    for number, question in enumerate(BOOK.selected):
+        items, pairs = pairs_of(run, number)
+        write_verdict(run, number, items, pairs[::-1])
+        if question.get == "chronological":
+            n = len(pairs)
+            write_order(run, number, range(n), range(n)[::-1])
+    again = read_published_run(Files(archive), published_runs(open_archive(archive))[1])
+    assert [v.record() for v in again.verdicts] == [v.record() for v in content.verdicts]
+    after = score(archive, tmp_path / "after").scores[DAMAGED]
+    assert after["notes"] == []
+    differing = {name for name in before if before[name] != after[name]}
+    assert differing == {"reference"} and before["kendall_tau"] == 1.0
+    taus = [scores["reference"].pop("kendall_tau") for scores in (before, after)]
+    assert taus == [1.0, -1.0]  # those numbers go by the judge's list
+
+
+def test_names_of_no_true_item_are_taken_by_position_and_counted(archive, run, whole, tmp_path):
+    items, pairs = pairs_of(run, MANY)
+    renamed = [("the first, in other words", pairs[0][1]), *pairs[1:]]
+    write_verdict(run, MANY, items, [*renamed[1:], renamed[0]])  # and last, where the other names leave a place
+    rescored = score(archive, tmp_path / "after")
+    (note,) = rescored.notes[DAMAGED]
+    n = sum(len(set(q.answer)) for q in BOOK.selected)
+    assert note.startswith(f"Scores of 1 of the {n} true items are taken by position")
+    assert rescored.scores[DAMAGED] == whole[DAMAGED] | {"notes": [note]}
+
+
+@pytest.mark.parametrize("change", ["one name fewer", "one name more", "an object", "an empty entry"])
+def test_scores_of_another_number_than_the_true_items_are_no_verdict(archive, run, tmp_path, change):
+    items, pairs = pairs_of(run, MANY)
+    changed = {"one name fewer": pairs[1:], "one name more": [*pairs, ("one more", 1)]}.get(change, pairs)
+    write_verdict(run, MANY, items, changed)
+    path = run / f"evaluated_answers/{MANY}.json"
+    content = json.loads(path.read_text())
+    if change == "an object":
+        content["matching_groundtruth_items_score"] = dict(pairs)
+    elif change == "an empty entry":
+        content["matching_groundtruth_items_score"][0] = {}
+    write_json(path, content)
+    reason = score(archive, tmp_path / "runs").not_scored[DAMAGED]
+    expected = f"{len(pairs)} expected" if change.startswith("one") else "a list of objects {item: score} expected"
+    assert expected in reason
+
+
+def test_another_date_format_or_case_is_the_same_name(tmp_path):
+    question = next(q for q in BOOK.selected if q.trace == "times" and len(q.answer) >= 2)
+    iso = [event.time.isoformat() for day in question.answer for event in [_event_on(day)]]
+    write_verdict(tmp_path, 0, [], [(day, i / 10) for i, day in reversed(list(enumerate(iso)))])
+    verdict = read_published_verdict(Files(tmp_path), ".", 0, question)
+    assert verdict.scores == [i / 10 for i in range(len(iso))] and verdict.n_by_position == 0
+
+
+def _event_on(day):
+    return next(chapter.event for chapter in BOOK.chapters if chapter.event.day == day)
+
+
+def test_a_chapter_is_named_by_its_number_or_by_its_text(tmp_path):
+    question = next(q for q in WHOLE.selected if q.trace == "full_details" and q.answer)
+    for name, by_position in ((f"Full chapter {question.chapters[0]}", 0), (question.answer[0], 0), ("Chapter", 1)):
+        write_verdict(tmp_path, 0, ["x"], [(name, 0.5)])
+        verdict = read_published_verdict(Files(tmp_path), ".", 0, question)
+        assert (verdict.scores, verdict.n_by_position) == ([0.5], by_position)
+
+
+words = st.text("abcdef", min_size=1, max_size=3)
+
+
+@settings(deadline=None)
+@given(st.data(), st.lists(words, min_size=1, max_size=6))
+def test_every_score_goes_to_one_item_and_named_ones_to_theirs(tmp_path_factory, data, answer):
+    question = BOOK.selected[MANY]._replace(answer=answer)
+    truth = list(dict.fromkeys(answer))
+    scores = data.draw(st.lists(st.integers(0, 100), min_size=len(truth), max_size=len(truth), unique=True))
+    renamed = data.draw(st.sets(st.sampled_from(truth)))
+    pairs = [(f"~{i}" if item in renamed else item, s) for i, (item, s) in enumerate(zip(truth, scores, strict=True))]
+    folder = tmp_path_factory.mktemp("one")
+    write_verdict(folder, 0, [], data.draw(st.permutations(pairs)))
+    verdict = read_published_verdict(Files(folder), ".", 0, question)
+    given_to = dict(zip(answer, verdict.scores, strict=True))
+    assert sorted(given_to.values()) == sorted(scores)
+    assert verdict.n_by_position == len(renamed)
+    assert all(given_to[item] == score for item, score in zip(truth, scores, strict=True) if item not in renamed)
+    assert [given_to[item] for item in answer] == verdict.scores
+
+
+def test_what_fine_tuning_was_given_is_no_run(archive, run, tmp_path):
+    job = run.with_name("answered_by_kind_ftuning_model_gpt-4o-mini-2024-07-18_fpolicy_single")
+    write_json(job / "ftuning_single.id", "file-1")
+    (job / "ftuning_single_10397.jsonl").write_text("{}\n")
+    tuned = run.with_name("answered_by_kind_ftuning_model_ft:gpt-4o-mini-2024-07-18:x::y_fpolicy_single")
+    run.rename(tuned)
+    rescored = score(archive, tmp_path / "runs")
+    assert list(rescored.scores) == [
+        "short, ftuning ft:gpt-4o-mini-2024-07-18:x::y_fpolicy_single",
+        "short, prompting a",
+    ]
+    assert rescored.not_scored == {}
+    assert rescored.no_runs == {
+        job.relative_to(archive).as_posix(): ["ftuning_single.id", "ftuning_single_10397.jsonl"]
+    }
+
+
+def test_a_run_that_cannot_be_scored_now_does_not_look_scored(archive, run, tmp_path):
+    before = score(archive, tmp_path / "runs").scores
+    out = next((tmp_path / "runs").glob(f"*/{RUNS[1]}"))
+    journals = {name: (out / name).read_text() for name in ("answers.jsonl", "judgements.jsonl")}
+    (run / "raw_answers/3.json").rename(run / "kept.json")
+    assert list(score(archive, tmp_path / "runs").not_scored) == [DAMAGED]
+    assert sorted(path.name for path in out.iterdir() if path.name[0] != ".") == [
+        "answers.jsonl",
+        "judgements.jsonl",
+        "run.json",
+    ]
+    (run / "kept.json").rename(run / "raw_answers/3.json")
+    assert score(archive, tmp_path / "runs").scores == before
+    assert {name: (out / name).read_text() for name in journals} == journals
+    shutil.rmtree(run / "raw_answers")  # no longer a run
+    assert list(score(archive, tmp_path / "runs").no_runs) == [run.relative_to(archive).as_posix()]
+    assert not (out / "scores.json").exists()
+
+
+def test_the_journal_follows_the_archive(archive, run, tmp_path):
+    score(archive, tmp_path / "runs")
+    items, pairs = pairs_of(run, MANY)
+    write_verdict(run, MANY, items, [(name, 0.25) for name, _ in pairs])
+    write_json(run / f"raw_answers/{MANY}.json", "another answer")
+    after = score(archive, tmp_path / "runs").scores[DAMAGED]
+    assert after == score(archive, tmp_path / "anew").scores[DAMAGED]
+    for name, field, value in (("answers", "answer", "another answer"), ("judgements", "scores", [0.25] * len(pairs))):
+        lines = next((tmp_path / "runs").glob(f"*/{RUNS[1]}/{name}.jsonl")).read_text().splitlines()
+        assert len(lines) == len(BOOK.selected) + 1
+        assert json.loads(lines[-1])["key"] == str(MANY) and json.loads(lines[-1])[field] == value
+
+
+def test_a_damaged_book_stops_only_its_own_runs(archive, tmp_path):
+    answers = write_book(archive, BOOK, generator="other")
+    write_run(answers / RUNS[0], BOOK.selected)
+    (archive / "Udefault_Sdefault_seed0/books" / answers.name / "df_qa.parquet").write_bytes(b"PAR1")
+    rescored = score(archive, tmp_path / "runs")
+    assert list(rescored.scores) == ["short, prompting a", "short, prompting b"]
+    (reason,) = rescored.not_scored.values()
+    assert f"books/{answers.name}/df_qa.parquet: no Parquet, or truncated" in reason
+
+
+def test_runs_of_one_name_in_several_experiments_have_places_of_their_own(archive, tmp_path):
+    for place in (archive, archive / "copy"):
+        for seed in (1, 2):
+            write_run(write_book(place, BOOK, seed=seed) / RUNS[0], BOOK.selected, seed)
+    rescored = score(archive, tmp_path / "runs")
+    assert len(rescored.scores) == 6 and len(list((tmp_path / "runs").rglob("scores.json"))) == 6
+
+
+def test_part_of_the_answers_is_no_run_on_a_book_that_was_asked_whole(archive, run, tmp_path):
+    for number in range(35, len(BOOK.selected)):
+        (run / f"raw_answers/{number}.json").unlink()
+    reason = score(archive, tmp_path / "runs").not_scored[DAMAGED]
+    assert (
+        f"raw_answers/35.json: the file is missing; the run holds 35 answers, {len(BOOK.selected)} expected" in reason
+    )
+
+
+class TestTheBookOfAMillionTokens:
+    @pytest.fixture(scope="class")
+    def book(self):
+        data = make_book(Recipe("very-long"))
+        assert len(data.selected) > max(MILLION_TOKENS_ROWS)
+        return replace(data, chapters=[replace(c, text=f"{c.number}.") for c in data.chapters], text="")
+
+    @pytest.fixture(scope="class")
+    def archive(self, book, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("million")
+        answers = write_book(folder, book)
+        write_run(answers / "answered_by_kind_prompting_model_part", [book.selected[i] for i in MILLION_TOKENS_ROWS])
+        write_run(answers / "answered_by_kind_prompting_model_other", book.selected[:35])
+        write_run(
+            answers / "answered_by_kind_prompting_model_short", [book.selected[i] for i in MILLION_TOKENS_ROWS[:20]]
+        )
+        return folder
+
+    @pytest.fixture(scope="class")
+    def out(self, tmp_path_factory):
+        return tmp_path_factory.mktemp("million-runs")
+
+    @pytest.fixture(scope="class")
+    def rescored(self, archive, out):
+        return score(archive, out)
+
+    def test_its_35_questions_are_those_that_the_answers_are_about(self, book, rescored, out):
+        assert len(set(MILLION_TOKENS_ROWS)) == 35
+        assert list(rescored.scores) == ["very-long, prompting part"]
+        assert rescored.notes["very-long, prompting part"] == [
+            f"It was asked 35 of the {len(book.selected)} questions of its book."
+        ]
+        (run,) = out.glob("*/*part")
+        answers = [json.loads(line) for line in (run / "answers.jsonl").read_text().splitlines()]
+        asked = [book.selected[row] for row in MILLION_TOKENS_ROWS]
+        assert [answer["id"] for answer in answers] == [q.id for q in asked]
+        for answer, question in zip(answers, asked, strict=True):
+            assert all(item in answer["answer"] for item in published_truth(question))
+        scores = rescored.scores["very-long, prompting part"]
+        assert scores["n_questions"] == 35 and scores["reference"]["simple_recall"] is not None
+
+    def test_other_questions_are_not_taken_for_them(self, rescored):
+        reasons = rescored.not_scored
+        assert reasons.keys() == {"very-long, prompting other", "very-long, prompting short"}
+        assert (
+            "raw_answers/20.json: the file is missing; the run holds 20 answers, 35 expected"
+            in (reasons["very-long, prompting short"])
+        )
+        assert "one for each true item" in reasons["very-long, prompting other"]
+
+    def test_other_questions_with_as_many_items_are_not_taken_for_them(self, book, archive, tmp_path):
+        copy = Path(shutil.copytree(archive, tmp_path / "data"))
+        (run,) = copy.glob("*/answers/*/*part")
+        for number, row in enumerate(MILLION_TOKENS_ROWS):
+            n = len(set(book.selected[row].answer))
+            write_verdict(run, number, [], [(f"item {i} of another question", 1) for i in range(n)])
+        part = next(run for run in published_runs(open_archive(copy)) if run.label.endswith("part"))
+        with pytest.raises(BadInput, match="are those of other questions"):
+            read_published_run(Files(copy), part)
+
+
+class TestOnTheCommandLine:
+    def test_what_is_complete_is_scored_and_the_rest_is_listed(self, script, archive, run, tmp_path):
+        write_json(run.with_name("answered_by_kind_ftuning_model_m_fpolicy_single") / "ftuning_single.id", "file-1")
+        write_json(run / "raw_answers/3.json", None)
+        done = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "runs")
+        assert done.returncode == 0, done.stderr
+        *_, no_run, reason, count = done.stdout.splitlines()
+        assert no_run.startswith("no run: ") and no_run.endswith("holds no raw_answers, only ftuning_single.id")
+        assert reason.startswith(f"not scored: {DAMAGED}: ") and "raw_answers/3.json: null found" in reason
+        assert count == "1 runs scored, 1 not scored"
+        assert list(scores_in(tmp_path / "runs")) == [RUNS[0]]
+
+    def test_an_archive_without_a_complete_run_is_one_error(self, script, archive, tmp_path):
+        for path in archive.glob("*/answers/*/*/raw_answers/3.json"):
+            path.unlink()
+        done = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "runs")
+        assert done.returncode == 2 and scores_in(tmp_path / "runs") == {}
+        (line,) = done.stderr.splitlines()
+        assert "none of its 2 runs can be scored; short, prompting a: " in line and "raw_answers/3.json" in line
+
+    def test_an_archive_of_fine_tuning_alone_is_one_error(self, archive):
+        for path in archive.glob("*/answers/*/*/raw_answers"):
+            shutil.rmtree(path)
+        with pytest.raises(BadInput, match="no published run in it"):
+            score(archive, archive.parent / "runs")

@@ -1,0 +1,151 @@
+"""A reader that fails now and then: what failed is neither right nor wrong, and is asked again."""
+
+import json
+import re
+
+from epbench.models.protocol import Reply, Request
+from epbench.runs.answers import ANSWERS, ask
+from epbench.runs.folder import open_run
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.scores.report import comparison_report
+from epbench.tulving.scores.results import finish, judged, lost_questions, record_answers, scores_of
+from epbench.tulving.scores.tables import complete_first, markdown_table, notes, score_cell
+
+
+class Shaky:
+    """Fails the given questions, answers the others with their id, and remembers what it was asked."""
+
+    name = identity = "shaky"
+
+    def __init__(self, fails=()):
+        self.fails, self.asked = set(fails), []
+
+    def answer(self, requests):
+        for request in requests:
+            self.asked.append(request.id)
+            if request.id in self.fails:
+                yield Reply(request.key(self.name), request.id, failure="429 too many requests")
+            else:
+                yield Reply(request.key(self.name), request.id, f"Person {request.id}")
+
+
+def quiet(items, what, total):
+    return items
+
+
+def row(id_):
+    return {
+        "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": [f"Person {id_}"], "bin": "1",
+        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None,
+    }  # fmt: skip
+
+
+def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
+    rows = [row(f"{letter}x") for letter in "abcdefgh"]
+    requests = [Request(r["id"], "s", "c", r["question"]) for r in rows]
+
+    def start(model):
+        with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+            ask(folder / ANSWERS, requests, model, quiet)
+            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+            return finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
+
+    first = start(shaky := Shaky(fails=["bx", "dx"]))
+    assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
+    assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
+    assert len(shaky.asked) == 8
+    reasons = [json.loads(line).get("failure") for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
+    assert reasons.count("429 too many requests") == 2
+    second = start(again := Shaky())
+    assert again.asked == ["bx", "dx"]
+    assert (second["n_failed"], second["n_questions"], second["f1_by_bin"]) == (0, 8, {"1": 1.0})
+    third = start(never := Shaky())
+    assert never.asked == [] and third == second
+
+
+def test_repeats_are_judged_each_and_the_account_adds_up(tmp_path):
+    rows = [row("ax")]
+    requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
+    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+        ask(folder / ANSWERS, requests, Shaky(), quiet)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        finish(folder, verdicts, lost_questions(rows, verdicts, 3), "shaky")
+    assert len(verdicts) == 3
+    assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
+    usage = json.loads((tmp_path / "r/usage.json").read_text())
+    assert (usage["requests"], usage["failed"], usage["saved"]) == (3, {}, 0)
+    assert "No request failed" in (tmp_path / "r/report.html").read_text()
+
+
+def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tmp_path):
+    """An answer that was asked anew under another key replaces the one before it."""
+    rows = [row("ax"), row("bx")]
+    (tmp_path / "answers.jsonl").write_text(
+        "".join(
+            json.dumps({"key": str(i), "id": id_, "repeat": repeat, "answer": answer}) + "\n"
+            for i, (id_, repeat, answer) in enumerate(
+                [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
+            )
+        )
+    )
+    verdicts = judge_answers(tmp_path, rows, LexicalJudge(), quiet)
+    assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
+    assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
+    assert scores_of(verdicts, lost_questions(rows, verdicts, 2))["n_failed"] == 1
+    assert lost_questions(rows[:1], verdicts, 1) == []  # were there more verdicts than repeats, none is lost
+
+
+def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
+    empty = row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}
+    rows = [empty, empty | {"id": "bx", "time": "bx"}]
+    for _ in range(2):  # a second start writes nothing more
+        with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+            record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
+            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+            scores = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "mine")
+    assert scores["incomplete"]["f1_by_bin.0"] == [0.5, 1.0] and scores["simple_recall_score"] is None
+    assert json.loads((tmp_path / "r/usage.json").read_text())["failed"] == {"empty answer": 1}
+    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 2
+
+
+def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
+    rows = [row(f"{letter}x") for letter in "abcd"]
+    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
+        ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), quiet)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        part = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
+    whole = scores_of(verdicts, [])
+    assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
+    assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
+    assert list(complete_first({"part": part, "whole": whole, "other": part})) == ["whole", "part", "other"]
+    table = markdown_table({"part": part, "whole": whole})
+    assert table.index("| whole | –") < table.index("| part | – | 0.750–1.000 (incomplete) |")
+    assert "- part: 1 of 4 questions have no answer or no verdict (bin 1: 1)." in table
+    assert "- An incomplete score is a range, from all of these questions wrong to all of them right." in table
+    assert notes({"part": part})[0].startswith("1 of 4 questions") and "questions have" not in notes({"w": whole})[0]
+    page = (folder / "report.html").read_text()
+    assert "0.75–1.00 (4, 1 lost)" in page and "0.750–1.000 (incomplete)" in page
+    for shown, ranges in ((page, 1), (comparison_report("b", {"part": part, "whole": whole}), 1)):
+        picture = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
+        assert "all wrong to all right" in picture
+        assert picture.count("url(#h") == ranges + 1  # hatched: the bin, and its sign in the legend
+    assert "url(#h" not in comparison_report("b", {"whole": whole})
+
+
+def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
+    verdicts = [judged_row("ax"), judged_row("bx")]
+    one = scores_of(verdicts, [], {"judge": {"name": "claude", "prompt_hash": None, "passport": None}})
+    two = scores_of(verdicts, [], judge=LexicalJudge())
+    three = two | {"judge": two["judge"] | {"prompt_hash": "other"}}
+    table = markdown_table({"published": one, "mine": two})
+    assert "| F1 by chapters | judge | 0 (0)" in table and "| published | claude (as published) | –" in table
+    assert "| mine | lexical | –" in table
+    assert "numbers by different judges are not comparable" in table
+    assert "<td>claude (as published)</td>" in comparison_report("b", {"published": one, "mine": two})
+    assert f"lexical ({two['judge']['prompt_hash']})" in markdown_table({"a": two, "b": three})
+    assert "different judges" not in markdown_table({"a": two, "b": two})
+
+
+def judged_row(id_):
+    return judged(row(id_), {"items": [f"Person {id_}"], "scores": [1.0], "order": []})

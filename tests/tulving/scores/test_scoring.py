@@ -1,0 +1,191 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import RunFailed
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, chronological_awareness, score_run
+
+BASE = ScoredAnswer("q", "all", "1", 1, ("a", None, None, None), ["x"], ["x"], [1.0], [])
+
+
+def rows():
+    return [
+        replace(BASE, bin="0", n_chapters=0, truth=[], items=[], scores=[], cue=("0", None, None, None)),
+        BASE,
+        replace(BASE, scores=[0.0], cue=("b", None, None, None)),
+        replace(BASE, get="latest", bin="2", n_chapters=2, scores=[0.5], cue=(None, None, "e", None)),
+        replace(BASE, get="latest", bin="1", n_chapters=1, scores=[0.0]),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 1], order=["y", "x"]),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 1], order=["x", "y"]),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 0], order=["x"]),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "x"], scores=[1, 1], order=["x"]),
+    ]
+
+
+def test_scores_count_the_questions_they_are_about():
+    scores = score_run(rows())
+    assert scores["f1_by_bin"] == {"0": 1.0, "1": 0.5}
+    assert scores["simple_recall_score"] == 0.75
+    assert scores["latest"] == 0.5
+    assert scores["all_matched"] == pytest.approx(2 / 3)
+    assert scores["kendall_tau"] == 0.0
+    assert scores["chronological_awareness"] == 0.25
+    assert (scores["n_questions"], scores["n_failed"], scores["n_by_bin"]) == (9, 0, {"0": 1, "1": 2})
+    assert scores["incomplete"] == scores["failed_by_bin"] == {}
+
+
+def lost(get="all", bin_="2", n_chapters=2, truth=("x", "y"), cue="lost"):
+    return QuestionToScore("l", get, bin_, n_chapters, (cue, None, None, None), truth)
+
+
+def test_a_bin_that_lost_a_question_has_bounds_and_no_mean():
+    scores = score_run(rows(), [lost(bin_="1", n_chapters=1), lost(bin_="1", n_chapters=1)])
+    assert scores["f1_by_bin"] == {"0": 1.0} and scores["simple_recall_score"] is None
+    # Bin 1 has one right and one wrong answer; with two wrong ones it is at 1/4, with two right ones at 3/4.
+    assert scores["incomplete"] == {"simple_recall_score": [0.625, 0.875], "f1_by_bin.1": [0.25, 0.75]}
+    assert not {"simple_recall_score", "f1_by_bin.1"} & scores["intervals"].keys()
+    assert scores["latest"] == 0.5 and scores["chronological_awareness"] == 0.25  # they lost nothing
+    assert (scores["n_questions"], scores["n_failed"]) == (11, 2)
+    assert (scores["n_by_bin"], scores["failed_by_bin"]) == ({"0": 1, "1": 4}, {"1": 2})
+
+
+def test_a_bin_that_lost_every_question_is_still_part_of_the_headline():
+    """Thirty of forty verdicts missing, and the ten that are there right: that is no perfect run."""
+    right = [replace(BASE, cue=(str(i), None, None, None)) for i in range(10)]
+    missing = [lost(bin_=bin_) for bin_ in ("0", "2", "3-5") for _ in range(10)]
+    scores = score_run(right, missing)
+    assert scores["simple_recall_score"] is None and scores["f1_by_bin"] == {"1": 1.0}
+    assert scores["incomplete"]["simple_recall_score"] == [0.25, 1.0]
+    assert scores["incomplete"]["f1_by_bin.3-5"] == [0.0, 1.0]
+    assert scores["failed_by_bin"] == {"0": 10, "2": 10, "3-5": 10}
+
+
+def test_each_score_of_order_knows_what_it_lost():
+    without = score_run(rows())
+    latest = score_run(rows(), [lost(get="latest")])
+    assert latest["incomplete"] == {"latest": [0.25, 0.75], "chronological_awareness": [0.125, 0.375]}
+    assert latest["latest"] is latest["chronological_awareness"] is None
+    assert latest["all_matched"] == without["all_matched"] and latest["f1_by_bin"] == without["f1_by_bin"]
+    order = score_run(rows(), [lost(get="chronological")])
+    # Found are lists with taus of -1 and 1, one of three is not complete; a fourth is not found, or found in some order.
+    assert order["incomplete"] == {
+        "all_matched": [0.5, 0.75],
+        "kendall_tau": [pytest.approx(-1 / 3), pytest.approx(1 / 3)],
+        "chronological_awareness": [0.25, pytest.approx((0.5 + 0.25) / 2)],
+    }
+    assert order["latest"] == 0.5 and order["all_matched"] is order["kendall_tau"] is None
+    nothing_found = score_run([replace(rows()[7])], [lost(get="chronological")])
+    assert nothing_found["incomplete"] == {"all_matched": [0.0, 0.5], "kendall_tau": [-1.0, 1.0]}
+
+
+def test_questions_that_no_score_is_made_of_spoil_none():
+    missing = [lost(get="latest", n_chapters=1), lost(get="chronological", truth=("x", "x"))]
+    scores, without = score_run(rows(), missing), score_run(rows())
+    assert scores["n_failed"] == 2 and scores["incomplete"] == {}
+    assert {k: v for k, v in scores.items() if not k.startswith("n_")} == {
+        k: v for k, v in without.items() if not k.startswith("n_")
+    }
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["all", "latest", "chronological"]), st.sampled_from(BINS), st.booleans(), st.booleans()
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_bounds_are_the_scores_of_the_run_whose_lost_questions_are_wrong_or_right(questions):
+    """Each question is right or wrong, and lost or not."""
+
+    def row(get, bin_, right, order=None):
+        n, found = BINS.index(bin_), ["x", "y"] if bin_ != "0" else []
+        answered = found if right else (["z"] if bin_ == "0" else [])
+        order = answered if right else order or []
+        return ScoredAnswer("q", get, bin_, n, (None,) * 4, found, answered, [float(right)] * len(found), order)
+
+    seen = [row(get, bin_, right) for get, bin_, right, is_lost in questions if not is_lost]
+    gone = [(get, bin_) for get, bin_, _, is_lost in questions if is_lost]
+    if not seen:
+        return
+    scores = score_run(seen, [row(get, bin_, True) for get, bin_ in gone])
+    ends = [
+        score_run(seen + [row(get, bin_, right, order) for get, bin_ in gone])
+        for right, order in ((False, None), (False, ["y", "x"]), (True, None))
+    ]
+    names = ["simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness"]
+    for name in [*names, *(f"f1_by_bin.{bin_}" for bin_ in BINS)]:
+        *lows, high = (end["f1_by_bin"].get(name.split(".")[1]) if "." in name else end[name] for end in ends)
+        low = min((low for low in lows if low is not None), default=None)
+        if name in scores["incomplete"]:
+            assert scores["incomplete"][name] == pytest.approx([low, high])
+            assert scores["f1_by_bin"].get(name.split(".")[-1]) is None if "." in name else scores[name] is None
+        else:
+            complete = scores["f1_by_bin"].get(name.split(".")[1]) if "." in name else scores[name]
+            assert complete == pytest.approx(low) == pytest.approx(high)
+    assert scores["n_by_bin"] == ends[0]["n_by_bin"] and scores["n_questions"] == ends[0]["n_questions"]
+
+
+def test_nothing_but_failures_is_an_error():
+    with pytest.raises(RunFailed, match="all 3 questions failed"):
+        score_run([], [lost()] * 3)
+
+
+@pytest.mark.parametrize(
+    ("latest", "found", "tau", "awareness"),
+    [
+        (0.5, 0.5, 1.0, 0.5),
+        (0.5, 0.5, -1.0, 0.25),
+        (0.5, 0.0, None, 0.25),
+        (None, 0.5, 1.0, None),
+        (0.5, None, None, None),
+    ],
+)
+def test_a_negative_order_counts_as_none(latest, found, tau, awareness):
+    assert chronological_awareness(latest, found, tau) == awareness
+
+
+def test_intervals_hold_their_scores():
+    scores = score_run(rows() * 5)
+    for name, (low, high) in scores["intervals"].items():
+        value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
+        assert low - 1e-9 <= value <= high + 1e-9, name
+
+
+def test_clusters_widen_the_interval():
+    """Ten questions that are right or wrong together say as much as one."""
+    values = np.repeat([0.0, 1.0] * 10, 10)
+
+    def width(clusters):
+        low, high = cluster_bootstrap(lambda w: weighted_mean(w, values), clusters)
+        return high - low
+
+    assert width([i // 10 for i in range(200)]) > 2.5 * width(list(range(200)))
+
+
+def test_coverage_of_the_interval():
+    covered = 0
+    for seed in range(200):
+        sample = np.random.default_rng(seed).normal(0.3, 1, 40)
+        low, high = cluster_bootstrap(lambda w, sample=sample: weighted_mean(w, sample), range(40), resamples=400)
+        covered += low <= 0.3 <= high
+    assert 0.88 <= covered / 200 <= 0.99
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
+def test_the_interval_stays_within_the_values(values):
+    low, high = cluster_bootstrap(lambda w: weighted_mean(w, np.array(values)), range(len(values)), resamples=200)
+    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
+
+
+def test_one_cluster_has_no_interval():
+    assert cluster_bootstrap(lambda w: w.sum(axis=1), ["a", "a"]) is None
+    assert math.isnan(weighted_mean(np.zeros((1, 2)), np.ones(2))[0])

@@ -1,15 +1,16 @@
-"""Check a judge before its scores are believed: how often is it right on answers of known truth?
+"""Check a judge before its scores are believed: how often is it right on answers whose verdict is certain?
 
     python eval_scripts/judge_check.py --judge lexical --out runs/judge
     python eval_scripts/judge_check.py --judge openai:gpt-4o-mini --n 50 --out runs/judge-mini
     python eval_scripts/judge_check.py --judge hf:Qwen/Qwen3-8B --plan --out runs/judge-qwen
     python eval_scripts/judge_check.py --judge lexical --released episodic-memory-benchmark.zip --out runs/judges
 
-The made answers are of many kinds: exact, in other words, with another date format, one item missing or wrong, the right
-month and no or the wrong day, a first name alone, too many items, the wrong order, repeats, abstentions, guesses, confident
-nonsense, denials, instructions to the judge. OUT gets passport.json, table.md and report.html; the passport is kept in
-the user's cache as well (EPBENCH_CACHE), and the reports of later runs by this judge and prompt show it beside their
-headline and correct the headline for it. A check that was stopped goes on where it was with the same command.
+The answers of the calibration set are of many kinds: exact, in other words, with another date format, one item missing or
+wrong, the right month with no day or the wrong one, a first name alone, too many items, the wrong order, repeats,
+abstentions, guesses, confident nonsense, denials, instructions to the judge. OUT gets passport.json, table.md and
+report.html. The passport is also kept in the user's cache (EPBENCH_CACHE), and the reports of later runs by this judge and
+prompt show it beside their headline and correct the headline for it. A check that was stopped goes on where it was with
+the same command.
 
 With --released, the judge reads the answers of a published archive, and its verdicts are held against those of the
 archive's own judge, item by item: OUT/<book>/<run>/agreement.json (with the largest disagreements) and table.md.
@@ -28,8 +29,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("--judge", required=True, help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
     parser.add_argument("--out", type=Path, required=True, help="the check's folder")
-    parser.add_argument("--n", type=int, default=30, help="made answers per kind, at least 20 (30)")
-    parser.add_argument("--seed", type=int, default=0, help="of the made answers (0)")
+    parser.add_argument("--n", type=int, default=30, help="calibration answers per kind, at least 20 (30)")
+    parser.add_argument("--seed", type=int, default=0, help="of the calibration set (0)")
     parser.add_argument("--plan", action="store_true", help="print requests and tokens, and stop")
 
     model = parser.add_argument_group("the judge, if it is a model")
@@ -61,7 +62,7 @@ def _check(args: Any) -> None:
     from epbench.errors import BadInput
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.calibration.answers import fingerprint_of_answers, make_answers
+    from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on
     from epbench.tulving.calibration.report import passport_screen
     from epbench.tulving.calibration.store import passport_path
@@ -71,20 +72,22 @@ def _check(args: Any) -> None:
     if args.book or args.generator or args.run:
         raise BadInput("--book, --generator and --run choose runs of an archive; --released is expected with them")
     judge = _judge(args, args.out)
-    made = make_answers(args.n, args.seed)
-    plan = plan_lines(judge, [answer.case for answer in made])
+    calibration_set = make_calibration_set(args.n, args.seed)
+    plan = plan_lines(judge, [answer.judge_input for answer in calibration_set])
     if args.plan or judge.name != "lexical":
         console.print("\n".join(plan), soft_wrap=True)
     if args.plan:
         return
     identity = {"benchmark": "judge check", "judge": judge.name, "prompt_hash": judge.prompt_hash}
-    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_answers(made)}
+    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_set(calibration_set)}
     identity |= {"base_url": without_login(args.base_url or "")}
     with open_run(args.out, identity, {}) as folder:
-        passport = check_judge_on(folder, made, args.seed, judge, command.bar)
+        passport = check_judge_on(folder, calibration_set, args.seed, judge, command.bar)
     console.print(passport_screen(passport))
     if passport["failed"]:
-        console.print(f"{passport['failed']} made answers have no verdict; they count neither as right nor as wrong")
+        console.print(
+            f"{passport['failed']} calibration answers have no verdict; they count neither as right nor as wrong"
+        )
         for reason, n in judge_failures(args.out, judge).items():
             console.print(f"failed {n} times: {reason}", soft_wrap=True)
     console.print(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}", soft_wrap=True)
@@ -118,19 +121,21 @@ def _against_published(args: Any) -> None:
         out = args.out / run.folder
         judge, names = _judge(args, out), (args.judge, f"{run.book.generator} (published)")
         published = read_published_run(archive.files, run)
-        cases = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
+        inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
         if args.plan or judge.name != "lexical":
-            console.print("\n".join([f"{run.label}:", *plan_lines(judge, cases)]), soft_wrap=True)
+            console.print("\n".join([f"{run.label}:", *plan_lines(judge, inputs)]), soft_wrap=True)
         if args.plan:
             continue
         identity = {"benchmark": "judge agreement", "judge": judge.name, "prompt_hash": judge.prompt_hash}
         identity |= {"released": run.book.folder, "run": run.path, "base_url": without_login(args.base_url or "")}
         with open_run(out, identity, {"book": run.book.name}) as folder:
-            record_answers(folder, {case.id: case.answer for case in cases}, run.path)
+            record_answers(folder, {given.id: given.answer for given in inputs}, run.path)
             ours = judge_answers(folder, published.rows, judge, command.bar)
             theirs = [clipped(row) for row in published.judged()]
-            found[run.label] = judge_agreement(ours, theirs, {case.id: (case.question, case.answer) for case in cases})
-            content = {"judges": list(names), "n_failed": len(cases) - len(ours), **found[run.label]}
+            found[run.label] = judge_agreement(
+                ours, theirs, {given.id: (given.question, given.answer) for given in inputs}
+            )
+            content = {"judges": list(names), "n_failed": len(inputs) - len(ours), **found[run.label]}
             write_json(folder / "agreement.json", content)
             write_text(folder / "table.md", agreement_table(found[run.label], names))
         if content["n_failed"]:
@@ -143,9 +148,10 @@ def _against_published(args: Any) -> None:
 def _judge(args: Any, folder: Path) -> Any:
     """The judge, with the journal of its calls in that folder."""
     from epbench.models.load import Options
-    from epbench.tulving.judging.verdicts import CALLS, choose_judge
+    from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.judging.verdicts import CALLS
 
-    return choose_judge(
+    return load_judge(
         args.judge,
         Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout),
         prompts=args.judge_prompts,

@@ -27,7 +27,8 @@ about have several essays in a store for all. --published-query asks the memory 
 
 OUT becomes a run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
 scores.json, outcomes.jsonl, usage.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
-stopped, however hard, goes on when the same command is given again, and what failed is tried again.
+stopped, however hard, goes on when the same command is given again, and what failed is tried again. A run has one judge:
+another one needs another --out.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -86,10 +87,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
 
     from epbench.errors import BadInput
+    from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.dataset.load import load_memfail
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.judging.diagnosis import diagnose
-    from epbench.memfail.judging.load import choose_judge
+    from epbench.memfail.judging.load import load_judge
     from epbench.memfail.pipeline.estimate import plan_lines
     from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
     from epbench.memfail.pipeline.prompts import load_prompts
@@ -102,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.models.load import Options, load_model
     from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.answers import fingerprint_of
-    from epbench.runs.folder import open_run, read_json, write_json, write_text
+    from epbench.runs.folder import open_run, write_text
     from epbench.runs.secrets import without_login
     from epbench.safe_text import markdown_text
 
@@ -116,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     prompts = load_prompts(args.prompts)
     options = Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
     model = LexicalReader() if args.model == "lexical" else load_model(args.model, options)
-    judge = choose_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
+    judge = load_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     loaded = [load_memfail(args.dataset, name) for name in names]
     asked = {data.config: limited(data.questions, args.limit) for data in loaded}
@@ -142,17 +144,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         out = args.out / data.config if len(loaded) > 1 else args.out
         about = {"dataset": args.dataset, "label": label}
         with open_run(out, {"config": data.config, "fingerprint": data.fingerprint, **identity}, about) as folder:
+            try:
+                check_judge(folder, judge)
+            except BadInput as error:
+                raise BadInput(f"{error}; choose another --out for another judge") from None
             # 1. Everything is stored, 2. every question retrieves at every k, 3. the reader answers.
             output = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
             for warning in output.warnings:
                 command.warn(f"{data.config}: {warning}")
 
             # 4. Stage by stage the judge says where each question failed; 5. the scores, from the journals alone.
-            judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
-            write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
+            note(folder, limit=args.limit)
             outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
             usage = output.usage | {"warnings": output.warnings}
             found = finish(folder, outcomes, output.traces, output.stores, label, usage)
+            note_judge(folder, judge)
         scores[f"{label} ({data.config})" if len(loaded) > 1 else label] = found
         if found["n_failed"]:
             console.print(

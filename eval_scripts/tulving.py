@@ -114,6 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _evaluate(args: Any) -> None:
 
     from epbench.errors import BadInput
+    from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.models.estimate import check_window, estimate
     from epbench.models.load import Options, load_model
     from epbench.models.protocol import Sampling, weights_of
@@ -125,15 +126,7 @@ def _evaluate(args: Any) -> None:
     from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
     from epbench.tulving.dataset.load import load_tulving
     from epbench.tulving.dataset.parts import part_of
-    from epbench.tulving.judging.verdicts import (
-        check_judge,
-        expected_inputs,
-        judge_answers,
-        judge_input,
-        note,
-        note_judge,
-        plan_lines,
-    )
+    from epbench.tulving.judging.verdicts import expected_inputs, judge_answers, judge_input, plan_lines
     from epbench.tulving.scores.own_answers import is_empty, read_answers
     from epbench.tulving.scores.results import record_answers
 
@@ -199,7 +192,10 @@ def _evaluate(args: Any) -> None:
         identity |= weights_of(model)
     about = {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
     with open_run(args.out, identity, about) as folder:
-        check_judge(folder, judge)
+        try:
+            check_judge(folder, judge)
+        except BadInput as error:
+            raise BadInput(f"{error}; to have another judge judge all answers, add --rejudge") from None
         # 2. The answers, journaled as they come.
         if args.answers:
             record_answers(folder, answers, args.answers.name)
@@ -230,11 +226,12 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     """
 
     from epbench.errors import BadInput
+    from epbench.judges.run_judge import note_judge
     from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run, read_run
     from epbench.tulving.dataset.load import load_tulving
     from epbench.tulving.dataset.parts import part_of
-    from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, note_judge, open_inputs, plan_lines
+    from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
 
     if not args.dataset:
         raise BadInput("--rejudge takes --dataset, and --out of one run; a published run is judged on its own book")
@@ -276,7 +273,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
     """What the scores would be on a few of the answers; the run's own stay as they are."""
 
-    from epbench.tulving.judging.verdicts import judge_of_scores
+    from epbench.judges.run_judge import judge_of_scores
     from epbench.tulving.scores.results import lost_questions, scores_of
     from epbench.tulving.scores.tables import screen_tables
 
@@ -340,10 +337,11 @@ def _show_usage(who: str, usage: Any) -> None:
 
 def _judge(args: Any, reader: Any = None) -> Any:
     from epbench.models.load import Options
-    from epbench.tulving.judging.verdicts import CALLS, choose_judge
+    from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.judging.verdicts import CALLS
 
     other = args.judge_url or args.judge_window  # then it is not the reader, whatever its name
-    return choose_judge(
+    return load_judge(
         args.judge,
         Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout),
         prompts=args.judge_prompts,

@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import JUDGEMENTS, STAGES, diagnose
+from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.protocol import Judgement
+from epbench.memfail.judging.protocol import Verdict
+from epbench.memfail.judging.stages import STAGES
 from epbench.runs.answers import no_progress
 from tests.conftest import ROOT
 from tests.memfail.honest_judge import honest
@@ -41,10 +44,12 @@ class Scripted:
 
     def judge(self, checks):
         for check in checks:
-            self.asked.append((check.kind, check.need.unit if check.need else check.question.id))
-            verdict = self.says.get((check.kind, check.need.unit if check.need else "answer"), True)
-            failure = "overloaded" if verdict is None else None
-            yield Judgement(check.key(self), verdict, "because", failure)
+            self.asked.append((check.kind, check.gold.unit if check.gold else check.question.id))
+            verdict = self.says.get((check.kind, check.gold.unit if check.gold else "answer"), True)
+            if verdict is None:
+                yield Judgement(check.key(self), None, "overloaded")
+            else:
+                yield Judgement(check.key(self), Verdict(verdict, "because"))
 
 
 def question(needs=NEEDS[:1], **values):
@@ -206,9 +211,9 @@ JUDGING = """
 import sys
 from pathlib import Path
 from tests.memfail import planted_faults as plant
-from epbench.memfail.judging.load import choose_judge
+from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
-outcomes = plant.run(Path(sys.argv[1]), "coexisting_facts", plant.full_context, choose_judge("openai:j", Options(sys.argv[2])), n=20)
+outcomes = plant.run(Path(sys.argv[1]), "coexisting_facts", plant.full_context, load_judge("openai:j", Options(sys.argv[2])), n=20)
 print([outcome.label for outcome in outcomes])
 """
 

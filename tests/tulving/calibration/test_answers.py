@@ -60,6 +60,11 @@ def test_there_are_as_many_of_each_kind_as_asked_for_and_a_greater_number_keeps_
     assert len({made.judge_input.key(Nobody) for made in many}) > 0.99 * len(many)
 
 
+def test_the_fingerprint_is_that_of_stored_passports():
+    assert fingerprint_of_set(make_calibration_set()) == "57127fedf4471e4c"
+    assert fingerprint_of_set(make_calibration_set(20, 1)) == "95a6f1ec4370011c"
+
+
 def test_the_seed_makes_the_answers():
     assert make_calibration_set(20, 1) == make_calibration_set(20, 1)
     assert fingerprint_of_set(make_calibration_set(20, 1)) == fingerprint_of_set(make_calibration_set(20, 1))
@@ -75,7 +80,7 @@ def test_a_rate_over_few_answers_is_refused(n):
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
-def test_what_an_answer_names_is_what_its_truth_says(seed):
+def test_an_answer_names_what_its_scores_say(seed):
     for made in make_calibration_set(20, seed):
         if made.kind not in SPELT_AS_IN_THE_BOOK or "in another connection" in made.judge_input.answer:
             continue
@@ -91,7 +96,7 @@ def test_what_an_answer_names_is_what_its_truth_says(seed):
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
-def test_every_made_answer_is_a_question_that_the_benchmark_could_ask(seed):
+def test_every_calibration_question_is_one_that_the_benchmark_could_ask(seed):
     shapes = {(template.trace, template.get) for template in TEMPLATES}
     for made in make_calibration_set(20, seed):
         given_ = made.judge_input
@@ -197,7 +202,7 @@ def _all_names():
     return {name for universe in universes for name in (*universe.spaces, *universe.contents)}
 
 
-def test_cases_are_what_judges_get(many):
+def test_inputs_are_what_judges_get(many):
     assert all(
         isinstance(made.judge_input, JudgeInput) and made.judge_input.question and made.judge_input.answer
         for made in many

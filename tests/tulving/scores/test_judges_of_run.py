@@ -113,7 +113,7 @@ def test_one_judge_agrees_with_nobody(folder):
     records = [json.loads(line) for line in (folder / "judgements.jsonl").read_text().splitlines()]
     write(folder / "judgements.jsonl", records[:5])
     assert judges_of(folder) == [ONE]
-    with pytest.raises(BadInput, match="expected at least two judges, judged by lexical; have another"):
+    with pytest.raises(BadInput, match="expected verdicts by at least two judges, judged by lexical"):
         agreements(folder, ROWS)
     write(folder / "judgements.jsonl", [])
     with pytest.raises(BadInput, match="judged by nobody"):

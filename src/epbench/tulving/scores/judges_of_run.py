@@ -58,7 +58,9 @@ def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
     judges = judges_of(folder)
     if len(judges) < 2:
         names = judges[0].name if judges else "nobody"
-        raise BadInput(f"{folder}: expected at least two judges, judged by {names}; have another judge judge it again")
+        raise BadInput(
+            f"{folder}: expected verdicts by at least two judges, judged by {names}; have another one judge the answers too"
+        )
     verdicts = {judge: _verdicts(folder, rows, judge) for judge in judges}
     return [
         {"judges": [_shown(one, judges), _shown(other, judges)], **_agreement(verdicts[one], verdicts[other])}

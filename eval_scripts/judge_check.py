@@ -60,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _check(args: Any) -> None:
 
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
@@ -74,7 +75,7 @@ def _check(args: Any) -> None:
     judge = _judge(args, args.out)
     calibration_set = make_calibration_set(args.n, args.seed)
     plan = plan_lines(judge, [answer.judge_input for answer in calibration_set])
-    if args.plan or judge.name != "lexical":
+    if args.plan or not is_free(judge):
         console.print("\n".join(plan), soft_wrap=True)
     if args.plan:
         return
@@ -96,6 +97,7 @@ def _check(args: Any) -> None:
 def _against_published(args: Any) -> None:
 
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
     from epbench.runs.folder import open_run, write_json, write_text
     from epbench.runs.secrets import without_login
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
@@ -122,7 +124,7 @@ def _against_published(args: Any) -> None:
         judge, names = _judge(args, out), (args.judge, f"{run.book.generator} (published)")
         published = read_published_run(archive.files, run)
         inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
-        if args.plan or judge.name != "lexical":
+        if args.plan or not is_free(judge):
             console.print("\n".join([f"{run.label}:", *plan_lines(judge, inputs)]), soft_wrap=True)
         if args.plan:
             continue

@@ -114,6 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _evaluate(args: Any) -> None:
 
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.models.estimate import check_window, estimate
     from epbench.models.load import Options, load_model
@@ -183,7 +184,7 @@ def _evaluate(args: Any) -> None:
         top_k = published_top_k("rag-chapter" if system else args.memory, everything)
         identity |= {"top_k": top_k if args.top_k is None else args.top_k}
         identity |= {"prompts": fingerprint_of(prompts), "base_url": without_login(args.base_url or "")}
-    if args.plan or args.model != "lexical" or judge.name != "lexical":
+    if args.plan or args.model != "lexical" or not is_free(judge):
         console.print("\n".join(plan), soft_wrap=True)
     if args.plan:
         return
@@ -226,6 +227,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     """
 
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
     from epbench.judges.run_judge import note_judge
     from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run, read_run
@@ -255,7 +257,7 @@ def _rejudge(args: Any, given: Set[str]) -> None:
         rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
     with open_run(args.out, identity, {}) as folder:
-        if args.plan or judge.name != "lexical":
+        if args.plan or not is_free(judge):
             command.console().print("\n".join(plan_lines(judge, open_inputs(folder, rows, judge))), soft_wrap=True)
         if args.plan:
             return

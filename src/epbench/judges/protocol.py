@@ -73,9 +73,14 @@ class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
         ...
 
 
+def is_free(judge: Judge[InputT_contra, VerdictT_co]) -> bool:
+    """Return whether judging costs nothing, because no model is asked."""
+    return judge.plan([]) is None
+
+
 @dataclass(frozen=True, slots=True)
 class PastJudge:
-    """A judge of which only the verdicts are left: it judges nothing more."""
+    """A judge that judges nothing more: only its verdicts are left."""
 
     name: str
     prompt_hash: str

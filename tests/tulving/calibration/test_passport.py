@@ -195,7 +195,7 @@ def test_a_stored_passport_of_the_rules_goes_before_a_new_one(monkeypatch, tmp_p
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"judge": "made", "prompt_hash": "p1"}', '{"judge": "other"}'])
-def test_a_damaged_passport_is_told_and_not_used(monkeypatch, tmp_path, caplog, content):
+def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, caplog, content):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
     judge = BiasedJudge(MADE)
     store_passport(judge, passport_of())

@@ -4,15 +4,12 @@ import json
 
 import pytest
 
-from epbench import BadInput, RunFailed
+from epbench import RunFailed
 from epbench.judges.protocol import Judgement, PastJudge
-from epbench.models.load import Options
-from epbench.models.openai.model import EndpointModel
 from epbench.runs.answers import no_progress
 from epbench.runs.folder import write_json
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.model import ModelJudge
 from epbench.tulving.judging.protocol import JudgeInput, Verdict
 from epbench.tulving.judging.verdicts import (
     check_all_judged,
@@ -139,19 +136,6 @@ def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path
     with pytest.raises(RunFailed, match="no verdict on 1 of 2 answers; .* remain those of judge counting; start again"):
         check_all_judged(tmp_path, ROWS, verdicts, judge)
     check_all_judged(tmp_path, ROWS, judge_answers(tmp_path, ROWS, Counting(), no_progress), judge)
-
-
-def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert isinstance(load_judge("lexical"), LexicalJudge)
-    judge = load_judge("openai:big", Options(window=1000), calls=tmp_path / "c", max_tokens=9)
-    assert isinstance(judge, ModelJudge)
-    assert (judge.name, judge.model.window(), judge.calls, judge.max_tokens) == ("openai:big", 1000, tmp_path / "c", 9)
-    reader = EndpointModel("big")
-    assert load_judge("openai:big", reader=reader).model is reader
-    assert load_judge("openai:bigger", reader=reader).model is not reader
-    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; there are: lexical"):
-        load_judge("gpt")
 
 
 def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):

@@ -158,7 +158,7 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     before = _judged(memfail, out)
     run = json.loads(before["run.json"])
     assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-1"} and "judge" not in run["identity"]
-    message = r"this run was judged by lexical \(rules-1\), not by openai:tiny \(\w+\); .*; choose another --out"
+    message = r"this run was judged by lexical \(rules-1\), not by openai:tiny \(\w+\); .*; give another --out"
     with pytest.raises(BadInput, match=message):
         _judged(memfail, out, endpoint)
     assert not endpoint.calls  # it is refused before anything is judged

@@ -91,9 +91,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.judging.load import choose_judge
     from epbench.memfail.pipeline.estimate import plan_lines
-    from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
+    from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.pipeline.prompts import load_prompts
+    from epbench.memfail.pipeline.queries import gold_of, limited
     from epbench.memfail.pipeline.reader import LexicalReader
+    from epbench.memfail.pipeline.setting import Setting
     from epbench.memfail.scores.scoring import finish
     from epbench.memfail.scores.tables import markdown_table, screen_tables
     from epbench.memories.baselines import choose_system
@@ -125,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     system = choose_system(args.system, gold, outside)
     if args.plan:
         for data in loaded:
-            lines = plan_lines(data.units, asked[data.config], system, model, judge, prompts, setting)
+            lines = plan_lines(data.facts, asked[data.config], system, model, judge, prompts, setting)
             console.print("\n  ".join([f"{data.config}:", *lines]), soft_wrap=True)
         return
     if len(loaded) > 1 and (args.out / "run.json").exists():
@@ -134,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     label = f"{system.name}{' (baseline)' if system.baseline else ''}, {model.name}"
     identity = {"benchmark": "memfail", "system": system.name, "control": system.baseline, "model": model.name}
     identity |= {"k": list(setting.ks), "isolate": setting.isolate, "published_query": setting.published_query}
-    identity |= {"with_replies": setting.replies, "units_per_conversation": setting.per_conversation}
+    identity |= {"with_replies": setting.replies, "units_per_conversation": setting.units_per_conversation}
     identity |= {"seed": setting.seed, "prompts": fingerprint_of(prompts), "max_tokens": args.max_tokens}
     identity |= {"base_url": without_login(args.base_url or "")} | weights_of(model)
     scores = {}
@@ -143,16 +145,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         about = {"dataset": args.dataset, "label": label}
         with open_run(out, {"config": data.config, "fingerprint": data.fingerprint, **identity}, about) as folder:
             # 1. Everything is stored, 2. every question retrieves at every k, 3. the reader answers.
-            output = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
+            output = run_config(folder, data.facts, asked[data.config], system, model, prompts, setting, command.bar)
             for warning in output.warnings:
                 command.warn(f"{data.config}: {warning}")
 
             # 4. Stage by stage the judge says where each question failed; 5. the scores, from the journals alone.
             judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
             write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
-            outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
+            outcomes = diagnose(folder, output.records, output.stores, judge, command.bar)
             usage = output.usage | {"warnings": output.warnings}
-            found = finish(folder, outcomes, output.traces, output.stores, label, usage)
+            found = finish(folder, outcomes, output.records, output.stores, label, usage)
         scores[f"{label} ({data.config})" if len(loaded) > 1 else label] = found
         if found["n_failed"]:
             console.print(

@@ -13,9 +13,11 @@ from epbench.memfail.dataset.schema import Row, complete
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import Setting, gold_of, run_config
+from epbench.memfail.pipeline.harness import run_config
 from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.queries import gold_of
 from epbench.memfail.pipeline.reader import LexicalReader
+from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.baselines import FullContext, Oracle, choose_system
 from epbench.memories.load import SystemSpec
@@ -55,7 +57,7 @@ class Overwrites(FullContext):
 
 
 class Astray(Oracle):
-    """Keeps everything and finds what is of no use: memories that the question does not need."""
+    """Keeps everything and retrieves useless memories, which the question does not need."""
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         return [text for text in self.told if text not in self._gold[query]][:k]
@@ -83,29 +85,29 @@ def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list
     return facts_to_store(config, rows), questions_of(config, rows)
 
 
-def drops_conditions(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def drops_conditions(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     conditions = [question.about["condition"] for question in questions]
     return SystemSpec("planted", lambda: DropsConditions(conditions), beyond_k=True)
 
 
-def overwrites(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    return SystemSpec("planted", lambda: Overwrites({unit.text: unit.row for unit in units}), beyond_k=True)
+def overwrites(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", lambda: Overwrites({fact.text: fact.row for fact in facts}), beyond_k=True)
 
 
-def forgets(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def forgets(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     """Every new essay takes the place of the one before: of all rows only the last is known."""
-    return SystemSpec("planted", lambda: Overwrites({unit.text: "" for unit in units}), beyond_k=True)
+    return SystemSpec("planted", lambda: Overwrites({fact.text: "" for fact in facts}), beyond_k=True)
 
 
-def astray(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def astray(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return SystemSpec("planted", lambda: Astray(gold_of(questions, Setting())))
 
 
-def full_context(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def full_context(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("full-context", {})
 
 
-def oracle(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def oracle(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("oracle", gold_of(questions, Setting()))
 
 
@@ -113,12 +115,12 @@ def run(
     folder: Path, config: str, plant: Plant, judge: Judge, *, n: int = 100, model: Model | None = None,
     ks: tuple[int, ...] = (5,),
 ) -> list[Outcome]:  # fmt: skip
-    """Outcomes of a system on n template rows; `plant` makes it from units and questions."""
-    units, questions = template(config, n)
-    system, setting = plant(units, questions), Setting(ks=ks)
+    """Outcomes of a system on n template rows; `plant` makes it from facts and questions."""
+    facts, questions = template(config, n)
+    system, setting = plant(facts, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}
     with open_run(folder, identity, {"label": "planted"}):
         output = run_config(
-            folder, units, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
+            folder, facts, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
         )
-        return diagnose(folder, output.traces, output.stores, judge, no_progress)
+        return diagnose(folder, output.records, output.stores, judge, no_progress)

@@ -126,7 +126,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
         done = script(
             "builders/memfail.py", "--source", "hub", "--out", tmp_path, **env | {"HF_HOME": str(tmp_path / "other")}
         )
-        refused(done, "ishirgarg/MemFail did not come from the Hub", status=1)
+        refused(done, "ishirgarg/MemFail could not be downloaded from the Hub", status=1)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_a_written_config_loads_with_its_rows_and_types(folder, config):
     loaded = load_memfail(str(folder), config)
     assert loaded.rows == TABLES[config]
     assert (
-        {unit.row for unit in loaded.units}
+        {fact.row for fact in loaded.facts}
         == {question.row for question in loaded.questions}
         == {row["id"] for row in loaded.rows}
     )

@@ -74,7 +74,7 @@ def test_with_what_it_needs_it_is_mostly_right_on_made_rows(config):
     prompts, reader, judge = load_prompts(), LexicalReader(), LexicalJudge()
     right = []
     for question in units.questions_of(config, rows):
-        asked = prompts.ask(question.id, question, [need.text for need in question.needs], Sampling())
+        asked = prompts.ask(question.id, question, [need.text for need in question.gold], Sampling())
         answer = next(reader.answer([asked])).text
         if question.choices:
             right.append(letter_of(answer, question.choices) == question.about["correct_choice"])

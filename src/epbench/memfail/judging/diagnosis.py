@@ -95,7 +95,7 @@ def diagnose(
     held = {name: tuple(store) for name, store in stores.items()}
     answered = [trace for trace in traces if trace.failure is None]
     with closing(_Verdicts(folder / JUDGEMENTS, judge, progress)) as verdicts:
-        open_needs = [(trace, need) for trace in answered for need in trace.question.needs]
+        open_needs = [(trace, need) for trace in answered for need in trace.question.gold]
         for stage in STAGES:
             checks = [_memory_check(stage, trace, need, held) for trace, need in open_needs]
             verdicts.ask(checks, f"{stage} verdicts")
@@ -146,7 +146,7 @@ class _Verdicts:
         self._journal.add(
             judgement.key,
             kind=check.kind,
-            id=check.need.unit if check.need else check.question.id,
+            id=check.need.fact if check.need else check.question.id,
             judge=self._judge.name,
             prompt_hash=self._judge.prompt_hash,
             **outcome,
@@ -177,7 +177,7 @@ def _outcome(trace: QuestionRecord, stores: Mapping[str, tuple[str, ...]], verdi
     label: Label = "failed"
     vacuous = False
     if trace.failure is None:
-        facts = tuple(_fact_label(trace, need, stores, verdicts) for need in question.needs)
+        facts = tuple(_fact_label(trace, need, stores, verdicts) for need in question.gold)
         right = _letter_is_right(trace) if question.choices else verdicts.of(_answer_check(trace))
         label, vacuous = _label(question.kind, facts, right)
     return Outcome(
@@ -207,7 +207,7 @@ def _fact_label(
 
 def _letter_is_right(trace: QuestionRecord) -> bool:
     question = trace.question
-    return letter_of(trace.answer, question.choices) == LETTERS[question.choices.index(question.truth)]
+    return letter_of(trace.answer, question.choices) == LETTERS[question.choices.index(question.reference)]
 
 
 def _label(kind: Kind, facts: Sequence[Label], right: bool | None) -> tuple[Label, bool]:

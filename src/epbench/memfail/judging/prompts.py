@@ -123,10 +123,10 @@ class JudgingPrompts:
 def _about_answer(asked: str, check: Check) -> str:
     question = check.question
     return asked.format(
-        first=question.needs[0].link[0] if question.needs else "",
-        facts="\n".join(need.text for need in question.needs),
+        first=question.gold[0].link[0] if question.gold else "",
+        facts="\n".join(need.text for need in question.gold),
         question=question.text,
-        truth=question.truth,
+        truth=question.reference,
         answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
     )
 

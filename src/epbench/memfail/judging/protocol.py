@@ -45,8 +45,8 @@ class Check:
         """Hash of all that the verdict depends on."""
         asked: tuple[object, ...]
         if self.need is None:
-            facts = [(need.text, need.link) for need in self.question.needs]
-            asked = (self.question.text, self.question.truth, facts, self.answer)
+            facts = [(need.text, need.link) for need in self.question.gold]
+            asked = (self.question.text, self.question.reference, facts, self.answer)
         else:
             detail = () if self.kind == "storage" else self.need.detail
             asked = (self.need.text, self.need.link, detail, _digest(self.memories))

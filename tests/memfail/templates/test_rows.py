@@ -251,12 +251,12 @@ def test_chains_are_apart_and_no_option_gives_itself_away(n, seed):
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_too_few_and_too_many_rows_are_refused_in_words(config):
-    with pytest.raises(BadInput, match="--rows 0: at least 1 expected"):
+    with pytest.raises(BadInput, match="rows: expected at least 1, got 0"):
         make_rows(config, 0)
-    with pytest.raises(BadInput, match=r"--rows: \d+ [\w ]+ would be needed and the lists give \d+; take fewer"):
+    with pytest.raises(BadInput, match=r"rows: \d+ [\w ]+ are needed, but the lists give only \d+; ask for fewer"):
         make_rows(config, 5000)
     if config == "long_hop":
-        with pytest.raises(BadInput, match="--rows 4: long_hop needs at least 5"):
+        with pytest.raises(BadInput, match="rows: expected at least 5 for long_hop.*got 4"):
             make_rows(config, 4)
     else:
         assert len(make_rows(config, 1)) == 1
@@ -269,7 +269,7 @@ def test_pairs_differ_and_use_their_members_evenly(a, b, share, seed):
     assert len(set(drawn)) == len(drawn) == n
     used = Counter(first for first, _ in drawn)
     assert n == 0 or max(used.values()) - min(used[i] for i in range(a)) <= 1
-    with pytest.raises(BadInput, match="pairs would be needed"):
+    with pytest.raises(BadInput, match="pairs are needed"):
         pairs(range(a), range(b), a * b + 1, RandomStream("test", seed), "pairs")
 
 

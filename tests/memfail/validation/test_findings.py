@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.findings import cl100k_tokens, floor_of, validate
-from epbench.memfail.validation.text_statistics import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_in
+from epbench.memfail.validation.findings import floor_of, validate
+from epbench.memfail.validation.text_statistics import (
+    NEAR_DUPLICATE,
+    cl100k_tokens,
+    connectives,
+    overlaps,
+    sentences,
+    stands_in,
+)
 from tests.conftest import SHARED
 from tests.memfail.made_rows import limited_rows
 from tests.memfail.memfail_samples import SOURCES, rows_in

@@ -1,7 +1,7 @@
-"""Coexisting-Facts without a model: facts about one's preferences that are true side by side.
+"""Coexisting-Facts from templates: facts about preferences that are true side by side.
 
-Paper: Section 4, task 2. A category is a sort of thing on an occasion (`hats on stage`); no preference's name stands in
-another row, so that exactly the facts of a row answer its question.
+Paper: Section 4, task 2. A category is a kind of thing on an occasion (`hats on stage`). No preference is named in another
+row, so exactly the facts of a row answer its question.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PREFERENCES = (2, 3, 4, 5)
 
 
 def coexisting_rows(n: int, seed: int) -> list[Row]:
-    """n rows with 2, 3, 4 and 5 preferences, as often as one another.
+    """Return n rows with 2, 3, 4 and 5 preferences, each number equally often.
 
     Raises:
-        BadInput: there are fewer categories than that.
+        BadInput: There are fewer than n categories.
     """
     draws = RandomStream("memfail preferences", seed, n)
     content = bank("coexisting")

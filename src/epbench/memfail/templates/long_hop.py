@@ -1,9 +1,9 @@
-"""Long-Hop without a model: chains of habits, with a multiple choice whose options tell nothing.
+"""Long-Hop from templates: chains of habits, and multiple-choice questions whose options give nothing away.
 
-Paper: Section 4, task 4, and Appendix B.6. No anchor stands in two chains. The wrong options are the last anchors of
-other chains, each as often as any other: all five stand in stored facts, and none is more frequent than another. Half
-of the chains are about a named person (Appendix B.7), whose name leads to all facts of the chain; in the others the
-question leads to the first fact alone, and each fact to the next.
+Paper: Section 4, task 4, and Appendix B.6. No anchor appears in two chains. The wrong options are the last anchors of
+other chains, each used equally often: all five options appear in stored facts, and none is more frequent than another.
+Half of the chains are about a named person (Appendix B.7), whose name leads to every fact of the chain. In the other half
+the question leads only to the first fact, and each fact to the next.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ HOPS = (1, 2, 3)
 
 
 def long_hop_rows(n: int, seed: int) -> list[Row]:
-    """n rows with 1, 2 and 3 hops, as often as one another.
+    """Return n rows with 1, 2 and 3 hops, each number equally often.
 
     Raises:
-        BadInput: fewer rows than options.
+        BadInput: There are fewer rows than options, or more than the lists allow.
     """
     if n < len(LETTERS):
-        raise BadInput(f"--rows {n}: long_hop needs at least {len(LETTERS)}, whose answers are one another's options")
+        raise BadInput(f"rows: expected at least {len(LETTERS)} for long_hop, whose rows share their options, got {n}")
     draws = RandomStream("memfail chains", seed, n)
     content = bank("long_hop")
     hops = sorted(spread(HOPS, n, draws))

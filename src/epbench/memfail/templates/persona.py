@@ -1,4 +1,4 @@
-"""Persona-Retrieval without a model: everybody has one essay, and those whom misleading questions name have none.
+"""Persona-Retrieval from templates: every entity has exactly one essay; misleading questions name people without one.
 
 Paper: Section 4, task 3.
 """
@@ -18,11 +18,11 @@ QUESTIONS = 3
 
 
 def persona_rows(n: int, seed: int) -> list[Row]:
-    """n rows; half of all questions mislead, and everybody in them has a name of their own."""
+    """Return n rows; half of all questions are misleading, and all names are distinct."""
     draws = RandomStream("memfail personas", seed, n)
     misleading = spread((True, False), n * QUESTIONS, draws)
-    everybody = people(n + sum(misleading), draws)
-    entities, absent = everybody[:n], iter(everybody[n:])
+    drawn = people(n + sum(misleading), draws)
+    entities, absent = drawn[:n], iter(drawn[n:])
     rows = []
     for number, entity in enumerate(entities):
         asked = [next(absent) if misleading[number * QUESTIONS + i] else entity for i in range(QUESTIONS)]
@@ -52,7 +52,7 @@ def _essay(entity: Entity, facts: Sequence[str], content: Mapping[str, Any], dra
     known = entity.words | {"trade": draws.pick(content["trades"]), "pastime": draws.pick(content["pastimes"])}
     opening = fill(draws.pick(content["openings"]), known, draws)
     others = small_talk(entity, draws)
-    next(others)  # the essay has an opening of its own
+    next(others)  # skips the opening sentence: the essay has its own
     talk = [next(others) for _ in range(draws.between(*SENTENCES) - 1 - len(facts))]
     body = [*facts, *talk]
     return " ".join([opening, *draws.sample(body, len(body))])

@@ -34,9 +34,8 @@ def books(tmp_path_factory):
 def folder(books, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sets") / "booksort"
     configs = make_configs(books, RECIPE)
-    write_dataset(
-        folder, configs, booksort_card(books, RECIPE, configs), {"manifest.json": manifest(books, RECIPE, configs)}
-    )
+    card = booksort_card("python make.py --seed 3", books, RECIPE, configs)
+    write_dataset(folder, configs, card, {"manifest.json": manifest(books, RECIPE, configs)})
     return folder
 
 
@@ -118,10 +117,7 @@ def test_the_card_says_what_was_removed_and_what_holds(folder):
         "test": 64,
         "validation": 16,
     }
-    assert (
-        "`python builders/booksort.py --texts DIR --excerpt-words 250 1000 --segment-words 20 --excerpts 8 --validation 2`"
-        in text
-    )
+    assert "By `python make.py --seed 3`." in text
     assert "*b* is shorter than the excerpts of `e1000_s20`" in text
     assert "| `e250_s20` | 2 | test 64, validation 16 | 0.500, 0.500 |" in text
     assert "- *a*: CHAPTER I" in text and "| 0 | a |" in text
@@ -129,7 +125,7 @@ def test_the_card_says_what_was_removed_and_what_holds(folder):
 
 
 def test_a_book_shorter_than_every_excerpt_is_refused():
-    with pytest.raises(BadInput, match=r"^made1\.txt: \d+ words of narrative, 250 .*--excerpt-words"):
+    with pytest.raises(BadInput, match=r"^made1\.txt: expected at least 250 words of narrative .*, got \d+; remove"):
         tasks_of([made_book(400), made_book(100, 1, 1)], RECIPE)
 
 

@@ -56,14 +56,14 @@ class Entity:
         }
 
 
-def pairs(first: Sequence[T], second: Sequence[U], n: int, draws: RandomStream, what: str) -> list[tuple[T, U]]:
+def pairs(first: Sequence[T], second: Sequence[U], n: int, stream: RandomStream, what: str) -> list[tuple[T, U]]:
     """Return n distinct pairs in random order that use the members of each list as evenly as possible.
 
     Args:
         first: Distinct values.
         second: Distinct values.
         n: Number of pairs, at most `len(first) * len(second)`.
-        draws: Random stream of this use.
+        stream: Random stream of this use.
         what: What the pairs become, in the plural, for the error message.
 
     Raises:
@@ -73,51 +73,51 @@ def pairs(first: Sequence[T], second: Sequence[U], n: int, draws: RandomStream, 
         raise BadInput(
             f"rows: {n} {what} are needed, but the lists give only {len(first) * len(second)}; ask for fewer rows"
         )
-    left, right = draws.sample(first, len(first)), draws.sample(second, len(second))
+    left, right = stream.sample(first, len(first)), stream.sample(second, len(second))
     drawn = [(left[i % len(left)], right[(i % len(left) + i // len(left)) % len(right)]) for i in range(n)]
-    return draws.sample(drawn, n)
+    return stream.sample(drawn, n)
 
 
-def spread(values: Sequence[T], n: int, draws: RandomStream) -> list[T]:
+def spread(values: Sequence[T], n: int, stream: RandomStream) -> list[T]:
     """Return n values in random order, each equally often.
 
     If n is not a multiple of the number of values, the first ones come once more than the others.
     """
-    return draws.sample([values[i % len(values)] for i in range(n)], n)
+    return stream.sample([values[i % len(values)] for i in range(n)], n)
 
 
-def people(n: int, draws: RandomStream) -> list[Entity]:
+def people(n: int, stream: RandomStream) -> list[Entity]:
     """Return n people with distinct names."""
     names = bank("names")
     feminine = set(names["feminine"])
-    drawn = pairs([*names["feminine"], *names["masculine"]], names["last"], n, draws, "names of people")
+    drawn = pairs([*names["feminine"], *names["masculine"]], names["last"], n, stream, "names of people")
     return [Entity(f"{first} {last}", "person", first in feminine) for first, last in drawn]
 
 
-def entities(category: str, n: int, draws: RandomStream) -> list[Entity]:
+def entities(category: str, n: int, stream: RandomStream) -> list[Entity]:
     """Return n entities of a category with distinct names."""
     if category == "person":
-        return people(n, draws)
+        return people(n, stream)
     names = bank("names")
     ours, kinds = ("pets", "kinds") if category == "pet" else ("characters", "roles")
-    drawn = pairs(names[ours], names[kinds], n, draws, f"names of {category}s")
-    return [Entity(f"{name} the {kind}", category, draws.unit() < 0.5) for name, kind in drawn]
+    drawn = pairs(names[ours], names[kinds], n, stream, f"names of {category}s")
+    return [Entity(f"{name} the {kind}", category, stream.unit() < 0.5) for name, kind in drawn]
 
 
-def fill(frame: str, known: Mapping[str, str], draws: RandomStream) -> str:
+def fill(frame: str, known: Mapping[str, str], stream: RandomStream) -> str:
     """Fill a frame: known slots get their values, and every other slot a random word from the fillers."""
     words = bank("fillers")["words"]
     parts = [
-        part if i % 2 == 0 else known[part] if part in known else draws.pick(words[part])
+        part if i % 2 == 0 else known[part] if part in known else stream.pick(words[part])
         for i, part in enumerate(re.split(r"{(\w+)}", frame))
     ]
     text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", "".join(parts))
     return text[0].upper() + text[1:]
 
 
-def small_talk(entity: Entity, draws: RandomStream) -> Iterator[str]:
+def small_talk(entity: Entity, stream: RandomStream) -> Iterator[str]:
     """Yield an opening sentence about an entity, then unrelated facts, each from a different frame."""
     banks = bank("fillers")
-    yield fill(draws.pick(banks["opening"][entity.category]), entity.words, draws)
-    for frame in draws.sample(banks[entity.category], len(banks[entity.category])):
-        yield fill(frame, entity.words, draws)
+    yield fill(stream.pick(banks["opening"][entity.category]), entity.words, stream)
+    for frame in stream.sample(banks[entity.category], len(banks[entity.category])):
+        yield fill(frame, entity.words, stream)

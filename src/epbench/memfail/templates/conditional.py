@@ -58,48 +58,50 @@ def hard_rows(n: int, seed: int) -> list[Row]:
 
 
 def _rules(n: int, seed: int) -> list[Rule]:
-    draws = RandomStream("memfail rules", seed, n)
+    stream = RandomStream("memfail rules", seed, n)
     content = bank("conditional")
-    categories = spread(CATEGORIES, n, draws)
-    met = spread((True, False), n, draws)
-    subjects = {category: entities(category, categories.count(category), draws) for category in CATEGORIES}
-    behaviors = {category: _behaviors(category, categories.count(category), draws) for category in CATEGORIES}
+    categories = spread(CATEGORIES, n, stream)
+    met = spread((True, False), n, stream)
+    subjects = {category: entities(category, categories.count(category), stream) for category in CATEGORIES}
+    behaviors = {category: _behaviors(category, categories.count(category), stream) for category in CATEGORIES}
     pets = categories.count("pet")
-    types = {True: spread(content["observable"], pets, draws), False: spread([*content["states"]], n - pets, draws)}
-    states = {kind: draws.sample([*of_kind], len(of_kind)) for kind, of_kind in content["states"].items()}
+    types = {True: spread(content["observable"], pets, stream), False: spread([*content["states"]], n - pets, stream)}
+    states = {kind: stream.sample([*of_kind], len(of_kind)) for kind, of_kind in content["states"].items()}
     used: Counter[str] = Counter()
     rules = []
     for category, holds in zip(categories, met, strict=True):
         entity, kind = subjects[category].pop(), types[category == "pet"].pop()
         condition = states[kind][used[kind] % len(states[kind])]
         used[kind] += 1
-        shown = condition if holds else draws.pick([other for other in states[kind] if other != condition])
-        context = fill(content["states"][kind][shown], {"name": entity.name}, draws)
+        shown = condition if holds else stream.pick([other for other in states[kind] if other != condition])
+        context = fill(content["states"][kind][shown], {"name": entity.name}, stream)
         rules.append(Rule(entity, behaviors[category].pop(), kind, condition, context, holds))
     return rules
 
 
-def _behaviors(category: str, n: int, draws: RandomStream) -> list[str]:
+def _behaviors(category: str, n: int, stream: RandomStream) -> list[str]:
     of = bank("conditional")["behaviors"][category]
     return [
-        f"{act} {manner}" for act, manner in pairs(of["acts"], of["manners"], n, draws, f"behaviors of {category}s")
+        f"{act} {manner}" for act, manner in pairs(of["acts"], of["manners"], n, stream, f"behaviors of {category}s")
     ]
 
 
 def _easy_essay(rule: Rule, number: int, seed: int) -> str:
-    draws = RandomStream("memfail easy essay", seed, number)
-    essay = _small_talk_of(rule, number, seed, draws.between(*EASY_SENTENCES) - 1)
-    essay.insert(draws.between(1, len(essay)), fill(draws.pick(bank("conditional")["easy"]["rule"]), rule.words, draws))
+    stream = RandomStream("memfail easy essay", seed, number)
+    essay = _small_talk_of(rule, number, seed, stream.between(*EASY_SENTENCES) - 1)
+    essay.insert(
+        stream.between(1, len(essay)), fill(stream.pick(bank("conditional")["easy"]["rule"]), rule.words, stream)
+    )
     return " ".join(essay)
 
 
 def _hard_essay(rule: Rule, number: int, seed: int) -> str:
-    draws = RandomStream("memfail hard essay", seed, number)
-    parts = [fill(draws.pick(frames), rule.words, draws) for frames in bank("conditional")["hard"].values()]
-    essay = _small_talk_of(rule, number, seed, draws.between(*HARD_SENTENCES) - len(parts))
+    stream = RandomStream("memfail hard essay", seed, number)
+    parts = [fill(stream.pick(frames), rule.words, stream) for frames in bank("conditional")["hard"].values()]
+    essay = _small_talk_of(rule, number, seed, stream.between(*HARD_SENTENCES) - len(parts))
     # Three different positions, so that there is a sentence between any two parts. The last part is inserted first,
     # because inserting shifts all later positions.
-    positions = sorted(draws.sample(range(1, len(essay) + 1), len(parts)))
+    positions = sorted(stream.sample(range(1, len(essay) + 1), len(parts)))
     for position, part in reversed([*zip(positions, parts, strict=True)]):
         essay.insert(position, part)
     return " ".join(essay)
@@ -113,7 +115,7 @@ def _small_talk_of(rule: Rule, number: int, seed: int, n: int) -> list[str]:
 
 def _row(rule: Rule, essay: str, number: int, seed: int) -> Row:
     content = bank("conditional")
-    draws = RandomStream("memfail conditional question", seed, number)
+    stream = RandomStream("memfail conditional question", seed, number)
     met = "yes" if rule.met else "no"
     return {
         "entity": rule.entity.name,
@@ -122,10 +124,10 @@ def _row(rule: Rule, essay: str, number: int, seed: int) -> Row:
         "condition_type": rule.condition_type,
         "condition": rule.condition,
         "entity_facts": [essay],
-        "question": fill(draws.pick(content["question"]), rule.words, draws),
+        "question": fill(stream.pick(content["question"]), rule.words, stream),
         "question_context": rule.context,
         "condition_met": met,
-        "ground_truth_answer": fill(content["answer"][met], rule.words, draws),
+        "ground_truth_answer": fill(content["answer"][met], rule.words, stream),
     }
 
 

@@ -26,33 +26,33 @@ def long_hop_rows(n: int, seed: int) -> list[Row]:
     """
     if n < len(LETTERS):
         raise BadInput(f"rows: expected at least {len(LETTERS)} for long_hop, whose rows share their options, got {n}")
-    draws = RandomStream("memfail chains", seed, n)
+    stream = RandomStream("memfail chains", seed, n)
     content = bank("long_hop")
-    hops = sorted(spread(HOPS, n, draws))
-    made = pairs(content["objects"], content["verbs"], sum(hops) + 2 * n, draws, "anchors")
+    hops = sorted(spread(HOPS, n, stream))
+    made = pairs(content["objects"], content["verbs"], sum(hops) + 2 * n, stream, "anchors")
     anchors = iter([f"{verb} {thing}" for thing, verb in made])
     chains = [[next(anchors) for _ in range(k + 2)] for k in hops]
-    ends = draws.sample([chain[-1] for chain in chains], n)
-    letters, named = spread(LETTERS, n, draws), spread((True, False), n, draws)
-    persons = iter(people(sum(named), draws))
+    ends = stream.sample([chain[-1] for chain in chains], n)
+    letters, named = spread(LETTERS, n, stream), spread((True, False), n, stream)
+    persons = iter(people(sum(named), stream))
     numbers = [hops[:i].count(k) + 1 for i, k in enumerate(hops)]
     rows = []
     for k, number, chain, letter, of_person in zip(hops, numbers, chains, letters, named, strict=True):
         at = ends.index(chain[-1])
-        options = draws.sample([ends[(at + i) % n] for i in range(1, len(LETTERS))], len(LETTERS) - 1)
+        options = stream.sample([ends[(at + i) % n] for i in range(1, len(LETTERS))], len(LETTERS) - 1)
         options.insert(LETTERS.index(letter), chain[-1])
         person = next(persons) if of_person else None
-        rows.append(_row(f"longhop-{k}hop-{number:03}", person, chain, options, letter, draws))
+        rows.append(_row(f"longhop-{k}hop-{number:03}", person, chain, options, letter, stream))
     return rows
 
 
 def _row(
-    id_: str, person: Entity | None, chain: list[str], options: list[str], letter: str, draws: RandomStream
+    id_: str, person: Entity | None, chain: list[str], options: list[str], letter: str, stream: RandomStream
 ) -> Row:
     voice = bank("long_hop")["voices"]["person" if person else "self"]
     known = person.words if person else {}
-    facts = [fill(draws.pick(voice["facts"]), known | {"from": a, "to": b}, draws) for a, b in pairwise(chain)]
-    stem = fill(draws.pick(voice["stems"]), known | {"head": chain[0]}, draws)
+    facts = [fill(stream.pick(voice["facts"]), known | {"from": a, "to": b}, stream) for a, b in pairwise(chain)]
+    stem = fill(stream.pick(voice["stems"]), known | {"head": chain[0]}, stream)
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
     return {
         "id": id_,

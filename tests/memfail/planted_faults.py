@@ -1,6 +1,6 @@
-"""Memory systems and a reader with one planted fault each, run through the whole evaluation on template rows.
+"""Memory systems and a reader with one planted fault each, which go through the whole evaluation on template rows.
 
-Each fault knows of the rows only what it needs to do its damage, such as the conditions that it drops.
+Each fault knows only as much about the rows as it needs, such as the conditions that it drops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Plant = Callable[[Sequence[Fact], Sequence[Question]], SystemSpec]
 
 
 class DropsConditions(FullContext):
-    """Shortens what it is told: habits stay, their conditions go."""
+    """Shortens what it stores: keeps the habits and drops their conditions."""
 
     def __init__(self, conditions: Sequence[str]) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class DropsConditions(FullContext):
 
 
 class Overwrites(FullContext):
-    """Takes what is new in a category for a correction of what it knew there."""
+    """Treats every new fact of a category as a correction of the previous one."""
 
     def __init__(self, category_of: Mapping[str, str]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Astray(Oracle):
 
 
 class Inattentive:
-    """A reader that has nothing to say about its notes."""
+    """A reader that ignores its notes."""
 
     name = identity = "inattentive"
 
@@ -80,7 +80,7 @@ class Inattentive:
 
 
 def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list[Question]]:
-    """Units and questions of template rows."""
+    """Return the facts and questions of template rows."""
     rows: list[Row] = complete(config, make_rows(config, n, seed))
     return facts_to_store(config, rows), questions_of(config, rows)
 
@@ -95,7 +95,7 @@ def overwrites(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSp
 
 
 def forgets(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    """Every new essay takes the place of the one before: of all rows only the last is known."""
+    """Every new essay replaces the previous one, so only the last row is known."""
     return SystemSpec("planted", lambda: Overwrites({fact.text: "" for fact in facts}), beyond_k=True)
 
 
@@ -115,7 +115,7 @@ def run(
     folder: Path, config: str, plant: Plant, judge: Judge, *, n: int = 100, model: Model | None = None,
     ks: tuple[int, ...] = (5,),
 ) -> list[Outcome]:  # fmt: skip
-    """Outcomes of a system on n template rows; `plant` makes it from facts and questions."""
+    """Return the outcomes of a system on n template rows; `plant` makes the system from facts and questions."""
     facts, questions = template(config, n)
     system, setting = plant(facts, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}

@@ -39,16 +39,16 @@ def passages(books):
 
 
 class Fixed:
-    """A search that finds the same positions for every query."""
+    """A search that finds the same passages for every query."""
 
-    def __init__(self, positions):
-        self.positions = positions
+    def __init__(self, indices):
+        self.indices = indices
 
     def __call__(self, texts):
         return self
 
     def search(self, queries, k):
-        return iter([self.positions[:k] for _ in queries])
+        return iter([self.indices[:k] for _ in queries])
 
 
 def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
@@ -57,7 +57,7 @@ def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
         text = spaced(book.text)
         assert all(text[p.start : p.start + len(p.text)] == p.text for p in own)
         assert " ".join(p.text for p in own) == text
-        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "lines are no borders"
+        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "line breaks are not borders"
 
 
 def test_segments_are_found_in_their_books(pairs, books):
@@ -97,7 +97,7 @@ def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tm
         assert one.query == " ".join(pair.shown) and len(one.passages) == 2
         texts = [passages[i].text for i in one.passages]
         positions = [next((i for i, text in enumerate(texts) if segment in text), None) for segment in pair.segments]
-        if None not in positions:  # else a cut goes through a segment
+        if None not in positions:  # otherwise a split cuts a segment in two
             assert one.both and one.in_order == (positions[0] <= positions[1])
     record(tmp_path, found, passages)
     record(tmp_path, found, passages)  # nothing twice
@@ -113,7 +113,7 @@ def test_rank_order_and_recall_by_hand(pairs, books, passages):
         next(i for i, passage in enumerate(passages) if passage.holds(pair.book_idx, *span)) for span in spans
     )
     other = [i for i in range(len(passages)) if i not in (first, second)][: DEPTH - 2]
-    cases = {  # positions found -> ranks, both among two, in order best first, in order of the book
+    cases = {  # indices found -> ranks, both among two, in order best first, in order of the book
         (first, second, *other): ((0, 1), True, True, True),
         (second, first, *other): ((1, 0) if first != second else (0, 0), True, first == second, True),
         (first, *other, second): ((0, 9) if first != second else (0, 0), first == second, first == second, None),
@@ -121,12 +121,12 @@ def test_rank_order_and_recall_by_hand(pairs, books, passages):
         tuple(other): ((None, None), False, False, None),
     }
     assert first != second
-    for positions, (ranks, both, in_order, kept) in cases.items():
-        (one,) = retrieve([pair], books, passages, Fixed(list(positions)), query="{segments}")
+    for indices, (ranks, both, in_order, kept) in cases.items():
+        (one,) = retrieve([pair], books, passages, Fixed(list(indices)), query="{segments}")
         assert (one.ranks, one.both, one.in_order) == (ranks, both, in_order)
         assert recall_at([{"ranks": ranks}]) == sum(rank is not None for rank in ranks) / 2
-        (one,) = retrieve([pair], books, passages, Fixed(list(positions)), query="{segments}", keep_order=True)
-        assert one.passages == tuple(sorted(positions[:2]))
+        (one,) = retrieve([pair], books, passages, Fixed(list(indices)), query="{segments}", keep_order=True)
+        assert one.passages == tuple(sorted(indices[:2]))
         assert kept is None or one.in_order == kept
     assert recall_at([]) is None
     assert recall_at([{"ranks": [0, 9]}, {"ranks": [None, 3]}], 5) == 0.5

@@ -26,7 +26,7 @@ FIRST_WORDS = {
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_the_published_files_are_read_whole(published, config):
+def test_the_published_files_are_read_completely(published, config):
     found = read_config(file_of(open_source(str(published)), config), config)
     assert len(found) == (92 if config == "long_hop" else 100)
     question = found[0].get("question") or found[0].get("graded_question") or found[0]["questions"][0]["text"]
@@ -37,7 +37,7 @@ def test_the_published_files_are_read_whole(published, config):
     if config == "persona_retrieval":
         assert sum(len(row["questions"]) for row in found) == 300
     if config == "long_hop":
-        assert question.splitlines()[1:3] == ["", "Options:"]  # bare line feeds within a cell
+        assert question.splitlines()[1:3] == ["", "Options:"]  # plain line feeds within a cell
         assert found[0]["fact_3"] is None and found[0]["chain_4"] is None
 
 
@@ -48,7 +48,7 @@ def test_rows_come_back_as_they_were_written(tmp_path, config):
     assert read_config(file_of(open_source(str(tmp_path)), config), config) == rows
 
 
-def test_a_file_of_another_name_in_the_folder_of_its_config_is_found(tmp_path):
+def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path):
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
     assert file_of(open_source(str(tmp_path)), "long_hop") == path
     shutil.copy(path, path.with_name("train.csv"))
@@ -68,7 +68,7 @@ def test_an_unknown_source_is_refused():
 
 
 def damaged(config, **cells):
-    """Three rows of a config (five chains), the second of them changed."""
+    """Return five rows of a config, the second of them changed."""
     rows = make_rows(config, 5)
     rows[1] = rows[1] | cells
     return rows
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named(tmp_path):
     path = write_csv(tmp_path / "rows.csv", "long_hop", make_rows("long_hop", 5))
     whole = path.read_bytes()
     path.write_bytes(whole + b"\r\n\r\n")
-    assert len(read_config(path, "long_hop")) == 5  # empty lines are no rows
+    assert len(read_config(path, "long_hop")) == 5  # empty lines do not count as rows
     within_a_cell = whole.rindex(b"Options:")
     for content, message in (
         (whole[:within_a_cell], "no CSV, or truncated within a quoted cell"),
@@ -164,7 +164,7 @@ def test_rows_come_from_the_hub(tmp_path):
         assert not any("model.bin" in request for request in hub.requests)
 
 
-def test_a_hub_that_does_not_answer_is_one_clear_error(monkeypatch):
+def test_an_unreachable_hub_is_one_clear_error(monkeypatch):
     import huggingface_hub
 
     def refuse(*args, **options):
@@ -175,5 +175,5 @@ def test_a_hub_that_does_not_answer_is_one_clear_error(monkeypatch):
         open_source("hub")
 
 
-def test_a_source_names_no_path_of_this_machine(tmp_path):
+def test_a_source_does_not_name_the_whole_path(tmp_path):
     assert open_source(str(tmp_path)) == Source(f"the folder `{tmp_path.name}`", tmp_path)

@@ -22,7 +22,7 @@ def asked(config, row):
 
 @given(config=st.sampled_from(CONFIGS), n=st.integers(5, 30), seed=st.integers(0, 99))
 @settings(max_examples=25, deadline=None)
-def test_every_need_is_a_stored_unit_of_its_own_row(config, n, seed):
+def test_every_gold_memory_is_a_stored_fact_of_its_row(config, n, seed):
     rows = complete(config, make_rows(config, n, seed))
     facts, questions = facts_to_store(config, rows), questions_of(config, rows)
     texts = {fact.id: fact for fact in facts}
@@ -39,7 +39,7 @@ def test_every_need_is_a_stored_unit_of_its_own_row(config, n, seed):
             assert all(part in memory.text for part in (*memory.link, *memory.detail))
 
 
-def test_a_rule_is_linked_by_who_and_what_and_its_detail_is_the_condition():
+def test_a_rule_is_linked_by_entity_and_behavior_and_its_detail_is_the_condition():
     for config in ("conditional_facts_easy", "conditional_facts_hard"):
         row = row_of(config, condition_met="no")
         (question,) = asked(config, row)
@@ -49,7 +49,7 @@ def test_a_rule_is_linked_by_who_and_what_and_its_detail_is_the_condition():
         assert question.kind == "" and question.query == row["question"]
 
 
-def test_preferences_are_stored_one_by_one_and_all_needed():
+def test_preferences_are_stored_one_by_one_and_all_are_gold():
     row = next(row for row in TABLES["coexisting_facts"] if len(row["preferences"]) == 4)
     (question,) = asked("coexisting_facts", row)
     assert [fact.text for fact in facts_to_store("coexisting_facts", [row])] == row["preference_facts"]
@@ -58,7 +58,7 @@ def test_preferences_are_stored_one_by_one_and_all_needed():
     assert question.group == "4" and question.reference.split(", ") == row["preferences"]
 
 
-def test_an_essay_is_asked_about_three_times():
+def test_an_essay_has_three_questions():
     kinds = Counter()
     for row in TABLES["persona_retrieval"]:
         questions = asked("persona_retrieval", row)
@@ -76,7 +76,7 @@ def test_an_essay_is_asked_about_three_times():
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_a_chain_is_asked_by_its_stem_and_needs_every_link(hops):
+def test_a_chain_is_queried_by_its_stem_and_every_link_is_gold(hops):
     row = row_of("long_hop", hop_count=hops)
     (question,) = asked("long_hop", row)
     chain = [row[f"chain_{i}"] for i in range(1, hops + 3)]

@@ -147,7 +147,8 @@ def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Con
     from epbench.memfail.dataset.sources import digest_of
     from epbench.memfail.validation.card import released_card
 
-    return released_card(source, {name: digest_of(path) for name, path in files.items()}, configs, report)
+    digests = {name: digest_of(path) for name, path in files.items()}
+    return released_card("python builders/memfail.py --source …", source, digests, configs, report)
 
 
 def show(report: Report, folder: Path) -> None:

@@ -21,7 +21,7 @@ def built():
 def text(request, built):
     if request.param == "made":
         return made_card(COMMAND, *built)
-    return released_card("the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
+    return released_card(COMMAND, "the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
 
 
 def test_the_header_has_all_configs_and_their_rows(text):
@@ -34,7 +34,7 @@ def test_the_header_has_all_configs_and_their_rows(text):
 
 
 def test_our_rows_have_a_licence_and_published_rows_have_none(built):
-    ours, theirs = made_card(COMMAND, *built), released_card("x", dict.fromkeys(CONFIGS, "abc123"), *built)
+    ours, theirs = made_card(COMMAND, *built), released_card(COMMAND, "x", dict.fromkeys(CONFIGS, "abc123"), *built)
     assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
     assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
     assert "do not pass it on" in theirs and theirs.count("`abc123`") == 5

@@ -89,11 +89,12 @@ def select_prompt(
     tried = []
     for number, asked in requests.items():
         records = [journal.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
-        said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
-        right = sum(label == answer for label, answer in said)
-        labels = [label for label, _ in said if label != "X"]
+        answered = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
+        right = sum(label == answer for label, answer in answered)
+        labels = [label for label, _ in answered if label != "X"]
         share_a = labels.count("A") / len(labels) if labels else None
-        tried.append(Tried(number, len(said), len(records) - len(said), right / len(said) if said else 0.0, share_a))
+        n = len(answered)
+        tried.append(Tried(number, n, len(records) - n, right / n if n else 0.0, share_a))
     choice = choose(tried, what)
     write_json(folder / CHOICE, choice)
     return choice

@@ -89,8 +89,8 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
     """Load the questions of some configs, in the order of the set.
 
     Args:
-        name: `epbench/booksort`, a folder written by `builders/booksort.py`, the published `memari/booksort`, or a folder
-            of its CSV files.
+        name: `epbench/booksort`, a folder that its builder wrote, the published `memari/booksort`, or a folder of its CSV
+            files.
         configs: Names such as `e250_s20` (excerpts of 250 words, segments of 20), or only `all` for every config.
         split: `test` or `validation`.
 

@@ -35,7 +35,7 @@ class Loaded:
 
 
 def load_memfail(dataset: str, config: str) -> Loaded:
-    """Load a config of `epbench/memfail` or of a folder written by `builders/memfail.py`.
+    """Load a config of `epbench/memfail` or of a folder that its builder wrote.
 
     Args:
         dataset: Name on the Hub, or a folder.

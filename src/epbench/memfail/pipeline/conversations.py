@@ -12,12 +12,19 @@ from datetime import datetime, timedelta
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.memfail.dataset.types import Fact
+from epbench.memfail.dataset.types import Fact, Question
+from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.session import Conversation
 
 FIRST = datetime(2025, 1, 6, 9)
 """Time of the first conversation. Time is simulated, so that no system depends on the speed of a run."""
 BETWEEN_CONVERSATIONS, BETWEEN_TURNS = timedelta(days=1), timedelta(minutes=1)
+
+
+def facts_told(facts: Sequence[Fact], questions: Sequence[Question], setting: Setting) -> Sequence[Fact]:
+    """Return the facts that are stored: all, or those of the rows in question if every row has its own store."""
+    rows = {question.row for question in questions}
+    return [fact for fact in facts if fact.row in rows] if setting.isolate else facts
 
 
 def conversations_of(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memfail.judging.model import ModelJudge
 from epbench.memfail.judging.protocol import Check, Judge, Kind
-from epbench.memfail.pipeline.harness import facts_told
+from epbench.memfail.pipeline.conversations import facts_told
 from epbench.memfail.pipeline.prompts import Prompts
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.load import SystemSpec

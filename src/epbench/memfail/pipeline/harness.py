@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
-from epbench.memfail.pipeline.conversations import conversations_of
+from epbench.memfail.pipeline.conversations import conversations_of, facts_told
 from epbench.memfail.pipeline.prompts import Prompts
 from epbench.memfail.pipeline.queries import queries_of
 from epbench.memfail.pipeline.replies import REPLIES, with_replies
@@ -90,12 +90,6 @@ def run_config(
     warning = check_window(requests, model, {}) if requests else None
     ask(folder / ANSWERS, requests, model, progress)
     return _read_output(folder, questions, recall, failures, model, requests, setting, [warning] if warning else [])
-
-
-def facts_told(facts: Sequence[Fact], questions: Sequence[Question], setting: Setting) -> Sequence[Fact]:
-    """Return the facts that are stored: all, or those of the rows in question if every row has its own store."""
-    rows = {question.row for question in questions}
-    return [fact for fact in facts if fact.row in rows] if setting.isolate else facts
 
 
 def _failures(questions: Sequence[Question], recall: Recall, setting: Setting) -> dict[str, str]:

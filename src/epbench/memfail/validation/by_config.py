@@ -38,10 +38,10 @@ def findings_of_config(config: str, rows: Sequence[Row]) -> Findings:
 def _conditional(config: str, rows: Sequence[Row]) -> Findings:
     names = Counter(row["entity"] for row in rows)
     types = {row["condition_type"] for row in rows}
-    said = Counter(row["answer_polarity"] for row in rows)  # polarity of the answer, which is what is judged
+    answers = Counter(row["answer_polarity"] for row in rows)  # not the conditions: answers are what is judged
     findings: Findings = {
         "answers": _counts(row["condition_met"] for row in rows),
-        "always_the_same_answer": _ratio(max(said["yes"], said["no"]), len(rows)),
+        "always_the_same_answer": _ratio(max(answers["yes"], answers["no"]), len(rows)),
         "answer_against_condition": _ids(rows, lambda row: row["answer_polarity"] != row["condition_met"]),
         "entities": len(names),
         "rows_sharing_a_name": sum(n for n in names.values() if n > 1),

@@ -132,10 +132,13 @@ def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
     return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
 
 
-def released_card(source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report) -> str:
+def released_card(
+    command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
+) -> str:
     """Return the README.md of converted published rows.
 
     Args:
+        command: The command that converts them.
         source: Where the rows come from, in words.
         digests: SHA-256 of the file of each config.
         configs: The configs of the dataset.
@@ -143,12 +146,12 @@ def released_card(source: str, digests: Mapping[str, str], configs: Sequence[Con
     """
     files = "\n".join(f"| `{config}` | `{digest}` |" for config, digest in digests.items())
     made = (
-        f"Converted from the published rows ({source}) by `python builders/memfail.py --source …`; the texts are "
+        f"Converted from the published rows ({source}) by `{command}`; the texts are "
         f"unchanged.\n\n| config | SHA-256 of its file |\n|---|---|\n{files}"
     )
     limits = (
         "The rows were written by language models and are kept as they are, errors included: read the next section "
-        "before you interpret a score. If names are ambiguous, use one store per row (`--isolate`), which asks the "
+        "before you interpret a score. If names are ambiguous, evaluate with one store per row, which asks the "
         "questions as they were meant."
     )
     wording = (

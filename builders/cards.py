@@ -63,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     if args.texts:
         books, sort_recipe = books_from(args.texts), SortRecipe()
-        card = booksort_card(books, sort_recipe, make_configs(books, sort_recipe))
+        configs = make_configs(books, sort_recipe)
+        card = booksort_card("python builders/booksort.py", books, sort_recipe, configs)
         write_text(args.out / "booksort" / "README.md", card)
 
 

@@ -131,7 +131,7 @@ def _evaluate(args: Any) -> None:
         )  # fmt: skip
     if args.both_orders:  # a prompt is still chosen on pairs that are asked one way, as they stand in the set
         pairs, found = both_orders(pairs), found_for_both(found)
-    max_tokens = args.max_tokens if model.name.startswith("openai:") else 1
+    max_tokens = 1 if model.continues_prompts else args.max_tokens
 
     prompt = (3 if 3 in pack.prompts else min(pack.prompts)) if args.prompt is None else args.prompt
 
@@ -152,7 +152,7 @@ def _evaluate(args: Any) -> None:
     warning = check_window(asked, model, _alternatives(args, pairs, partial(requests_of, prompt=prompt)))
     if warning:
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    if args.plan or model.name != "oracle":
+    if args.plan or not model.costs_nothing:
         for line in estimate(asked, model).lines():
             console.print(line)
     if args.plan:
@@ -213,17 +213,12 @@ def _check(args: Any, memories: Sequence[str]) -> None:
 
 
 def _model(args: Any, pack: Any) -> Any:
-    from epbench.booksort.context.oracle import Oracle
-    from epbench.errors import BadInput
-    from epbench.models.load import Options, load_model
+    from epbench.booksort.context.load import load_reader
+    from epbench.models.load import Options
 
-    if args.model == "oracle":
-        return Oracle(pack)
-    if args.model == "lexical":
-        raise BadInput(
-            "--model lexical answers questions about events and knows no order; the offline baseline is oracle"
-        )
-    return load_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
+    return load_reader(
+        args.model, pack, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
+    )
 
 
 def _of_books(pairs: Sequence[Any], books: Sequence[int] | None) -> list[Any]:
@@ -242,7 +237,7 @@ def _searcher(args: Any) -> Any:
     from epbench.retrieval.load import load_retriever
 
     url = args.retriever_url or args.base_url
-    return lambda texts: load_retriever(args.retriever, texts, base_url=url, request_timeout=args.request_timeout)
+    return load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)
 
 
 def _alternatives(args: Any, pairs: Sequence[Any], requests_of: Callable[..., Any]) -> dict[str, Callable[[], Any]]:

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from epbench import command
@@ -92,14 +91,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.judging.load import choose_judge
     from epbench.memfail.pipeline.estimate import plan_lines
     from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
+    from epbench.memfail.pipeline.load import load_reader
     from epbench.memfail.pipeline.prompts import load_prompts
-    from epbench.memfail.pipeline.reader import LexicalReader
     from epbench.memfail.scores.scoring import finish
     from epbench.memfail.scores.tables import markdown_table, screen_tables
-    from epbench.memories.baselines import choose_system
-    from epbench.memories.load import load_system
-    from epbench.memories.process import describe_system
-    from epbench.models.load import Options, load_model
+    from epbench.memories.load import load_memory
+    from epbench.models.load import Options
     from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.answers import fingerprint_of
     from epbench.runs.folder import open_run, read_json, write_json, write_text
@@ -115,14 +112,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     setting.check()
     prompts = load_prompts(args.prompts)
     options = Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
-    model = LexicalReader() if args.model == "lexical" else load_model(args.model, options)
+    model = load_reader(args.model, options)
     judge = choose_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     loaded = [load_memfail(args.dataset, name) for name in names]
     asked = {data.config: limited(data.questions, args.limit) for data in loaded}
     gold = gold_of([q for data in loaded for q in data.questions], setting)
-    outside = load_system if args.in_process else partial(describe_system, limits=setting.limits)
-    system = choose_system(args.system, gold, outside)
+    system = load_memory(args.system, gold, limits=setting.limits, in_process=args.in_process)
     if args.plan:
         for data in loaded:
             lines = plan_lines(data.units, asked[data.config], system, model, judge, prompts, setting)

@@ -8,8 +8,9 @@
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
-Memories: in-context (the whole book), rag-paragraph and rag-chapter, none, and any memory system, as module:Class or
-path/to/file.py:Class, which is told chapter by chapter. Such a system runs in a process of its own, within --timeout and
+Memories: in-context (the whole book), rag-paragraph and rag-chapter, none, and memory systems, which store the book chapter
+by chapter: full-context, verbatim-bm25, verbatim-dense[:PATH_OR_ID], oracle (the chapters that match the question), and
+any other as module:Class or path/to/file.py:Class. The latter runs in a process of its own, within --timeout and
 --memory-limit, or with --in-process in this one; eval_scripts/memfail.py --help says more. Models: lexical (rule-based,
 offline), hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key
 from OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what the reader sees")
-    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or module:Class")
+    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none, or a memory system")
     memory.add_argument(
         "--answers",
         type=Path,
@@ -115,12 +116,12 @@ def _evaluate(args: Any) -> None:
 
     from epbench.errors import BadInput
     from epbench.models.estimate import check_window, estimate
-    from epbench.models.load import Options, load_model
+    from epbench.models.load import Options
     from epbench.models.protocol import Sampling, weights_of
     from epbench.runs.answers import ANSWERS, ask, fingerprint_of, retire_others
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.context.memory_system import remember, remembered_requests
+    from epbench.tulving.context.memory_system import remember, remembered_requests, stand_in
     from epbench.tulving.context.prompts import load_prompts
     from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
     from epbench.tulving.dataset.load import load_tulving
@@ -134,6 +135,7 @@ def _evaluate(args: Any) -> None:
         note_judge,
         plan_lines,
     )
+    from epbench.tulving.reader.load import load_reader
     from epbench.tulving.scores.own_answers import is_empty, read_answers
     from epbench.tulving.scores.results import record_answers
 
@@ -163,7 +165,7 @@ def _evaluate(args: Any) -> None:
             )
         plan = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in given.items()])
     else:
-        model = load_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
+        model = load_reader(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
         prompts = load_prompts(args.prompts)
         sampling = Sampling(args.max_tokens, args.temperature, args.sampling_seed)
         everything = [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
@@ -176,8 +178,8 @@ def _evaluate(args: Any) -> None:
                 prompts=prompts, sampling=sampling, repeats=args.repeats,
             )  # fmt: skip
 
-        system = _system(args)
-        requests = list(requests_of("rag-chapter" if system else args.memory))  # a system's memories are not there yet
+        system = _system(args, data, everything)
+        requests = list(requests_of(stand_in(system) if system else args.memory))  # there are no memories yet
         others = {name: lambda name=name: requests_of(name) for name in MEMORIES if name != args.memory}
         warning = None if system else check_window(requests, model, others)  # type: ignore[arg-type]
         if warning:
@@ -190,7 +192,7 @@ def _evaluate(args: Any) -> None:
         top_k = published_top_k("rag-chapter" if system else args.memory, everything)
         identity |= {"top_k": top_k if args.top_k is None else args.top_k}
         identity |= {"prompts": fingerprint_of(prompts), "base_url": without_login(args.base_url or "")}
-    if args.plan or args.model != "lexical" or judge.name != "lexical":
+    if args.plan or not (args.answers or model.costs_nothing) or judge.name != "lexical":
         console.print("\n".join(plan), soft_wrap=True)
     if args.plan:
         return
@@ -378,22 +380,22 @@ def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
     return said
 
 
-def _system(args: Any) -> Any:
-    """The memory system behind `--memory module:Class`; None for a memory of our own."""
+def _system(args: Any, data: Any, questions: Sequence[Any]) -> Any:
+    """The memory system behind `--memory`, with the chapters that each question needs; None for a memory of our own."""
     from epbench.errors import BadInput
-    from epbench.memories.load import BRING_YOUR_OWN, load_system
-    from epbench.memories.process import describe_system
+    from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
+    from epbench.tulving.context.memory_system import gold_texts
     from epbench.tulving.context.requests import MEMORIES
 
     if args.memory in MEMORIES:
         return None
-    if ":" not in args.memory:
-        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
+    names = dict.fromkeys([*MEMORIES, *BASELINES])
+    if args.memory not in names and ":" not in args.memory:
+        raise BadInput(f"unknown memory {args.memory!r}; expected one of: {', '.join(names)}; {BRING_YOUR_OWN}")
     if args.keep_order or args.retriever != "bm25":
         raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
-    limits = _limits(args)
-    limits.check()
-    return load_system(args.memory) if args.in_process else describe_system(args.memory, limits)
+    gold = gold_texts(data.book, questions, {row["id"]: row["chapters"] for row in data.rows})
+    return load_memory(args.memory, gold, limits=_limits(args), in_process=args.in_process)
 
 
 def _limits(args: Any) -> Any:
@@ -404,15 +406,11 @@ def _limits(args: Any) -> Any:
 
 
 def _searcher(args: Any) -> Any:
-    """What makes the index over the chunks."""
-    from epbench.retrieval.bm25 import Bm25
-
-    if args.retriever == "bm25":
-        return Bm25
+    """What makes the index over the chunks; a retriever is loaded only if there are chunks to be searched."""
     from epbench.retrieval.load import load_retriever
 
     url = args.retriever_url or args.base_url
-    return lambda chunks: load_retriever(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
+    return lambda chunks: load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)(chunks)
 
 
 def _rescore(archive: Path, out: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import Limits
-from epbench.memories.load import load_system
 from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
+from epbench.memories.user_class import import_system
 from epbench.runs.answers import no_progress
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -43,7 +43,7 @@ def run_system(system, folder, told=None, asked=None, limit=60.0, gigabytes=8.0)
 
 def in_process(folder, name, *args, **options):
     """Run a system in this process."""
-    return run_system(load_system(f"{FAULTY}:{name}"), folder, *args, **options)
+    return run_system(import_system(f"{FAULTY}:{name}"), folder, *args, **options)
 
 
 def in_its_own(folder, name, *args, **options):
@@ -60,17 +60,17 @@ def test_a_store_is_told_listed_and_asked(run, tmp_path):
     recall = run(tmp_path, "Good")
     assert recall.stores == {"": list(FACTS)}
     assert recall.found["0@1"] == [FACTS[0]] and len(recall.found["0@2"]) == 2
-    assert not recall.failures and not recall.untold and not recall.warnings
+    assert not recall.failures and not recall.unstored and not recall.warnings
     assert recall.usage["storing"]["conversations"] == 4 and recall.usage["retrieving"]["queries"] == 4
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("RetrievesTooMany", "2 memories came back, at most 1 were asked for"),
-        ("RetrievesNumbers", "int came back in place 1, a text is expected"),
-        ("RetrievesText", "str came back, a list of texts is expected"),
-        ("RetrievesHalfACharacter", "the text in place 0 has half a surrogate pair, Unicode is expected"),
+        ("RetrievesTooMany", "expected at most 1 memories, got 2"),
+        ("RetrievesNumbers", "expected a string in position 1, got int"),
+        ("RetrievesText", "expected a list of strings, got str"),
+        ("RetrievesHalfACharacter", "expected Unicode, but the string in position 0 has half a surrogate pair"),
         ("RaisesInRetrieval", "KeyError: 'no\\nindex'"),
         ("LeavesInRetrieval", "SystemExit: I give up"),
     ],
@@ -94,18 +94,18 @@ def test_a_system_that_hangs_now_and_then_is_called_again(run, tmp_path):
     recall = run(tmp_path, "HangsOnTea", limit=1.5)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.untold  # another instance knows the same
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored  # another instance knows the same
 
 
 def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_path):
     recall = run(tmp_path, "RaisesInStoring")
-    assert recall.untold == {("", "u1"): "ValueError: rate limit"}
+    assert recall.unstored == {("", "u1"): "ValueError: rate limit"}
     assert recall.warnings == [
-        "what could not be stored: 1 units, and what is asked about them counts as failed; the first reason: ValueError: rate limit"
+        "1 facts or chapters could not be stored, and questions about them count as failed; the first reason: ValueError: rate limit"
     ]
     assert FACTS[1] not in recall.stores[""] and len(recall.found) == 4
     mended = run(tmp_path, "Good")
-    assert not mended.untold and not mended.warnings  # not "another store when told the same": it was not the same
+    assert not mended.unstored and not mended.warnings  # not "another store when told the same": it was not the same
     assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
 
 
@@ -113,7 +113,7 @@ def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_
     ("name", "reason"),
     [
         ("RaisesInFinalize", "RuntimeError: index broken"),
-        ("ListsNumbers", "int came back in place 0, a text is expected"),
+        ("ListsNumbers", "expected a string in position 0, got int"),
     ],
 )
 def test_a_store_that_cannot_be_listed_fails_its_questions(run, tmp_path, name, reason):
@@ -130,7 +130,7 @@ def test_an_empty_store_is_warned_of(run, tmp_path):
 
 
 def test_a_constructor_that_raises_is_one_clear_line(run, tmp_path):
-    with pytest.raises(BadInput, match="RaisesInConstructor' cannot be made: OSError: no API key"):
+    with pytest.raises(BadInput, match="RaisesInConstructor': cannot make an instance: OSError: no API key"):
         run(tmp_path, "RaisesInConstructor")
 
 
@@ -188,7 +188,7 @@ def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, t
 def test_a_conversation_that_failed_before_it_was_told_is_not_told(run, tmp_path):
     told = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
     recall = run(tmp_path, "Good", told)
-    assert recall.untold == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
+    assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
 
 
 def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_warned_of(run, tmp_path, calls):
@@ -201,14 +201,17 @@ def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_wa
     before = len(calls())
     recall = run(tmp_path / "r", "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}", f"told {FACTS[3]}"]
-    assert recall.stores == whole.stores and not recall.untold
-    assert [warning for warning in recall.warnings if "told twice" not in warning] == []
-    assert "conversation 2; it may hold it twice" in recall.warnings[0]
+    assert recall.stores == whole.stores and not recall.unstored
+    assert [warning for warning in recall.warnings if "same content twice" not in warning] == []
+    assert (
+        "was given conversation 2 twice, because it or the run was stopped; it may hold the same content twice"
+        in recall.warnings[0]
+    )
 
 
 def test_what_hung_while_it_was_told_is_untold_and_the_rest_is_not(run, tmp_path):
     recall = run(tmp_path, "HangsInStoring", limit=1.5)
-    assert recall.untold == {("", "u2"): "no answer within 1.5 s"}
+    assert recall.unstored == {("", "u2"): "no answer within 1.5 s"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
 
 
@@ -227,7 +230,7 @@ def test_what_would_end_or_stop_a_run_fails_its_questions(tmp_path, name, reason
     recall = in_its_own(tmp_path, name, **limits)
     not_called = "memory system: not called: 3 calls in a row hung or ended the system's process"
     assert list(recall.failures.values()) == [f"memory system: {reason}"] * 3 + [not_called]
-    assert recall.stores == {"": list(FACTS)} and not recall.untold
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored
 
 
 @pytest.mark.parametrize(("name", "told_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
@@ -235,7 +238,7 @@ def test_a_system_that_died_is_told_again_unless_it_is_durable(tmp_path, calls, 
     recall = in_its_own(tmp_path, name)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: the system's process ended with status 3")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.untold and len(recall.warnings) == 1
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored and len(recall.warnings) == 1
     assert calls().count("made") == 3
     assert sum(call.startswith("told") for call in calls()) == 4 + told_again
     assert [call for call in calls() if call.startswith("asked")] == [
@@ -255,9 +258,9 @@ def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_p
 
 def test_a_system_that_dies_while_it_is_told_holds_the_rest(tmp_path):
     recall = in_its_own(tmp_path, "DiesInStoring")
-    assert recall.untold == {("", "u2"): "the system's process ended with status 1"}
+    assert recall.unstored == {("", "u2"): "the system's process ended with status 1"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
-    assert not in_its_own(tmp_path, "Good").untold  # the next start tries it again
+    assert not in_its_own(tmp_path, "Good").unstored  # the next start tries it again
 
 
 @pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
@@ -293,10 +296,10 @@ def test_a_system_begins_in_the_folder_of_the_user(run, tmp_path, monkeypatch):
 def test_a_durable_system_that_died_while_it_was_told_is_told_again_by_the_next_start_and_warned_of(tmp_path, calls):
     (tmp_path / "r").mkdir()
     died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
-    assert died.untold == {("", "u2"): "the system's process ended with status 3"}
+    assert died.unstored == {("", "u2"): "the system's process ended with status 3"}
     assert calls().count("made") == 2 and sum(call.startswith("told") for call in calls()) == 4
     before = len(calls())
     recall = in_its_own(tmp_path / "r", "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
-    assert not recall.untold and recall.stores == {"": list(FACTS)}
-    assert "was told twice what it or the run was stopped in, conversation 2" in recall.warnings[0]
+    assert not recall.unstored and recall.stores == {"": list(FACTS)}
+    assert "was given conversation 2 twice, because it or the run was stopped" in recall.warnings[0]

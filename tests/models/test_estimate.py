@@ -11,7 +11,7 @@ class Sized:
     """Counts words; its window is given."""
 
     def __init__(self, window, name="hf:sized"):
-        self._window, self.name = window, name
+        self._window, self.name, self.costs_nothing = window, name, name == "lexical"
 
     def window(self):
         return self._window
@@ -43,8 +43,9 @@ def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():
     assert check_window(requests(100), Sized(113), others) is None
 
 
-def test_an_unknown_window_of_an_endpoint_is_a_warning():
-    assert "--window N" in check_window(requests(100), Sized(None, "openai:x"), {})
+def test_an_unknown_window_is_a_warning_unless_rules_read_any_length():
+    assert "the window of openai:x is unknown" in check_window(requests(100), Sized(None, "openai:x"), {})
+    assert "about 113 tokens" in check_window(requests(100), Sized(None, "hf:x"), {})
     assert check_window(requests(100), Sized(None, "lexical"), {}) is None
 
 
@@ -61,7 +62,7 @@ def test_the_account_adds_up():
     assert token_usage([])["tokens_per_second"] is None
 
 
-@pytest.mark.parametrize("name", ["gpt-4", "hf:", "lexical:x", "foo:bar"])
+@pytest.mark.parametrize("name", ["gpt-4", "hf:", "lexical", "lexical:x", "foo:bar"])
 def test_an_unknown_model_is_refused_with_the_kinds(name):
     with pytest.raises(BadInput, match="vllm:PATH_OR_ID"):
         load_model(name)

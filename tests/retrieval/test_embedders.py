@@ -116,7 +116,7 @@ def test_cut_chunks_are_told_once_with_both_numbers(tiny_model, caplog):
     model.check(chunks)
     model.embed(chunks, query=False)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "reads 24 tokens" in caplog.text and "of 3 chunks 2 are cut, the longest has 52" in caplog.text
+    assert "reads at most 24 tokens: 2 of 3 chunks are cut, and the longest has 52 tokens" in caplog.text
 
 
 def test_a_missing_model_is_told_in_one_line(tiny_model, tmp_path):

@@ -69,7 +69,7 @@ def test_a_wrong_number_of_vectors_is_refused(endpoint, monkeypatch):
         return status, content | {"data": content["data"][1:]}
 
     monkeypatch.setattr(endpoint, "answer", short)
-    with pytest.raises(RunFailed, match="2 vectors for 3 texts"):
+    with pytest.raises(RunFailed, match="expected 3 vectors, numbered from 0, got 2"):
         model.embed(["a", "b", "c"], query=False)
 
 

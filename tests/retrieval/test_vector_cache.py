@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval.dense import Dense
-from epbench.retrieval.vector_cache import VectorCache, default_folder, text_key
+from epbench.retrieval.vector_cache import VectorCache, text_key
 from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 TEXTS = [f"text {i}" for i in range(12)]
@@ -113,9 +113,11 @@ def test_a_foreign_file_of_that_name_is_no_cache(tmp_path):
 def test_vectors_of_another_size_begin_the_file_anew(tmp_path, caplog):
     filled(tmp_path)
     changed = CountingEmbedder(size=5)
-    with pytest.raises(RunFailed, match="5 and 8 numbers: the model behind this name has changed; start again"):
+    with pytest.raises(
+        RunFailed, match="5 and 8 numbers, expected one size: the model behind this name has changed; start again"
+    ):
         Dense([*TEXTS, "new"], changed, VectorCache(tmp_path, "counting"))
-    assert "8 numbers dropped" in caplog.text
+    assert "dropped vectors of 8 numbers" in caplog.text
     index = Dense([*TEXTS, "new"], changed, VectorCache(tmp_path, "counting"))
     assert [len(places) for places in index.search(["q"], 3)] == [3] and len(changed.embedded) == 1 + 12 + 1
 
@@ -166,13 +168,6 @@ def test_two_processes_share_a_file(tmp_path):
     assert len(found) == 500 and all(np.array_equal(found[key], v) for key, v in keyed(texts).items())
 
 
-def test_the_default_folder_is_the_environments(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
-    assert default_folder() == tmp_path
-    monkeypatch.delenv("EPBENCH_CACHE")
-    assert default_folder() == Path.home() / ".cache/epbench/vectors"
-
-
 def test_a_folder_that_cannot_be_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="EPBENCH_CACHE"):
@@ -183,6 +178,6 @@ def test_another_process_that_never_ends_is_told(tmp_path, monkeypatch):
     from filelock import FileLock
 
     cache = filled(tmp_path)
-    monkeypatch.setattr("epbench.retrieval.vector_cache._PATIENCE", 0.1)
+    monkeypatch.setattr("epbench.retrieval.vector_cache._LOCK_TIMEOUT_S", 0.1)
     with FileLock(f"{cache.path}.lock"), pytest.raises(RunFailed, match="another process"):
         cache.read([])

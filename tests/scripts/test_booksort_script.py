@@ -403,7 +403,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "rag", "--query", "10"], "--query 10: a number from 0 to 9"),
         (["--memory", "rag", "--reading", "-1"], "--reading -1: a number from 0 to 9"),
         (["--memory", "rag", "--top-k", "0"], "--top-k 0"),
-        (["--memory", "rag", "--retriever", "google"], "unknown search 'google'"),
+        (["--memory", "rag", "--retriever", "google"], "unknown retriever 'google'"),
         (["--memory", "none", "--prompts", "no.toml"], "no.toml: no such file"),
         (["--memory", "none", "--limit", "0"], "--limit 0"),
     ],

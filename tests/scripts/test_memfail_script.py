@@ -183,19 +183,25 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
     assert scores["n_failed"] == 1 and scores["by_k"]["2"]["success_rate"] == 1.0
     assert usage["replying"]["requests"] == 20 and sum(usage["replying"]["failed"].values()) == 1
     assert usage["answering"]["requests"] == 19 and usage["judging"]["requests"] > 19
-    assert "could not be stored: 1 units" in scores["warnings"][0] and "refused by a filter" in scores["warnings"][0]
-    assert "warning: conditional_facts_easy: what could not be stored: 1 units" in capsys.readouterr().err
+    assert (
+        "1 facts or chapters could not be stored" in scores["warnings"][0]
+        and "refused by a filter" in scores["warnings"][0]
+    )
+    assert "warning: conditional_facts_easy: 1 facts or chapters could not be stored" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--system", "bm25"], "unknown memory system 'bm25'; there are: none,"),
+        (["--system", "bm25"], "unknown memory system 'bm25'; expected one of: none,"),
         (["--system", f"{FAULTY}:LacksAMethod"], "it has no method retrieve_memories()"),
-        (["--system", f"{FAULTY}:RaisesInConstructor"], "cannot be made: OSError: no API key"),
+        (["--system", f"{FAULTY}:RaisesInConstructor"], "cannot make an instance: OSError: no API key"),
         (["--system", "no_such:Memory"], "no module 'no_such' here"),
-        (["--system", "none", "--timeout", 0], "--timeout 0: seconds above 0 and finite expected"),
-        (["--system", "none", "--memory-limit", 0], "--memory-limit 0: gigabytes above 0 and finite expected"),
+        (["--system", "none", "--timeout", 0], "timeout: expected a finite number of seconds above 0, got 0"),
+        (
+            ["--system", "none", "--memory-limit", 0],
+            "memory limit: expected a finite number of gigabytes above 0, got 0",
+        ),
         (["--system", "none", "--k", 0], "--k 0: numbers of at least 1 expected"),
         (["--system", "none", "--judge", "gpt"], "unknown model 'gpt'"),
         (["--system", "none", "--config", "hops"], "unknown config 'hops'"),
@@ -272,7 +278,7 @@ def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, hf_
     after = lines_of(calls)[len(before) :]
 
     assert without_warnings(scores_of(out)) == without_warnings(scores_of(whole / name))
-    assert [w for w in scores_of(out)["warnings"] if "told twice" not in w] == []
+    assert [w for w in scores_of(out)["warnings"] if "same content twice" not in w] == []
     assert json.loads((out / "memories.json").read_text()) == json.loads((whole / name / "memories.json").read_text())
     for file in STAGES:
         keys, expected = Counter(_keys(out / file)), set(_keys(whole / name / file))
@@ -289,7 +295,7 @@ def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, hf_
         }
         assert len(told) == 20 - sum("|told|" in key for key in ended)
     else:
-        assert len(told) == 20 and "is told again" not in done.stderr
+        assert len(told) == 20 and "stored again" not in done.stderr
         assert ("does not outlive its process" in done.stderr) == bool(killed["stored.jsonl"])
 
 

@@ -80,16 +80,20 @@ def check_window(
     window = model.window()
     needed = _longest(requests, model)
     if window is None:
-        if model.name.startswith("openai:"):
-            return (
-                f"the window of {model.name} is unknown; prompts take up to about {needed:,} tokens with their answers; "
-                f"give --window N to have that checked"
-            )
-        return None
+        if model.costs_nothing:
+            return None
+        return (
+            f"the window of {model.name} is unknown, so it was not checked that prompts fit: with their answers they "
+            f"take up to about {needed:,} tokens"
+        )
     if needed <= window:
         return None
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
-    advice = "no memory fits; lower --top-k or --max-tokens" if alternatives else "lower --max-tokens"
+    advice = (
+        "no memory fits; retrieve less, or allow fewer tokens for an answer"
+        if alternatives
+        else "allow fewer tokens for an answer"
+    )
     if fitting:
         advice = f"these memories fit: {', '.join(fitting)}"
     raise BadInput(

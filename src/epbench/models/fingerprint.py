@@ -18,6 +18,7 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
+from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.runs.folder import read_json, write_json
 
@@ -67,7 +68,7 @@ def weights_fingerprint(path_or_id: str) -> str | None:
 
 def digests_of(paths: Sequence[Path]) -> list[str]:
     """SHA-256 of each file's content; only files that are new or have changed are read."""
-    store = _store()
+    store = cache_folder() / "weights.json"
     known = _read_store(store)
     found: dict[Path, str] = {}
     states = {path: _state(path) for path in paths}
@@ -115,11 +116,6 @@ def _is_settled(state: tuple[int, int, int, int]) -> bool:
 
 def _key(path: Path, state: tuple[int, int, int, int]) -> str:
     return " ".join([*map(str, state), str(path.resolve())])
-
-
-def _store() -> Path:
-    chosen = os.environ.get("EPBENCH_CACHE")
-    return (Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench") / "weights.json"
 
 
 def _read_store(store: Path) -> dict[str, str]:

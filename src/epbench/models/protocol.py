@@ -138,7 +138,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """As on the command line: `lexical`, `hf:PATH`, `vllm:PATH`, `openai:NAME`."""
+        """The name by which the user chose it, such as `lexical`, `hf:PATH`, `vllm:PATH` or `openai:NAME`."""
         ...
 
     @property
@@ -149,10 +149,24 @@ class Model(Protocol):
         """
         ...
 
-    def window(self) -> int | None:
-        """Most tokens that prompt and answer may have together; None if unknown or without limit.
+    @property
+    def costs_nothing(self) -> bool:
+        """Whether it answers by rules, so that a run needs no estimate of its cost and texts may have any length."""
+        ...
 
-        Known before any weights are loaded.
+    @property
+    def continues_prompts(self) -> bool:
+        """Whether an answer continues the prompt, so that it begins as `Request.answer_start` says.
+
+        The label is then the first token of the answer. An endpoint writes its answers itself and may say more before
+        it comes to the label.
+        """
+        ...
+
+    def window(self) -> int | None:
+        """Return how many tokens prompt and answer may have together; None if this is unknown or unlimited.
+
+        This is known before any weights are loaded.
         """
         ...
 

@@ -19,7 +19,7 @@ from epbench.memfail.pipeline.harness import Setting, gold_of, limited, queries_
 from epbench.memfail.pipeline.prompts import load_prompts
 from epbench.memfail.pipeline.reader import LexicalReader
 from epbench.memfail.templates import rows as template
-from epbench.memories.baselines import BASELINES, choose_system
+from epbench.memories.load import BASELINES, load_memory
 from epbench.models.protocol import Reply, Sampling
 from epbench.runs.answers import no_progress
 
@@ -43,7 +43,7 @@ QUESTIONS = [
 
 def run(folder, system, units=UNITS, questions=QUESTIONS, setting=None, model=None):
     setting = setting or Setting(timeout=20)
-    chosen = choose_system(system, gold_of(questions, setting))
+    chosen = load_memory(system, gold_of(questions, setting))
     folder.mkdir(exist_ok=True)
     model = model or LexicalReader()
     return run_config(folder, units, questions, chosen, model, load_prompts(), setting, no_progress)
@@ -158,9 +158,9 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
         (Setting((5, 0)), "--k 5 0: numbers of at least 1 expected"),
         (Setting(()), "numbers of at least 1 expected"),
         (Setting((5, 5)), "--k 5 5: each number once is expected"),
-        (Setting(timeout=0), "--timeout 0: seconds above 0"),
-        (Setting(timeout=float("nan")), "--timeout nan: seconds above 0"),
-        (Setting(timeout=float("inf")), "--timeout inf: seconds above 0"),
+        (Setting(timeout=0), "timeout: expected a finite number of seconds above 0, got 0"),
+        (Setting(timeout=float("nan")), "timeout: expected a finite number of seconds above 0, got nan"),
+        (Setting(timeout=float("inf")), "timeout: expected a finite number of seconds above 0, got inf"),
         (Setting(sampling=Sampling(0)), "--max-tokens 0: at least 1 expected"),
     ],
 )
@@ -213,7 +213,7 @@ def test_what_is_planned_is_what_is_asked(tmp_path, made, baseline):
     """As many requests as the run makes; as many tokens where memories are what was told."""
     units, questions = made
     setting, prompts, model = Setting((2, 4)), load_prompts(), LexicalReader()
-    system = choose_system(baseline, gold_of(questions, setting))
+    system = load_memory(baseline, gold_of(questions, setting))
     planned = requests_in_advance(units, questions, system, setting, prompts)
     output = run(tmp_path, baseline, units, questions, setting)
     assert len(planned) == output.usage["answering"]["requests"] == 2 * len(questions)

@@ -172,7 +172,7 @@ def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
     reader = EndpointModel("big")
     assert choose_judge("openai:big", reader=reader).model is reader
     assert choose_judge("openai:bigger", reader=reader).model is not reader
-    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; there are: lexical"):
+    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; expected one of: lexical"):
         choose_judge("gpt")
 
 

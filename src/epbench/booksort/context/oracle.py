@@ -1,29 +1,29 @@
-"""A baseline that needs no model: it looks up both segments in the context that it is given.
+"""A baseline without a model: it looks up both segments in the context that it is given.
 
-In-context it must always be right; where the context does not hold both segments it guesses, and must be right by
-chance. It knows nothing but the requests.
+With the excerpt in context it must always be right. If the context does not have both segments it guesses, and must be
+right by chance. It knows nothing but the requests.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Generator, Sequence
 from functools import lru_cache
 
 from epbench.booksort.context.prompts import Pack
 from epbench.draws import RandomStream
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Request
+from epbench.models.rules import RuleBasedReader
 
 
-class Oracle:
-    """Answers by the places of the segments in the request's context.
+class Oracle(RuleBasedReader):
+    """Answers by the positions of the segments in the request's context.
 
     Args:
-        pack: by which the requests were written: it tells how the segments stand in a question.
+        pack: the prompts with which the requests were written; they say where the segments are in a question.
     """
 
-    name = identity = "oracle"
+    name = "oracle"
 
     def __init__(self, pack: Pack) -> None:
         parts = [
@@ -32,27 +32,17 @@ class Oracle:
         ]
         self._segments = re.compile("".join(parts), re.DOTALL)
 
-    def window(self) -> int | None:
-        """None: a text of any length is searched."""
-        return None
+    def answer_to(self, request: Request) -> str:
+        """Answer with the label of the segment that comes first in the context."""
+        first, second = self._positions(request)
+        found = first >= 0 and second >= 0
+        earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
+        return "A" if earlier else "B"
 
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Words of the prompt, and of its shared part."""
-        shared = len(request.context.split())
-        return shared + len(request.question.split()), shared
+    def _positions(self, request: Request) -> tuple[int, int]:
+        """Return where the segments begin in the context, -1 for a segment that is not in it.
 
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`."""
-        for request in requests:
-            first, second = self._places(request)
-            found = first >= 0 and second >= 0
-            earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
-            yield Reply(request.key(self.identity), request.id, "A" if earlier else "B")
-
-    def _places(self, request: Request) -> tuple[int, int]:
-        """Where both segments begin in the context; -1 for one that is not in it.
-
-        What follows the second one in the question cannot be told from it, but both have the same number of words.
+        The question does not show where the second segment ends, but both segments have the same number of words.
         """
         shown = self._segments.search(request.question)
         if not shown:
@@ -64,5 +54,5 @@ class Oracle:
 
 @lru_cache(maxsize=4)
 def _spaced(text: str) -> str:
-    """Words with single spaces between and around them."""
+    """Put single spaces between and around all words."""
     return f" {' '.join(text.split())} "

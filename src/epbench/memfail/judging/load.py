@@ -28,4 +28,4 @@ def choose_judge(name: str, options: Options | None = None, prompts: Path | None
     from epbench.memfail.judging.model import ModelJudge
     from epbench.memfail.judging.prompts import load_judging_prompts
 
-    return ModelJudge(load_model(name, options), load_judging_prompts(prompts))
+    return ModelJudge(load_model(name, options, also=["lexical (rule-based, offline)"]), load_judging_prompts(prompts))

@@ -13,7 +13,7 @@ from epbench.memfail.judging.model import ModelJudge
 from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.memfail.pipeline.harness import Setting
 from epbench.memfail.pipeline.prompts import Prompts
-from epbench.memories.load import SystemSpec
+from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Model, Request
 
@@ -87,7 +87,7 @@ def _retrieved(units: Sequence[Fact], question: Question, k: int, system: System
     """As many memories as will come back; for a search other ones for each row, or they would seem to be shared."""
     if system.may_be_empty:
         return []
-    if system.name == "oracle":
+    if system.knows_gold:
         return [need.text for need in question.needs]
     held = _held(units, question, setting)
     if system.beyond_k:

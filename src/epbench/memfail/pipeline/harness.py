@@ -19,9 +19,9 @@ from epbench.memfail.pipeline.conversations import conversations_of
 from epbench.memfail.pipeline.prompts import Prompts
 from epbench.memfail.pipeline.replies import REPLIES, with_replies
 from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
-from epbench.memories.load import SystemSpec
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import Query, fill_and_ask
+from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.runs.answers import ANSWERS, Progress, ask
@@ -123,7 +123,7 @@ def failures_of(questions: Sequence[Question], recall: Recall, setting: Setting)
     by_id = {question.id: question for question in questions}
     for query in queries_of(questions, setting):
         for need in by_id[query.question].needs:
-            if reason := recall.untold.get((query.store, need.unit)):
+            if reason := recall.unstored.get((query.store, need.unit)):
                 failures[query.id] = f"memory system: could not store {need.unit}: {reason}"
     return failures
 

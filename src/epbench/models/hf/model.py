@@ -41,6 +41,9 @@ class TransformersModel:
         batch_size: most questions answered at a time; by default what memory takes.
     """
 
+    costs_nothing = False
+    continues_prompts = True
+
     def __init__(
         self, path_or_id: str, *, device: str = "auto", dtype: str = "auto", batch_size: int | None = None
     ) -> None:

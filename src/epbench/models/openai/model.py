@@ -50,6 +50,9 @@ class EndpointModel:
     are open at once: `concurrency`, or up to 64 where that is found out. They are asked once more by the next start.
     """
 
+    costs_nothing = False
+    continues_prompts = False
+
     def __init__(
         self,
         name: str,

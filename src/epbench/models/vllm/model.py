@@ -28,7 +28,10 @@ _LONGEST_REASON = 400  # characters
 
 
 class VllmModel:
-    """Reader on vLLM's offline engine, with prefix caching."""
+    """A model on vLLM's offline engine, with prefix caching."""
+
+    costs_nothing = False
+    continues_prompts = True
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class VllmModel:
         try:
             from vllm import LLM  # type: ignore[import-not-found]
         except ImportError as error:
-            raise BadInput(f"--model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
+            raise BadInput(f"model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
         try:
             return LLM(model=self._path, max_model_len=window, **self._engine_args)
         except Exception as error:

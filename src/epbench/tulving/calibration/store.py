@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 from pathlib import Path
 
+from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.runs.folder import read_json, write_json
 from epbench.tulving.calibration.answers import make_answers
@@ -19,10 +19,8 @@ _log = logging.getLogger(__name__)
 
 def passport_path(judge: Judge) -> Path:
     """Where the user's store keeps it: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
-    chosen = os.environ.get("EPBENCH_CACHE")
-    cache = Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench"
     readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")  # of a long path the end tells most
-    return cache / "passports" / f"{readable}-{judge.prompt_hash}.json"
+    return cache_folder("passports") / f"{readable}-{judge.prompt_hash}.json"
 
 
 def store_passport(judge: Judge, passport: Passport) -> Path:

@@ -56,7 +56,7 @@ def run(request):
     return request.param
 
 
-def test_a_store_is_told_listed_and_asked(run, tmp_path):
+def test_a_store_is_filled_listed_and_queried(run, tmp_path):
     recall = run(tmp_path, "Good")
     assert recall.stores == {"": list(FACTS)}
     assert recall.found["0@1"] == [FACTS[0]] and len(recall.found["0@2"]) == 2
@@ -163,19 +163,19 @@ def test_a_run_that_is_complete_needs_no_system(run, tmp_path, calls, name):
     assert run(tmp_path / "r", name) == first and calls() == made
 
 
-@pytest.mark.parametrize(("name", "told_again"), [("Counting", 4), ("DurableCounting", 0)])
-def test_new_queries_need_the_store_again(run, tmp_path, calls, name, told_again):
+@pytest.mark.parametrize(("name", "stored_again"), [("Counting", 4), ("DurableCounting", 0)])
+def test_new_queries_need_the_store_again(run, tmp_path, calls, name, stored_again):
     (tmp_path / "r").mkdir()
     run(tmp_path / "r", name, asked=queries(ks=(1,)))
     before = len(calls())
     recall = run(tmp_path / "r", name, asked=queries(ks=(1, 2)))
     new = calls()[before:]
-    assert sum(call.startswith("told") for call in new) == told_again
+    assert sum(call.startswith("told") for call in new) == stored_again
     assert [call for call in new if call.startswith("asked")] == ["asked green tea? @2", "asked who plays chess @2"]
     assert recall.stores == {"": list(FACTS)} and len(recall.found) == 4 and not recall.warnings
 
 
-def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, tmp_path):
+def test_a_store_that_differs_when_filled_again_is_queried_again_with_a_warning(run, tmp_path):
     run(tmp_path, "Differs", asked=queries(ks=(1,)))
     recall = run(tmp_path, "Differs", asked=queries(ks=(1, 2)))
     assert len(recall.found) == 4
@@ -185,13 +185,13 @@ def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, t
     assert kept == recall.stores and len(of) == 1
 
 
-def test_a_conversation_that_failed_before_it_was_told_is_not_told(run, tmp_path):
+def test_a_conversation_that_failed_before_storing_is_not_stored(run, tmp_path):
     told = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
     recall = run(tmp_path, "Good", told)
     assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
 
 
-def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_warned_of(run, tmp_path, calls):
+def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_a_warning(run, tmp_path, calls):
     (tmp_path / "r").mkdir()
     whole = run(tmp_path / "r", "DurableCounting")
     journal = tmp_path / "r/stored.jsonl"
@@ -209,7 +209,7 @@ def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_wa
     )
 
 
-def test_what_hung_while_it_was_told_is_untold_and_the_rest_is_not(run, tmp_path):
+def test_a_conversation_that_hung_is_not_stored_and_the_others_are(run, tmp_path):
     recall = run(tmp_path, "HangsInStoring", limit=1.5)
     assert recall.unstored == {("", "u2"): "no answer within 1.5 s"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
@@ -233,14 +233,14 @@ def test_what_would_end_or_stop_a_run_fails_its_questions(tmp_path, name, reason
     assert recall.stores == {"": list(FACTS)} and not recall.unstored
 
 
-@pytest.mark.parametrize(("name", "told_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
-def test_a_system_that_died_is_told_again_unless_it_is_durable(tmp_path, calls, name, told_again):
+@pytest.mark.parametrize(("name", "stored_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
+def test_a_system_that_died_gets_everything_again_unless_it_is_durable(tmp_path, calls, name, stored_again):
     recall = in_its_own(tmp_path, name)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: the system's process ended with status 3")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
     assert recall.stores == {"": list(FACTS)} and not recall.unstored and len(recall.warnings) == 1
     assert calls().count("made") == 3
-    assert sum(call.startswith("told") for call in calls()) == 4 + told_again
+    assert sum(call.startswith("told") for call in calls()) == 4 + stored_again
     assert [call for call in calls() if call.startswith("asked")] == [
         "asked who plays chess @1",
         "asked who plays chess @2",
@@ -256,7 +256,7 @@ def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_p
     assert "is not deterministic" in recall.warnings[0]
 
 
-def test_a_system_that_dies_while_it_is_told_holds_the_rest(tmp_path):
+def test_a_system_that_dies_while_storing_holds_the_other_conversations(tmp_path):
     recall = in_its_own(tmp_path, "DiesInStoring")
     assert recall.unstored == {("", "u2"): "the system's process ended with status 1"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
@@ -293,7 +293,9 @@ def test_a_system_begins_in_the_folder_of_the_user(run, tmp_path, monkeypatch):
     assert run(Path("r"), "NamesItsFolder").stores == {"": [str(tmp_path)]}
 
 
-def test_a_durable_system_that_died_while_it_was_told_is_told_again_by_the_next_start_and_warned_of(tmp_path, calls):
+def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_next_start_with_a_warning(
+    tmp_path, calls
+):
     (tmp_path / "r").mkdir()
     died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
     assert died.unstored == {("", "u2"): "the system's process ended with status 3"}

@@ -26,10 +26,10 @@ def requests(context_words, n=4, max_tokens=10):
 
 
 def test_a_shared_context_is_counted_once():
-    plan = estimate([*requests(100, 4), *requests(50, 2)], Sized(None))
-    assert (plan.requests, plan.contexts, plan.uncached, plan.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
-    assert (plan.completion, plan.longest) == (60, 113)
-    assert "6 requests over 2 contexts" in plan.lines()[0]
+    found = estimate([*requests(100, 4), *requests(50, 2)], Sized(None))
+    assert (found.requests, found.contexts, found.uncached, found.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
+    assert (found.completion, found.longest) == (60, 113)
+    assert "6 requests over 2 contexts" in found.lines()[0]
 
 
 def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():
@@ -49,7 +49,7 @@ def test_an_unknown_window_is_a_warning_unless_rules_read_any_length():
     assert check_window(requests(100), Sized(None, "lexical"), {}) is None
 
 
-def test_the_account_adds_up():
+def test_the_usage_adds_up():
     answers = [
         {"usage": {"prompt": 100, "cached": 0, "completion": 5}, "seconds": 1.0, "served": "m-1"},
         {"usage": {"prompt": 100, "cached": 90, "completion": 5}, "seconds": 0.5, "served": "m-1"},

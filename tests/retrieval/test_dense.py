@@ -110,7 +110,7 @@ def test_something_other_than_vectors_is_refused(vectors, match, monkeypatch):
         Dense(["a", "b"], embedder)
 
 
-def test_a_model_that_changes_between_chunks_and_questions_is_told():
+def test_a_model_that_changes_between_chunks_and_queries_is_refused():
     embedder = CountingEmbedder(size=4)
     index = Dense(["a"], embedder)
     embedder.size = 6

@@ -86,7 +86,7 @@ def test_a_damaged_byte_never_gives_a_wrong_vector(tmp_path_factory, place, flip
 
 
 @pytest.mark.parametrize("place", [3, 20, 40, 46, 60, 200])
-def test_damage_is_told_once_and_mended(tmp_path, place, caplog):
+def test_damage_is_reported_once_and_repaired(tmp_path, place, caplog):
     cache = filled(tmp_path)
     content = bytearray(cache.path.read_bytes())
     content[place] ^= 255
@@ -168,13 +168,13 @@ def test_two_processes_share_a_file(tmp_path):
     assert len(found) == 500 and all(np.array_equal(found[key], v) for key, v in keyed(texts).items())
 
 
-def test_a_folder_that_cannot_be_is_told(tmp_path):
+def test_an_unusable_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="EPBENCH_CACHE"):
         VectorCache(tmp_path / "file" / "below", "counting").read([b"x"])
 
 
-def test_another_process_that_never_ends_is_told(tmp_path, monkeypatch):
+def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
     from filelock import FileLock
 
     cache = filled(tmp_path)

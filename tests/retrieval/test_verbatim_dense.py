@@ -1,4 +1,4 @@
-"""The control `verbatim-dense:PATH` with a real sentence-transformers model."""
+"""The baseline `verbatim-dense:PATH` with a real sentence-transformers model."""
 
 from epbench.memories.load import load_memory
 

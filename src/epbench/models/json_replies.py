@@ -1,7 +1,7 @@
-"""The JSON objects in a model's reply, and the numbers and booleans in them, which models also write as text.
+"""Finds the JSON objects in a model's reply, and reads the numbers and booleans that models also write as text.
 
-Prose and fences around an object do not matter. `json.loads` keeps the last value of a repeated key without a word, so
-an object says here whether one of its keys was repeated: such an object has two meanings, and must not be believed.
+Prose and code fences around an object do not matter. `json.loads` silently keeps the last value of a repeated key; here
+an object says whether one of its keys was repeated, because such an object is ambiguous and must not be used.
 """
 
 from __future__ import annotations
@@ -17,25 +17,28 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IG
 
 
 class Unusable(Exception):
-    """A reply that cannot be used; the message says why, in words that a model can act on."""
+    """A reply that cannot be used. The message says why, in words that a model can act on.
+
+    Prompts that ask for a repair quote the message and journals are keyed by prompts, so the messages stay as they are.
+    """
 
 
 WITHOUT_TEXT = ("empty", "length")
-"""How a failed reply may have ended (see `Reply.ended`) that was unusable, rather than lost: it is worth a repair."""
+"""The ends of failed replies (see `Reply.ended`) that came but cannot be used, so that asking for a repair is worth it."""
 
 
 class RepliedObject(dict[str, Any]):
-    """A JSON object of a reply.
+    """A JSON object in a reply.
 
     Attributes:
-        repeated: a key that the object, or an object within it, has more than once; None if there is no such key.
+        repeated: a key that occurs more than once in the object or in an object inside it; None if there is no such key.
     """
 
     repeated: str | None = None
 
 
 def objects_in(text: str) -> Iterator[RepliedObject]:
-    """All outermost JSON objects in a text, from left to right.
+    """Yield all outermost JSON objects in a text, from left to right.
 
     >>> list(objects_in('Let me see. ```{"choice": "C"}``` {no'))
     [{'choice': 'C'}]
@@ -66,7 +69,7 @@ def objects_in(text: str) -> Iterator[RepliedObject]:
 
 
 def last_object_with(text: str, *keys: str) -> RepliedObject:
-    """The last JSON object in a text that has these keys: what comes before it is thinking aloud.
+    """Return the last JSON object in a text that has these keys; what comes before it is thinking aloud.
 
     Raises:
         Unusable: there is no such object, or a key in it is repeated.
@@ -81,17 +84,17 @@ def last_object_with(text: str, *keys: str) -> RepliedObject:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number, given as such or as decimal text with blanks around it (`1`, `"0.5"`, `" 1.0 "`); else None."""
+    """Read a finite number, given as a number or as decimal text (`1`, `"0.5"`, `" 1.0 "`); None if it is neither."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # An integer is finite; `isfinite` cannot take a very large one.
+    # Integers are finite, and `isfinite` cannot take very large ones.
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def boolean_of(value: Any) -> bool | None:
-    """A boolean, given as such or as the text `true` or `false` in upper or lower case; else None."""
+    """Read a boolean, given as a boolean or as the text `true` or `false` in any case; None if it is neither."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower())
     return value if isinstance(value, bool) else None

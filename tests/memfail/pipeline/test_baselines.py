@@ -1,4 +1,4 @@
-"""The baselines: what comes back, and that plain BM25 over what was told reaches what was measured independently."""
+"""The baselines: what comes back, and that plain BM25 over what was stored reaches what was measured independently."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def filled(name, folder, texts=TEXTS, gold=None):
     return system, instance
 
 
-def test_controls_keep_what_the_user_said_word_for_word(tmp_path):
+def test_baselines_keep_what_the_user_said_word_for_word(tmp_path):
     for name in BASELINES:
         system, instance = filled(name, tmp_path)
         assert system.baseline
@@ -50,14 +50,14 @@ def test_search_finds_the_k_best_and_ties_keep_the_order_of_storing(tmp_path, na
     assert len(instance.get_all_memories()) == len(instance.retrieve_memories("chess", [], 9)) == 5
 
 
-def test_the_oracle_gives_what_is_needed_in_order_and_only_what_was_told(tmp_path):
-    gold = {"who?": [TEXTS[3], "never told", TEXTS[1]], "what?": [TEXTS[0]]}
+def test_the_oracle_returns_what_is_needed_in_order_and_only_what_was_stored(tmp_path):
+    gold = {"who?": [TEXTS[3], "never stored", TEXTS[1]], "what?": [TEXTS[0]]}
     system, instance = filled("oracle", tmp_path, gold=gold)
     assert instance.retrieve_memories("who?", [], 1) == [TEXTS[3], TEXTS[1]] and system.beyond_k
     assert instance.retrieve_memories("another question", [], 1) == []
 
 
-def test_a_model_that_is_not_there_is_named(tmp_path):
+def test_a_missing_model_is_refused(tmp_path):
     pytest.importorskip("sentence_transformers")
     with pytest.raises(BadInput, match="cannot load the model"):
         load_memory(f"verbatim-dense:{tmp_path / 'nothing'}", {})

@@ -26,7 +26,7 @@ def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
     assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
 
 
-def test_fields_that_a_model_does_not_take_are_left_out_and_told(caplog):
+def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
     words = (
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
     )

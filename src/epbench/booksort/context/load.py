@@ -24,7 +24,7 @@ def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
         return Oracle(pack)
     if name == "lexical":
         raise BadInput(
-            "model 'lexical': it answers questions about events and knows nothing of order; the offline baseline of "
-            "Book-SORT is oracle"
+            "model 'lexical': it answers questions about events and knows nothing of order; the offline baseline is "
+            "oracle"
         )
     return load_model(name, options, also=["oracle (offline)"])

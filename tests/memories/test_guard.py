@@ -35,14 +35,14 @@ def make(request):
 
 @pytest.fixture
 def opened(tmp_path):
-    """Open an instance of a class of faulty.py, which was told that somebody drinks tea."""
+    """Open an instance of a class of faulty.py, which has stored that somebody drinks tea."""
     guards = []
 
-    def open_(make, name, told=True, **limits):
+    def open_(make, name, filled=True, **limits):
         guard = make(name if ":" in name else f"{FAULTY}:{name}", tmp_path / "system.log", **limits)
         guards.append(guard)
         guard.open(tmp_path)
-        if told:
+        if filled:
             guard.call("store_conversation", TELLING)
         return guard
 

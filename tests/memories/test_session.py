@@ -35,10 +35,10 @@ def queries(store="", ks=(1, 2)):
     ]
 
 
-def run_system(system, folder, told=None, asked=None, limit=60.0, gigabytes=8.0):
-    told, asked = conversations() if told is None else told, queries() if asked is None else asked
-    fill_and_ask(folder, system, told, asked, limits=Limits(limit, gigabytes), progress=no_progress)
-    return read_recall(folder, system, told, asked)
+def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0):
+    given, asked = conversations() if given is None else given, queries() if asked is None else asked
+    fill_and_ask(folder, system, given, asked, limits=Limits(limit, gigabytes), progress=no_progress)
+    return read_recall(folder, system, given, asked)
 
 
 def in_process(folder, name, *args, **options):
@@ -105,7 +105,9 @@ def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_
     ]
     assert FACTS[1] not in recall.stores[""] and len(recall.found) == 4
     mended = run(tmp_path, "Good")
-    assert not mended.unstored and not mended.warnings  # not "another store when told the same": it was not the same
+    assert (
+        not mended.unstored and not mended.warnings
+    )  # the conversations were not the same, so another store is no surprise
     assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
 
 
@@ -141,9 +143,9 @@ def test_what_a_system_prints_goes_to_its_log(run, tmp_path, capsys):
 
 
 def test_stores_are_apart(run, tmp_path):
-    told = [*conversations("a", 1), *conversations("b/c", 2)]
+    given = [*conversations("a", 1), *conversations("b/c", 2)]
     asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
-    recall = run(tmp_path, "Good", told, asked)
+    recall = run(tmp_path, "Good", given, asked)
     assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
     assert recall.found["1@1"] == [FACTS[0]] and recall.found["b1@1"] == [FACTS[1]]
 
@@ -186,8 +188,8 @@ def test_a_store_that_differs_when_filled_again_is_queried_again_with_a_warning(
 
 
 def test_a_conversation_that_failed_before_storing_is_not_stored(run, tmp_path):
-    told = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
-    recall = run(tmp_path, "Good", told)
+    given = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
+    recall = run(tmp_path, "Good", given)
     assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
 
 
@@ -196,7 +198,7 @@ def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_
     whole = run(tmp_path / "r", "DurableCounting")
     journal = tmp_path / "r/stored.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines[:5]))  # two conversations are told; the third had begun
+    journal.write_text("".join(lines[:5]))  # two conversations are stored; the third had begun
     (tmp_path / "r/memories.json").unlink()
     before = len(calls())
     recall = run(tmp_path / "r", "DurableCounting")
@@ -266,16 +268,16 @@ def test_a_system_that_dies_while_storing_holds_the_other_conversations(tmp_path
 @pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
 def test_a_store_that_dies_fails_and_after_three_no_other_is_begun(tmp_path, name):
     names = "abcd"
-    told = [c for store in names for c in conversations(store, 1)]
+    given = [c for store in names for c in conversations(store, 1)]
     asked = [replace(query, id=f"{store}{query.id}") for store in names for query in queries(store, ks=(1,))]
-    recall = in_its_own(tmp_path, name, told, asked)
+    recall = in_its_own(tmp_path, name, given, asked)
     assert recall.stores == {} and len(recall.failures) == 8
     records = [json.loads(line) for line in (tmp_path / "stored.jsonl").read_text().splitlines()]
     reasons = {record["store"]: record["failure"] for record in records if record["key"].endswith("|listed")}
     if name == "DiesInConstructor":
         assert list(reasons.values())[:3] == ["the system's process ended with status 1"] * 3
         assert reasons["d"].startswith("not called: 3 calls in a row")
-    else:  # each store was told something, so that no three in a row were lost
+    else:  # each store got a conversation, so that no three in a row were lost
         assert list(reasons.values()) == ["the system's process ended with status 1"] * 4
 
 

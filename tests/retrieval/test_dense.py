@@ -13,7 +13,7 @@ from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 
 class Given(CountingEmbedder):
-    """Vectors as told."""
+    """Returns the given vectors."""
 
     def __init__(self, vectors):
         super().__init__()

@@ -123,6 +123,6 @@ def test_a_missing_model_is_reported_in_one_line(tiny_model, tmp_path):
     broken = copied(tiny_model, tmp_path / "broken")
     (broken / "model.safetensors").write_bytes(b"torn")
     for model in ("nobody/nothing", str(tmp_path / "nowhere"), str(broken)):
-        with pytest.raises(BadInput, match="hf download .* or use bm25") as told:
+        with pytest.raises(BadInput, match="hf download .* or use bm25") as error:
             SentenceTransformerEmbedder(model)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)

@@ -30,7 +30,7 @@ Plant = Callable[[Sequence[Fact], Sequence[Question]], SystemSpec]
 
 
 class DropsConditions(FullContext):
-    """Shortens what it is told: habits stay, their conditions go."""
+    """Shortens what it stores: habits stay, their conditions go."""
 
     def __init__(self, conditions: Sequence[str]) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class DropsConditions(FullContext):
     def store_conversation(self, conversation: Conversation) -> None:
         super().store_conversation(conversation)
         for condition in self._conditions:
-            self.stored = [text.replace(f" {condition}", "") for text in self.told]
+            self.stored = [text.replace(f" {condition}", "") for text in self.stored]
 
 
 class Overwrites(FullContext):
@@ -57,7 +57,7 @@ class Overwrites(FullContext):
 
 
 class Astray(Oracle):
-    """Keeps everything and finds what is of no use: memories that the question does not need."""
+    """Keeps everything and finds the wrong ones: memories that the question does not need."""
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         return [text for text in self.stored if text not in self._gold[query]][:k]

@@ -68,7 +68,7 @@ def main() -> None:
         requests = requests_of(book, questions)
         labelled = [replace(request, labels=("A", "B")) for request in requests]
         prompts = [model.prompts.ids(request) for request in requests]
-        asks = [model.ask_of(request, prompt) for request, prompt in zip(requests, prompts, strict=True)]
+        asks = [model.prompt_of(request, prompt) for request, prompt in zip(requests, prompts, strict=True)]
 
         def alone(prompt: list[int]) -> list[int]:
             given = torch.tensor([prompt], device=causal.device)
@@ -112,7 +112,7 @@ def main() -> None:
         # The two ways say the same.
         outputs = [told[i].ids for i in range(n_questions)]
         identical = sum(a == b for a, b in zip(outputs, results["each alone, generate"], strict=True))
-        rows = Rows(reader.forward, cache, shared, [p[shared:] for p in prompts], 0, joint=reader.way == "joint")
+        rows = Rows(reader.forward, cache, shared, [p[shared:] for p in prompts], 0, joint=reader.strategy == "joint")
         first, first_alone = rows.read(8192).cpu(), torch.stack(results["each alone, labels"])
         difference = float((first - first_alone).abs().max())
 

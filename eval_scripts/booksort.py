@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from epbench.booksort.context.retrieved import Retrieved
     from epbench.booksort.dataset.load import BookText, Pair
     from epbench.models.protocol import Model, Request
-    from epbench.retrieval.load import Searcher
 
 Choice = Literal["prompt", "reading"]
 
@@ -211,17 +210,9 @@ def _check(args: Arguments) -> None:
 
 
 def _model(args: Arguments, pack: Pack) -> Model:
-    from epbench.booksort.context.oracle import Oracle
-    from epbench.errors import BadInput
-    from epbench.models.load import load_model
+    from epbench.booksort.context.load import load_reader
 
-    if args.model == "oracle":
-        return Oracle(pack)
-    if args.model == "lexical":
-        raise BadInput(
-            "--model lexical answers questions about events and knows no order; the offline baseline is oracle"
-        )
-    return load_model(args.model, args.backend)
+    return load_reader(args.model, pack, args.backend)
 
 
 # The pairs, and what the model is shown
@@ -268,10 +259,7 @@ def _search(
     if not 0 <= args.query < len(pack.queries):
         raise BadInput(f"--query: expected a number from 0 to {len(pack.queries) - 1}, got {args.query}")
     url = args.retriever_url or args.base_url
-
-    def searcher(texts: Sequence[str]) -> Searcher:
-        return load_retriever(args.retriever, texts, base_url=url, request_timeout=args.request_timeout)
-
+    searcher = load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)
     return retrieve(
         pairs, books, passages, searcher,
         query=pack.queries[args.query], top_k=args.top_k, keep_order=args.keep_order,
@@ -301,7 +289,7 @@ def _requests(
 
 def _max_tokens(args: Arguments, model: Model) -> int:
     """An endpoint writes its answer; of any other model only the first token counts."""
-    return args.max_tokens if model.name.startswith("openai:") else 1
+    return 1 if model.continues_prompts else args.max_tokens
 
 
 def _sweep(args: Arguments, pack: Pack, material: Material, ask_about: Ask) -> dict[int, list[Request]]:
@@ -329,7 +317,7 @@ def _check_window(
 
     if warning := check_window(requests, model, others):
         command.console().print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    if args.plan or model.name != "oracle":
+    if args.plan or not model.costs_nothing:
         for line in estimate(requests, model).lines():
             command.console().say(line)
 

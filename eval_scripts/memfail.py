@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from epbench.memfail.judging.protocol import Judge
     from epbench.memfail.pipeline.prompts import Prompts
     from epbench.memfail.pipeline.setting import Setting
-    from epbench.memories.load import SystemSpec
+    from epbench.memories.spec import SystemSpec
     from epbench.models.protocol import Model
 
 
@@ -177,14 +176,12 @@ def _evaluate(args: Arguments) -> None:
 def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     """Everything that --system, --model and --judge name; weights are not loaded yet."""
     from epbench.memfail.judging.load import load_judge
+    from epbench.memfail.pipeline.load import load_reader
     from epbench.memfail.pipeline.prompts import load_prompts
     from epbench.memfail.pipeline.queries import gold_of
-    from epbench.memfail.pipeline.reader import LexicalReader
     from epbench.memfail.pipeline.setting import Setting
-    from epbench.memories.baselines import choose_system
-    from epbench.memories.load import load_system
-    from epbench.memories.process import describe_system
-    from epbench.models.load import Options, load_model
+    from epbench.memories.load import load_memory
+    from epbench.models.load import Options
     from epbench.models.protocol import Sampling
 
     setting = Setting(
@@ -201,11 +198,10 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     setting.check()
     url = args.judge_url or args.base_url
     backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout)
-    outside = load_system if args.in_process else partial(describe_system, limits=setting.limits)
     return Pipeline(
-        model=LexicalReader() if args.model == "lexical" else load_model(args.model, args.backend),
+        model=load_reader(args.model, args.backend),
         judge=load_judge(args.judge, backend, args.judge_prompts),
-        system=choose_system(args.system, gold_of(questions, setting), outside),
+        system=load_memory(args.system, gold_of(questions, setting), limits=setting.limits, in_process=args.in_process),
         prompts=load_prompts(args.prompts),
         setting=setting,
     )

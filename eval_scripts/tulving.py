@@ -47,9 +47,9 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.rows import Row
-    from epbench.memories.load import SystemSpec
+    from epbench.memories.spec import SystemSpec
     from epbench.models.protocol import Model, Request, Sampling
-    from epbench.retrieval.load import Searcher
+    from epbench.retrieval.protocol import MakeSearcher
     from epbench.tulving.context.requests import QuestionView
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.judging.protocol import Judge
@@ -151,6 +151,7 @@ def _evaluate(args: Arguments) -> None:
     from epbench.models.estimate import check_window, estimate
     from epbench.runs.answers import ANSWERS, ask, retire_others
     from epbench.runs.folder import open_run
+    from epbench.tulving.context.memory_system import stand_in
     from epbench.tulving.context.requests import MEMORIES
     from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
 
@@ -160,7 +161,7 @@ def _evaluate(args: Arguments) -> None:
     # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: chapters stand for them.
     model = _reader(args)
     system = _system(args, data)
-    requests = _requests(args, data, rows, "rag-chapter" if system else args.memory)
+    requests = _requests(args, data, rows, stand_in(system) if system else args.memory)
     others: dict[str, Callable[[], Sequence[Request]]] = {
         name: partial(_requests, args, data, rows, name) for name in MEMORIES if name != args.memory
     }
@@ -168,7 +169,7 @@ def _evaluate(args: Arguments) -> None:
         _warn(warning)
     judge = _judge(args, model)
     lines = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
-    if args.plan or args.model != "lexical" or not is_free(judge):
+    if args.plan or not (model.costs_nothing and is_free(judge)):
         command.console().print("\n".join([*estimate(requests, model).lines(), *lines]), soft_wrap=True)
     if args.plan:
         return
@@ -198,9 +199,9 @@ def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
 
 
 def _reader(args: Arguments) -> Model:
-    from epbench.models.load import load_model
+    from epbench.tulving.reader.load import load_reader
 
-    return load_model(args.model, args.backend)
+    return load_reader(args.model, args.backend)
 
 
 def _requests(args: Arguments, data: Loaded, rows: Sequence[Row], memory: str) -> list[Request]:
@@ -235,30 +236,31 @@ def _top_k(args: Arguments, data: Loaded, memory: str) -> int | None:
     return published_top_k(memory, _views(data.rows)) if args.top_k is None else args.top_k
 
 
-def _searcher(args: Arguments) -> Callable[[Sequence[str]], Searcher]:
-    """What builds the index over the passages."""
+def _searcher(args: Arguments) -> MakeSearcher:
+    """What builds the index over the passages; the retriever is loaded only if there are passages to search."""
     from epbench.retrieval.load import load_retriever
 
     url = args.retriever_url or args.base_url
-    return lambda chunks: load_retriever(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
+    return lambda chunks: load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)(chunks)
 
 
 def _system(args: Arguments, data: Loaded) -> SystemSpec | None:
     """The memory system that --memory names, or None for one of our own memories."""
     from epbench.errors import BadInput
-    from epbench.memories.load import BRING_YOUR_OWN, load_system
-    from epbench.memories.process import describe_system
+    from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
+    from epbench.tulving.context.memory_system import gold_texts
     from epbench.tulving.context.requests import MEMORIES
 
     assert args.memory
     if args.memory in MEMORIES:
         return None
-    if ":" not in args.memory:
-        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
+    names = dict.fromkeys([*MEMORIES, *BASELINES])
+    if args.memory not in names and ":" not in args.memory:
+        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
     if args.keep_order or args.retriever != "bm25":
         raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
-    args.limits.check()
-    return load_system(args.memory) if args.in_process else describe_system(args.memory, args.limits)
+    gold = gold_texts(data.book, _views(data.rows), {row["id"]: row["chapters"] for row in data.rows})
+    return load_memory(args.memory, gold, limits=args.limits, in_process=args.in_process)
 
 
 def _remember(args: Arguments, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row]) -> list[Request]:
@@ -323,7 +325,7 @@ def _score_answers(args: Arguments) -> None:
             "Complete the file and score it into another --out."
         )
     lines = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in answered.items()])
-    if args.plan or args.model != "lexical" or not is_free(judge):
+    if args.plan or not is_free(judge):
         command.console().print("\n".join(lines), soft_wrap=True)
     if args.plan:
         return

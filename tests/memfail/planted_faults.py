@@ -5,7 +5,7 @@ Each fault knows only as much about the rows as it needs, such as the conditions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
@@ -19,10 +19,12 @@ from epbench.memfail.pipeline.queries import gold_of
 from epbench.memfail.pipeline.reader import LexicalReader
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates.rows import make_rows
-from epbench.memories.baselines import FullContext, Oracle, choose_system
-from epbench.memories.load import SystemSpec
+from epbench.memories.baselines import FullContext, Oracle
+from epbench.memories.load import load_memory
 from epbench.memories.protocol import Conversation
-from epbench.models.protocol import Model, Reply, Request
+from epbench.memories.spec import SystemSpec
+from epbench.models.protocol import Model, Request
+from epbench.models.rules import RuleBasedReader
 from epbench.runs.answers import no_progress
 from epbench.runs.folder import open_run
 
@@ -39,7 +41,7 @@ class DropsConditions(FullContext):
     def store_conversation(self, conversation: Conversation) -> None:
         super().store_conversation(conversation)
         for condition in self._conditions:
-            self.told = [text.replace(f" {condition}", "") for text in self.told]
+            self.stored = [text.replace(f" {condition}", "") for text in self.stored]
 
 
 class Overwrites(FullContext):
@@ -53,30 +55,23 @@ class Overwrites(FullContext):
         for turn in conversation:
             if turn["role"] == "user":
                 self._latest[self._category_of[turn["content"]]] = turn["content"]
-        self.told = list(self._latest.values())
+        self.stored = list(self._latest.values())
 
 
 class Astray(Oracle):
     """Keeps everything and retrieves useless memories, which the question does not need."""
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        return [text for text in self.told if text not in self._gold[query]][:k]
+        return [text for text in self.stored if text not in self._gold[query]][:k]
 
 
-class Inattentive:
+class Inattentive(RuleBasedReader):
     """A reader that ignores its notes."""
 
-    name = identity = "inattentive"
+    name = "inattentive"
 
-    def window(self) -> int | None:
-        return None
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        return len(request.user.split()), 0
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        for request in requests:
-            yield Reply(request.key(self.name), request.id, "Let us talk about the weather instead.")
+    def answer_to(self, request: Request) -> str:
+        return "Let us talk about the weather instead."
 
 
 def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list[Question]]:
@@ -104,11 +99,11 @@ def astray(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
 
 
 def full_context(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    return choose_system("full-context", {})
+    return load_memory("full-context", {})
 
 
 def oracle(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    return choose_system("oracle", gold_of(questions, Setting()))
+    return load_memory("oracle", gold_of(questions, Setting()))
 
 
 def run(

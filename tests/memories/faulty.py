@@ -78,7 +78,7 @@ class HangsOnTea(Good):
 
 
 class HangsInStoring(Good):
-    """When it is told of the cat."""
+    """When a conversation mentions the cat."""
 
     def store_conversation(self, conversation):
         if "cat" in conversation[0]["content"]:
@@ -110,7 +110,7 @@ class IsKilled(Good):
 
 
 class TakesAllMemory(Good):
-    """3 GiB of them, of which no page is touched."""
+    """It reserves 3 GiB and touches no page of them."""
 
     def retrieve_memories(self, query, conversation, k):
         return [f"{len(bytearray(3 << 30))} bytes"]
@@ -278,7 +278,7 @@ class PrintsALot(Good):
 
 
 class DiesInStoring(Good):
-    """When it is told of the cat."""
+    """When a conversation mentions the cat."""
 
     def store_conversation(self, conversation):
         if "cat" in conversation[0]["content"]:
@@ -402,7 +402,7 @@ class Counting(Good):
 
 
 class DurableCounting(Counting):
-    """Keeps what it is told in its folder, and knows a conversation that it is told again by its time."""
+    """Keeps everything in its folder, and recognises a repeated conversation by its time."""
 
     durable = True
 

@@ -13,8 +13,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import CallFailed, Limits, Lost, ThreadGuard, reason_of
-from epbench.memories.load import load_system
 from epbench.memories.process import ProcessGuard, describe_system
+from epbench.memories.user_class import import_system
 
 ROOT = Path(__file__).parents[2]
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -26,7 +26,7 @@ def process_guard(name, log, **limits):
 
 
 def thread_guard(name, log, **limits):
-    return ThreadGuard(load_system(name), Limits(**{"seconds": 60.0, **limits}), log)
+    return ThreadGuard(import_system(name), Limits(**{"seconds": 60.0, **limits}), log)
 
 
 @pytest.fixture(params=[process_guard, thread_guard], ids=["own process", "thread"])
@@ -36,14 +36,14 @@ def make(request):
 
 @pytest.fixture
 def opened(tmp_path):
-    """Open an instance of a class of faulty.py, which was told that somebody drinks tea."""
+    """Open an instance of a class of faulty.py, which has stored that somebody drinks tea."""
     guards = []
 
-    def open_(make, name, told=True, **limits):
+    def open_(make, name, filled=True, **limits):
         guard = make(name if ":" in name else f"{FAULTY}:{name}", tmp_path / "system.log", **limits)
         guards.append(guard)
         guard.open(tmp_path)
-        if told:
+        if filled:
             guard.call("store_conversation", TELLING)
         return guard
 
@@ -71,11 +71,11 @@ def test_each_opening_gives_a_new_instance(make, opened, tmp_path):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("RetrievesNumbers", "int came back in place 1, a text is expected"),
-        ("RetrievesText", "str came back, a list of texts is expected"),
-        ("RetrievesAPretender", "Pretender came back, a list of texts is expected"),
-        ("RetrievesHalfACharacter", "the text in place 0 has half a surrogate pair, Unicode is expected"),
-        ("RetrievesTooMuch", "more than 64 MiB of memories came back in one reply"),
+        ("RetrievesNumbers", "expected a string in position 1, got int"),
+        ("RetrievesText", "expected a list of strings, got str"),
+        ("RetrievesAPretender", "expected a list of strings, got Pretender"),
+        ("RetrievesHalfACharacter", "expected Unicode, but the string in position 0 has half a surrogate pair"),
+        ("RetrievesTooMuch", "expected at most 64 MiB of memories in one reply, got more"),
         ("RaisesInRetrieval", r"KeyError: 'no\nindex'"),
         ("LeavesInRetrieval", "SystemExit: I give up"),
         ("RaisesWithoutWords", "Unspeakable: (its message cannot be read: __str__ raises)"),
@@ -120,7 +120,7 @@ def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, 
         ("EndsItsProcess", "the system's process ended with status 0"),
         ("Crashes", "the system's process was killed by signal 11 (Segmentation fault)"),
         ("ClosesEverything", "the system's process ended with status 1"),
-        ("AnswersByItself", "the system's process sent something that is not a reply: "),
+        ("AnswersByItself", "the system's process did not send a valid reply: "),
     ],
 )
 def test_a_process_that_dies_is_replaced(opened, tmp_path, name, reason):
@@ -241,12 +241,12 @@ def test_all_calls_come_from_one_thread(make, opened, tmp_path):
     "limits",
     [Limits(0), Limits(float("nan")), Limits(float("inf")), Limits(1, 0), Limits(1, float("nan")), Limits(1, 1e300)],
 )
-def test_limits_that_are_none_are_refused(limits):
-    with pytest.raises(BadInput, match="above 0 and finite expected"):
+def test_limits_out_of_range_are_refused(limits):
+    with pytest.raises(BadInput, match="expected a finite number of (seconds|gigabytes) above 0"):
         limits.check()
 
 
-def test_a_process_that_cannot_begin_is_named():
+def test_a_process_that_cannot_start_is_reported():
     with pytest.raises(BadInput, match=r"its module cannot be imported \(.*MemoryError"):
         describe_system(f"{FAULTY}:Good", Limits(60, 0.001))
 

@@ -5,14 +5,15 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories import process
-from epbench.memories.baselines import choose_system
-from epbench.memories.load import load_system
+from epbench.memories.guard import Limits
+from epbench.memories.load import load_memory
 from epbench.memories.process import describe_system
+from epbench.memories.user_class import import_system
 
 FAULTY = Path(__file__).with_name("faulty.py")
 
 
-@pytest.fixture(params=[describe_system, load_system])
+@pytest.fixture(params=[describe_system, import_system])
 def load(request):
     return request.param
 
@@ -21,7 +22,7 @@ def test_a_class_is_found_by_module_and_by_file(tmp_path, monkeypatch):
     (tmp_path / "mine_by_module.py").write_text(FAULTY.read_text())
     monkeypatch.chdir(tmp_path)
     for name in ("mine_by_module:Good", "mine_by_module.py:Good", f"{FAULTY}:Good"):
-        system = load_system(name)
+        system = import_system(name)
         assert system.name == name and not system.durable and not system.beyond_k and not system.baseline
         instance = system.open(tmp_path)
         instance.store_conversation([{"role": "user", "content": "I like tea", "timestamp": "2025-01-06T09:00:00"}])
@@ -31,12 +32,12 @@ def test_a_class_is_found_by_module_and_by_file(tmp_path, monkeypatch):
 def test_a_file_finds_the_modules_beside_it(tmp_path):
     (tmp_path / "helper_beside_it.py").write_text("NAME = 'helped'")
     (tmp_path / "system.py").write_text(f"import helper_beside_it\n{FAULTY.read_text()}")
-    assert load_system(f"{tmp_path / 'system.py'}:Good").open(tmp_path)
+    assert import_system(f"{tmp_path / 'system.py'}:Good").open(tmp_path)
 
 
 def test_a_constructor_with_a_folder_gets_it(tmp_path, monkeypatch):
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    system = load_system(f"{FAULTY}:DurableCounting")
+    system = import_system(f"{FAULTY}:DurableCounting")
     assert system.durable
     assert system.open(tmp_path).get_all_memories() == []
 
@@ -44,20 +45,20 @@ def test_a_constructor_with_a_folder_gets_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no_such_module:Memory", "no module 'no_such_module' here"),
-        ("epbench.no_such:Memory", "no module 'epbench.no_such' here"),
-        ("nowhere.py:Memory", "no file nowhere.py"),
-        ("json:", "module:Class or path/to/file.py:Class is expected"),
-        ("json:Memory", "no class 'Memory' there; there are: –"),
-        ("epbench.memories.example:Keyword", "no class 'Keyword' there; there are: KeywordMemory"),
-        ("epbench.memories.example:re", "no class 're' there"),
-        (f"{FAULTY}:LacksAMethod", "it has no method retrieve_memories()"),
-        (f"{FAULTY}:IsAsync", "retrieve_memories() is async; a plain method is expected"),
-        (f"{FAULTY}:Untouchable", "its class cannot be looked at (SystemExit: a class was looked at)"),
-        (f"{FAULTY}:DurableWithoutFolder", "durable = True needs a constructor with the parameter 'folder'"),
+        ("no_such_module:Memory", "found no module 'no_such_module'"),
+        ("epbench.no_such:Memory", "found no module 'epbench.no_such'"),
+        ("nowhere.py:Memory", "found no file nowhere.py"),
+        ("json:", "expected module:Class or path/to/file.py:Class"),
+        ("json:Memory", "found no class 'Memory', only: –"),
+        ("epbench.memories.example:Keyword", "found no class 'Keyword', only: KeywordMemory"),
+        ("epbench.memories.example:re", "found no class 're'"),
+        (f"{FAULTY}:LacksAMethod", "found no retrieve_memories()"),
+        (f"{FAULTY}:IsAsync", "expected a plain method retrieve_memories(), found an async one"),
+        (f"{FAULTY}:Untouchable", "its class cannot be inspected (SystemExit: a class was looked at)"),
+        (f"{FAULTY}:DurableWithoutFolder", "durable = True requires a constructor with a parameter 'folder'"),
     ],
 )
-def test_what_is_no_system_is_named(load, name, message):
+def test_a_class_that_is_not_a_memory_system_is_refused(load, name, message):
     with pytest.raises(BadInput) as raised:
         load(name)
     assert message in str(raised.value)
@@ -73,13 +74,13 @@ def test_what_is_no_system_is_named(load, name, message):
         "class E(BaseException):\n    def __str__(self): raise SystemExit\nraise E",
     ],
 )
-def test_a_module_that_cannot_be_imported_is_named(load, tmp_path, content):
+def test_a_module_that_cannot_be_imported_is_refused(load, tmp_path, content):
     (tmp_path / "broken.py").write_text(content)
     with pytest.raises(BadInput, match="its module cannot be imported"):
         load(f"{tmp_path / 'broken.py'}:Memory")
 
 
-def test_a_module_that_ends_or_hangs_its_process_is_named(tmp_path, monkeypatch):
+def test_a_module_that_ends_or_hangs_its_process_is_refused(tmp_path, monkeypatch):
     (tmp_path / "ends.py").write_text("import os\nprint('no licence')\nos._exit(0)")
     with pytest.raises(BadInput, match=r"\(the system's process ended with status 0; it printed last: no licence\)"):
         describe_system(f"{tmp_path / 'ends.py'}:Memory")
@@ -105,16 +106,36 @@ def test_a_file_in_the_current_folder_hides_no_library(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["mem0", "a-mem", "simplemem", "structmem"])
-def test_a_system_that_is_not_built_in_is_told_how_to_come(name):
+def test_the_message_says_how_to_bring_a_system_that_is_not_built_in(name):
     with pytest.raises(BadInput, match=f"{name}.*as module:Class or path/to/file.py:Class: .*epbench.memories.example"):
-        choose_system(name, {})
+        load_memory(name, {})
 
 
-def test_a_dense_search_without_its_model_is_named():
-    with pytest.raises(BadInput, match="verbatim-dense:PATH_OR_ID is expected"):
-        choose_system("verbatim-dense:", {})
+def test_a_dense_baseline_without_the_name_of_its_model_is_refused():
+    with pytest.raises(BadInput, match="expected verbatim-dense alone, or verbatim-dense:PATH_OR_ID"):
+        load_memory("verbatim-dense:", {})
 
 
-def test_an_unknown_name_lists_the_controls():
-    with pytest.raises(BadInput, match="unknown memory system 'bm25'; there are: none, full-context, verbatim-bm25"):
-        choose_system("bm25", {})
+def test_an_unknown_name_lists_the_baselines():
+    with pytest.raises(
+        BadInput, match="unknown memory system 'bm25'; expected one of: none, full-context, verbatim-bm25"
+    ):
+        load_memory("bm25", {})
+
+
+def test_the_oracle_needs_to_know_the_gold_texts():
+    with pytest.raises(BadInput, match="'oracle': expected the texts that each query needs"):
+        load_memory("oracle")
+    assert load_memory("oracle", {}).knows_gold
+
+
+def test_a_class_lives_in_a_process_of_its_own_unless_it_is_imported_here():
+    name = f"{FAULTY}:Good"
+    assert load_memory(name).make is None
+    assert load_memory(name, in_process=True).make is not None
+
+
+def test_limits_are_checked_for_every_system():
+    for name in ("none", f"{FAULTY}:Good"):
+        with pytest.raises(BadInput, match="timeout: expected a finite number of seconds above 0, got 0"):
+            load_memory(name, limits=Limits(seconds=0))

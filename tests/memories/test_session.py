@@ -8,10 +8,10 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import Limits
-from epbench.memories.load import load_system
 from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
+from epbench.memories.user_class import import_system
 from epbench.runs.answers import no_progress
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -35,15 +35,15 @@ def queries(store="", ks=(1, 2)):
     ]
 
 
-def run_system(system, folder, told=None, asked=None, limit=60.0, gigabytes=8.0):
-    told, asked = conversations() if told is None else told, queries() if asked is None else asked
-    fill_and_ask(folder, system, told, asked, limits=Limits(limit, gigabytes), progress=no_progress)
-    return read_recall(folder, system, told, asked)
+def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0):
+    given, asked = conversations() if given is None else given, queries() if asked is None else asked
+    fill_and_ask(folder, system, given, asked, limits=Limits(limit, gigabytes), progress=no_progress)
+    return read_recall(folder, system, given, asked)
 
 
 def in_process(folder, name, *args, **options):
     """Run a system in this process."""
-    return run_system(load_system(f"{FAULTY}:{name}"), folder, *args, **options)
+    return run_system(import_system(f"{FAULTY}:{name}"), folder, *args, **options)
 
 
 def in_its_own(folder, name, *args, **options):
@@ -56,21 +56,21 @@ def run(request):
     return request.param
 
 
-def test_a_store_is_told_listed_and_asked(run, tmp_path):
+def test_a_store_is_filled_listed_and_queried(run, tmp_path):
     recall = run(tmp_path, "Good")
     assert recall.stores == {"": list(FACTS)}
     assert recall.found["0@1"] == [FACTS[0]] and len(recall.found["0@2"]) == 2
-    assert not recall.failures and not recall.untold and not recall.warnings
+    assert not recall.failures and not recall.unstored and not recall.warnings
     assert recall.usage["storing"]["conversations"] == 4 and recall.usage["retrieving"]["queries"] == 4
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("RetrievesTooMany", "2 memories came back, at most 1 were asked for"),
-        ("RetrievesNumbers", "int came back in place 1, a text is expected"),
-        ("RetrievesText", "str came back, a list of texts is expected"),
-        ("RetrievesHalfACharacter", "the text in place 0 has half a surrogate pair, Unicode is expected"),
+        ("RetrievesTooMany", "expected at most 1 memories, got 2"),
+        ("RetrievesNumbers", "expected a string in position 1, got int"),
+        ("RetrievesText", "expected a list of strings, got str"),
+        ("RetrievesHalfACharacter", "expected Unicode, but the string in position 0 has half a surrogate pair"),
         ("RaisesInRetrieval", "KeyError: 'no\\nindex'"),
         ("LeavesInRetrieval", "SystemExit: I give up"),
     ],
@@ -94,18 +94,20 @@ def test_a_system_that_hangs_now_and_then_is_called_again(run, tmp_path):
     recall = run(tmp_path, "HangsOnTea", limit=1.5)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.untold  # another instance knows the same
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored  # another instance knows the same
 
 
 def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_path):
     recall = run(tmp_path, "RaisesInStoring")
-    assert recall.untold == {("", "u1"): "ValueError: rate limit"}
+    assert recall.unstored == {("", "u1"): "ValueError: rate limit"}
     assert recall.warnings == [
-        "what could not be stored: 1 units, and what is asked about them counts as failed; the first reason: ValueError: rate limit"
+        "1 facts or chapters could not be stored, and questions about them count as failed; the first reason: ValueError: rate limit"
     ]
     assert FACTS[1] not in recall.stores[""] and len(recall.found) == 4
     mended = run(tmp_path, "Good")
-    assert not mended.untold and not mended.warnings  # not "another store when told the same": it was not the same
+    assert (
+        not mended.unstored and not mended.warnings
+    )  # the conversations were not the same, so another store is no surprise
     assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
 
 
@@ -113,7 +115,7 @@ def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_
     ("name", "reason"),
     [
         ("RaisesInFinalize", "RuntimeError: index broken"),
-        ("ListsNumbers", "int came back in place 0, a text is expected"),
+        ("ListsNumbers", "expected a string in position 0, got int"),
     ],
 )
 def test_a_store_that_cannot_be_listed_fails_its_questions(run, tmp_path, name, reason):
@@ -130,7 +132,7 @@ def test_an_empty_store_is_warned_of(run, tmp_path):
 
 
 def test_a_constructor_that_raises_is_one_clear_line(run, tmp_path):
-    with pytest.raises(BadInput, match="RaisesInConstructor' cannot be made: OSError: no API key"):
+    with pytest.raises(BadInput, match="RaisesInConstructor': cannot make an instance: OSError: no API key"):
         run(tmp_path, "RaisesInConstructor")
 
 
@@ -141,9 +143,9 @@ def test_what_a_system_prints_goes_to_its_log(run, tmp_path, capsys):
 
 
 def test_stores_are_apart(run, tmp_path):
-    told = [*conversations("a", 1), *conversations("b/c", 2)]
+    given = [*conversations("a", 1), *conversations("b/c", 2)]
     asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
-    recall = run(tmp_path, "Good", told, asked)
+    recall = run(tmp_path, "Good", given, asked)
     assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
     assert recall.found["1@1"] == [FACTS[0]] and recall.found["b1@1"] == [FACTS[1]]
 
@@ -163,19 +165,19 @@ def test_a_run_that_is_complete_needs_no_system(run, tmp_path, calls, name):
     assert run(tmp_path / "r", name) == first and calls() == made
 
 
-@pytest.mark.parametrize(("name", "told_again"), [("Counting", 4), ("DurableCounting", 0)])
-def test_new_queries_need_the_store_again(run, tmp_path, calls, name, told_again):
+@pytest.mark.parametrize(("name", "stored_again"), [("Counting", 4), ("DurableCounting", 0)])
+def test_new_queries_need_the_store_again(run, tmp_path, calls, name, stored_again):
     (tmp_path / "r").mkdir()
     run(tmp_path / "r", name, asked=queries(ks=(1,)))
     before = len(calls())
     recall = run(tmp_path / "r", name, asked=queries(ks=(1, 2)))
     new = calls()[before:]
-    assert sum(call.startswith("told") for call in new) == told_again
+    assert sum(call.startswith("told") for call in new) == stored_again
     assert [call for call in new if call.startswith("asked")] == ["asked green tea? @2", "asked who plays chess @2"]
     assert recall.stores == {"": list(FACTS)} and len(recall.found) == 4 and not recall.warnings
 
 
-def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, tmp_path):
+def test_a_store_that_differs_when_filled_again_is_queried_again_with_a_warning(run, tmp_path):
     run(tmp_path, "Differs", asked=queries(ks=(1,)))
     recall = run(tmp_path, "Differs", asked=queries(ks=(1, 2)))
     assert len(recall.found) == 4
@@ -185,30 +187,33 @@ def test_a_store_that_differs_when_told_again_is_asked_anew_and_warned_of(run, t
     assert kept == recall.stores and len(of) == 1
 
 
-def test_a_conversation_that_failed_before_it_was_told_is_not_told(run, tmp_path):
-    told = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
-    recall = run(tmp_path, "Good", told)
-    assert recall.untold == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
+def test_a_conversation_that_failed_before_storing_is_not_stored(run, tmp_path):
+    given = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
+    recall = run(tmp_path, "Good", given)
+    assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
 
 
-def test_a_durable_store_that_was_stopped_while_it_was_told_is_told_again_and_warned_of(run, tmp_path, calls):
+def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_a_warning(run, tmp_path, calls):
     (tmp_path / "r").mkdir()
     whole = run(tmp_path / "r", "DurableCounting")
     journal = tmp_path / "r/stored.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines[:5]))  # two conversations are told; the third had begun
+    journal.write_text("".join(lines[:5]))  # two conversations are stored; the third had begun
     (tmp_path / "r/memories.json").unlink()
     before = len(calls())
     recall = run(tmp_path / "r", "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}", f"told {FACTS[3]}"]
-    assert recall.stores == whole.stores and not recall.untold
-    assert [warning for warning in recall.warnings if "told twice" not in warning] == []
-    assert "conversation 2; it may hold it twice" in recall.warnings[0]
+    assert recall.stores == whole.stores and not recall.unstored
+    assert [warning for warning in recall.warnings if "same content twice" not in warning] == []
+    assert (
+        "was given conversation 2 twice, because it or the run was stopped; it may hold the same content twice"
+        in recall.warnings[0]
+    )
 
 
-def test_what_hung_while_it_was_told_is_untold_and_the_rest_is_not(run, tmp_path):
+def test_a_conversation_that_hung_is_not_stored_and_the_others_are(run, tmp_path):
     recall = run(tmp_path, "HangsInStoring", limit=1.5)
-    assert recall.untold == {("", "u2"): "no answer within 1.5 s"}
+    assert recall.unstored == {("", "u2"): "no answer within 1.5 s"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
 
 
@@ -227,17 +232,17 @@ def test_what_would_end_or_stop_a_run_fails_its_questions(tmp_path, name, reason
     recall = in_its_own(tmp_path, name, **limits)
     not_called = "memory system: not called: 3 calls in a row hung or ended the system's process"
     assert list(recall.failures.values()) == [f"memory system: {reason}"] * 3 + [not_called]
-    assert recall.stores == {"": list(FACTS)} and not recall.untold
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored
 
 
-@pytest.mark.parametrize(("name", "told_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
-def test_a_system_that_died_is_told_again_unless_it_is_durable(tmp_path, calls, name, told_again):
+@pytest.mark.parametrize(("name", "stored_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
+def test_a_system_that_died_gets_everything_again_unless_it_is_durable(tmp_path, calls, name, stored_again):
     recall = in_its_own(tmp_path, name)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: the system's process ended with status 3")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.untold and len(recall.warnings) == 1
+    assert recall.stores == {"": list(FACTS)} and not recall.unstored and len(recall.warnings) == 1
     assert calls().count("made") == 3
-    assert sum(call.startswith("told") for call in calls()) == 4 + told_again
+    assert sum(call.startswith("told") for call in calls()) == 4 + stored_again
     assert [call for call in calls() if call.startswith("asked")] == [
         "asked who plays chess @1",
         "asked who plays chess @2",
@@ -253,26 +258,26 @@ def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_p
     assert "is not deterministic" in recall.warnings[0]
 
 
-def test_a_system_that_dies_while_it_is_told_holds_the_rest(tmp_path):
+def test_a_system_that_dies_while_storing_holds_the_other_conversations(tmp_path):
     recall = in_its_own(tmp_path, "DiesInStoring")
-    assert recall.untold == {("", "u2"): "the system's process ended with status 1"}
+    assert recall.unstored == {("", "u2"): "the system's process ended with status 1"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
-    assert not in_its_own(tmp_path, "Good").untold  # the next start tries it again
+    assert not in_its_own(tmp_path, "Good").unstored  # the next start tries it again
 
 
 @pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
 def test_a_store_that_dies_fails_and_after_three_no_other_is_begun(tmp_path, name):
     names = "abcd"
-    told = [c for store in names for c in conversations(store, 1)]
+    given = [c for store in names for c in conversations(store, 1)]
     asked = [replace(query, id=f"{store}{query.id}") for store in names for query in queries(store, ks=(1,))]
-    recall = in_its_own(tmp_path, name, told, asked)
+    recall = in_its_own(tmp_path, name, given, asked)
     assert recall.stores == {} and len(recall.failures) == 8
     records = [json.loads(line) for line in (tmp_path / "stored.jsonl").read_text().splitlines()]
     reasons = {record["store"]: record["failure"] for record in records if record["key"].endswith("|listed")}
     if name == "DiesInConstructor":
         assert list(reasons.values())[:3] == ["the system's process ended with status 1"] * 3
         assert reasons["d"].startswith("not called: 3 calls in a row")
-    else:  # each store was told something, so that no three in a row were lost
+    else:  # each store got a conversation, so that no three in a row were lost
         assert list(reasons.values()) == ["the system's process ended with status 1"] * 4
 
 
@@ -290,13 +295,15 @@ def test_a_system_begins_in_the_folder_of_the_user(run, tmp_path, monkeypatch):
     assert run(Path("r"), "NamesItsFolder").stores == {"": [str(tmp_path)]}
 
 
-def test_a_durable_system_that_died_while_it_was_told_is_told_again_by_the_next_start_and_warned_of(tmp_path, calls):
+def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_next_start_with_a_warning(
+    tmp_path, calls
+):
     (tmp_path / "r").mkdir()
     died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
-    assert died.untold == {("", "u2"): "the system's process ended with status 3"}
+    assert died.unstored == {("", "u2"): "the system's process ended with status 3"}
     assert calls().count("made") == 2 and sum(call.startswith("told") for call in calls()) == 4
     before = len(calls())
     recall = in_its_own(tmp_path / "r", "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
-    assert not recall.untold and recall.stores == {"": list(FACTS)}
-    assert "was told twice what it or the run was stopped in, conversation 2" in recall.warnings[0]
+    assert not recall.unstored and recall.stores == {"": list(FACTS)}
+    assert "was given conversation 2 twice, because it or the run was stopped" in recall.warnings[0]

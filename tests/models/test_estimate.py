@@ -11,7 +11,7 @@ class Sized:
     """Counts words; its window is given."""
 
     def __init__(self, window, name="hf:sized"):
-        self._window, self.name = window, name
+        self._window, self.name, self.costs_nothing = window, name, name == "lexical"
 
     def window(self):
         return self._window
@@ -26,10 +26,10 @@ def requests(context_words, n=4, max_tokens=10):
 
 
 def test_a_shared_context_is_counted_once():
-    plan = estimate([*requests(100, 4), *requests(50, 2)], Sized(None))
-    assert (plan.requests, plan.contexts, plan.uncached, plan.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
-    assert (plan.completion, plan.longest) == (60, 113)
-    assert "6 requests over 2 contexts" in plan.lines()[0]
+    found = estimate([*requests(100, 4), *requests(50, 2)], Sized(None))
+    assert (found.requests, found.contexts, found.uncached, found.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
+    assert (found.completion, found.longest) == (60, 113)
+    assert "6 requests over 2 contexts" in found.lines()[0]
 
 
 def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():
@@ -43,12 +43,13 @@ def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():
     assert check_window(requests(100), Sized(113), others) is None
 
 
-def test_an_unknown_window_of_an_endpoint_is_a_warning():
-    assert "--window N" in check_window(requests(100), Sized(None, "openai:x"), {})
+def test_an_unknown_window_is_a_warning_unless_rules_read_any_length():
+    assert "the window of openai:x is unknown" in check_window(requests(100), Sized(None, "openai:x"), {})
+    assert "about 113 tokens" in check_window(requests(100), Sized(None, "hf:x"), {})
     assert check_window(requests(100), Sized(None, "lexical"), {}) is None
 
 
-def test_the_account_adds_up():
+def test_the_usage_adds_up():
     answers = [
         {"usage": {"prompt": 100, "cached": 0, "completion": 5}, "seconds": 1.0, "served": "m-1"},
         {"usage": {"prompt": 100, "cached": 90, "completion": 5}, "seconds": 0.5, "served": "m-1"},
@@ -61,7 +62,7 @@ def test_the_account_adds_up():
     assert token_usage([])["tokens_per_second"] is None
 
 
-@pytest.mark.parametrize("name", ["gpt-4", "hf:", "lexical:x", "foo:bar"])
+@pytest.mark.parametrize("name", ["gpt-4", "hf:", "lexical", "lexical:x", "foo:bar"])
 def test_an_unknown_model_is_refused_with_the_kinds(name):
     with pytest.raises(BadInput, match="vllm:PATH_OR_ID"):
         load_model(name)

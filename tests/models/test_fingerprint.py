@@ -189,7 +189,7 @@ def test_a_checkpoint_that_is_swapped_in_place_is_asked_anew(folder, tmp_path):
         model = TransformersModel(str(folder))
         ask(journal, requests, model)
         asked.append((model.identity, sum(1 for _ in journal.open())))
-    assert [n for _, n in asked] == [5, 5, 10, 10], "other weights answer anew, and the first ones are known again"
+    assert [n for _, n in asked] == [5, 5, 10, 10], "other weights answer again, and the first ones are recognised"
     identities = [identity for identity, _ in asked]
     assert identities[0] == identities[1] == identities[3] != identities[2]
     records = Journal(journal).records

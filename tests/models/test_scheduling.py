@@ -13,13 +13,13 @@ def ask(context, n):
 
 
 def test_books_follow_one_another_and_the_first_question_goes_alone():
-    told = list(batches_by_context([*ask("a", 3), *ask("b", 2)], lambda _: 100, room=100))
-    assert [(ids(first), ids(rest)) for first, rest in told] == [(["a0"], ["a1", "a2"]), (["b0"], ["b1"])]
+    batches = list(batches_by_context([*ask("a", 3), *ask("b", 2)], lambda _: 100, room=100))
+    assert [(ids(first), ids(rest)) for first, rest in batches] == [(["a0"], ["a1", "a2"]), (["b0"], ["b1"])]
 
 
-def test_short_contexts_share_a_wave_as_far_as_there_is_room():
-    told = list(batches_by_context([*ask("a", 2), *ask("b", 2), *ask("c", 1)], lambda _: 40, room=100))
-    assert [(ids(first), ids(rest)) for first, rest in told] == [(["a0", "b0"], ["a1", "b1"]), (["c0"], [])]
+def test_short_contexts_share_a_batch_as_far_as_there_is_room():
+    batches = list(batches_by_context([*ask("a", 2), *ask("b", 2), *ask("c", 1)], lambda _: 40, room=100))
+    assert [(ids(first), ids(rest)) for first, rest in batches] == [(["a0", "b0"], ["a1", "b1"]), (["c0"], [])]
 
 
 def test_a_context_longer_than_the_room_is_still_asked():

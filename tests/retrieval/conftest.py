@@ -77,7 +77,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Endpoint:
-    """`/v1/embeddings` that fails as often as told, and notes what it was asked."""
+    """`/v1/embeddings` that fails on request and records what it was asked."""
 
     def __init__(self) -> None:
         self.failures: list[int] = []

@@ -13,7 +13,7 @@ from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 
 class Given(CountingEmbedder):
-    """Vectors as told."""
+    """Returns the given vectors."""
 
     def __init__(self, vectors):
         super().__init__()
@@ -101,16 +101,16 @@ def test_no_chunks_no_questions_and_no_places():
 
 @pytest.mark.parametrize(
     ("vectors", "match"),
-    [(np.ones((1, 3)), r"\(1, 3\), \(2, d\) expected"), (np.ones(2), "shape"), (np.full((2, 3), np.nan), "NaN")],
+    [(np.ones((1, 3)), r"shape \(2, d\), got \(1, 3\)"), (np.ones(2), "shape"), (np.full((2, 3), np.nan), "NaN")],
 )
-def test_what_is_no_vector_is_refused(vectors, match, monkeypatch):
+def test_something_other_than_vectors_is_refused(vectors, match, monkeypatch):
     embedder = CountingEmbedder()
     monkeypatch.setattr(embedder, "embed", lambda texts, *, query: vectors)
     with pytest.raises(RunFailed, match=match):
         Dense(["a", "b"], embedder)
 
 
-def test_a_model_that_changes_between_chunks_and_questions_is_told():
+def test_a_model_that_changes_between_chunks_and_queries_is_refused():
     embedder = CountingEmbedder(size=4)
     index = Dense(["a"], embedder)
     embedder.size = 6

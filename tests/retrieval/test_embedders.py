@@ -93,7 +93,7 @@ def test_a_model_that_is_swapped_in_place_finds_no_vectors_of_the_other(tiny_mod
     assert not np.allclose(found[0], found[1], atol=1e-3)
 
 
-def test_a_model_of_the_hubs_cache_is_named_by_its_commit(tiny_model, tmp_path, monkeypatch):
+def test_a_model_in_the_hubs_cache_is_named_by_its_commit(tiny_model, tmp_path, monkeypatch):
     commit = "0123456789abcdef0123456789abcdef01234567"
     repository = tmp_path / "models--BAAI--bge-small-en-v1.5"
     copied(tiny_model, repository / "snapshots" / commit)
@@ -107,7 +107,7 @@ def test_a_model_of_the_hubs_cache_is_named_by_its_commit(tiny_model, tmp_path, 
     assert not np.allclose(by_id.embed(["cat"], query=True), by_id.embed(["cat"], query=False), atol=1e-3)
 
 
-def test_cut_chunks_are_told_once_with_both_numbers(tiny_model, caplog):
+def test_a_warning_about_cut_chunks_comes_once_with_both_numbers(tiny_model, caplog):
     model = SentenceTransformerEmbedder(str(tiny_model))
     caplog.set_level(logging.WARNING)
     model.check(["red " * 22, "blue"])  # with [CLS] and [SEP] just 24
@@ -116,13 +116,13 @@ def test_cut_chunks_are_told_once_with_both_numbers(tiny_model, caplog):
     model.check(chunks)
     model.embed(chunks, query=False)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "reads 24 tokens" in caplog.text and "of 3 chunks 2 are cut, the longest has 52" in caplog.text
+    assert "reads at most 24 tokens: 2 of 3 chunks are cut, and the longest has 52 tokens" in caplog.text
 
 
-def test_a_missing_model_is_told_in_one_line(tiny_model, tmp_path):
+def test_a_missing_model_is_reported_in_one_line(tiny_model, tmp_path):
     broken = copied(tiny_model, tmp_path / "broken")
     (broken / "model.safetensors").write_bytes(b"torn")
     for model in ("nobody/nothing", str(tmp_path / "nowhere"), str(broken)):
-        with pytest.raises(BadInput, match="hf download .* or use bm25") as told:
+        with pytest.raises(BadInput, match="hf download .* or use bm25") as error:
             SentenceTransformerEmbedder(model)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)

@@ -50,7 +50,7 @@ def test_requests_keep_to_the_budget_and_are_halved_where_the_endpoint_takes_les
     np.testing.assert_array_equal(found, [vector(text) for text in texts[:100]])
 
 
-def test_the_text_that_is_too_long_is_named(endpoint):
+def test_the_message_names_the_text_that_is_too_long(endpoint):
     with pytest.raises(BadInput, match="HTTP 400: .*maximum context length.* 10001 characters and begins 'xxx"):
         EndpointEmbedder("m", endpoint.url).embed(["a", "x" * 10_001, "b"], query=False)
 
@@ -69,7 +69,7 @@ def test_a_wrong_number_of_vectors_is_refused(endpoint, monkeypatch):
         return status, content | {"data": content["data"][1:]}
 
     monkeypatch.setattr(endpoint, "answer", short)
-    with pytest.raises(RunFailed, match="2 vectors for 3 texts"):
+    with pytest.raises(RunFailed, match="expected 3 vectors, numbered from 0, got 2"):
         model.embed(["a", "b", "c"], query=False)
 
 
@@ -116,7 +116,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(endpoint, monke
         EndpointEmbedder("m", endpoint.url)
     assert "abc" not in str(error.value)
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(BadInput, match="base URL 'host/v1': http://"):
+    with pytest.raises(BadInput, match="base URL 'host/v1': expected http://"):
         EndpointEmbedder("m", "host/v1?api_key=x")
 
 

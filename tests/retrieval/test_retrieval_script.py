@@ -27,4 +27,4 @@ def test_an_unknown_retriever_is_refused_with_the_kinds(script, short_book, tmp_
     done = script(
         "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-chapter", "--retriever", "magic", "--out", tmp_path / "r",
     )  # fmt: skip
-    assert done.returncode == 2 and "unknown search 'magic'" in done.stderr and not (tmp_path / "r").exists()
+    assert done.returncode == 2 and "unknown retriever 'magic'" in done.stderr and not (tmp_path / "r").exists()

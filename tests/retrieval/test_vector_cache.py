@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval.dense import Dense
-from epbench.retrieval.vector_cache import VectorCache, default_folder, text_key
+from epbench.retrieval.vector_cache import VectorCache, text_key
 from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 TEXTS = [f"text {i}" for i in range(12)]
@@ -86,7 +86,7 @@ def test_a_damaged_byte_never_gives_a_wrong_vector(tmp_path_factory, place, flip
 
 
 @pytest.mark.parametrize("place", [3, 20, 40, 46, 60, 200])
-def test_damage_is_told_once_and_mended(tmp_path, place, caplog):
+def test_damage_is_reported_once_and_repaired(tmp_path, place, caplog):
     cache = filled(tmp_path)
     content = bytearray(cache.path.read_bytes())
     content[place] ^= 255
@@ -113,9 +113,11 @@ def test_a_foreign_file_of_that_name_is_no_cache(tmp_path):
 def test_vectors_of_another_size_begin_the_file_anew(tmp_path, caplog):
     filled(tmp_path)
     changed = CountingEmbedder(size=5)
-    with pytest.raises(RunFailed, match="5 and 8 numbers: the model behind this name has changed; start again"):
+    with pytest.raises(
+        RunFailed, match="5 and 8 numbers, expected one size: the model behind this name has changed; start again"
+    ):
         Dense([*TEXTS, "new"], changed, VectorCache(tmp_path, "counting"))
-    assert "8 numbers dropped" in caplog.text
+    assert "dropped vectors of 8 numbers" in caplog.text
     index = Dense([*TEXTS, "new"], changed, VectorCache(tmp_path, "counting"))
     assert [len(places) for places in index.search(["q"], 3)] == [3] and len(changed.embedded) == 1 + 12 + 1
 
@@ -166,23 +168,16 @@ def test_two_processes_share_a_file(tmp_path):
     assert len(found) == 500 and all(np.array_equal(found[key], v) for key, v in keyed(texts).items())
 
 
-def test_the_default_folder_is_the_environments(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
-    assert default_folder() == tmp_path
-    monkeypatch.delenv("EPBENCH_CACHE")
-    assert default_folder() == Path.home() / ".cache/epbench/vectors"
-
-
-def test_a_folder_that_cannot_be_is_told(tmp_path):
+def test_an_unusable_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="EPBENCH_CACHE"):
         VectorCache(tmp_path / "file" / "below", "counting").read([b"x"])
 
 
-def test_another_process_that_never_ends_is_told(tmp_path, monkeypatch):
+def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
     from filelock import FileLock
 
     cache = filled(tmp_path)
-    monkeypatch.setattr("epbench.retrieval.vector_cache._PATIENCE", 0.1)
+    monkeypatch.setattr("epbench.retrieval.vector_cache._LOCK_TIMEOUT_S", 0.1)
     with FileLock(f"{cache.path}.lock"), pytest.raises(RunFailed, match="another process"):
         cache.read([])

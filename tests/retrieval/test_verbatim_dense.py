@@ -1,10 +1,10 @@
-"""The control `verbatim-dense:PATH` with a real sentence-transformers model."""
+"""The baseline `verbatim-dense:PATH` with a real sentence-transformers model."""
 
-from epbench.memories.baselines import choose_system
+from epbench.memories.load import load_memory
 
 
 def test_a_store_is_searched_by_the_given_model(tiny_model, tmp_path):
-    system = choose_system(f"verbatim-dense:{tiny_model}", {})
+    system = load_memory(f"verbatim-dense:{tiny_model}", {})
     stores = [system.open(tmp_path) for _ in range(2)]
     texts = ("where was the race", "who sings", "the race")
     for store in stores:

@@ -403,7 +403,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "rag", "--query", "10"], "--query: expected a number from 0 to 9, got 10"),
         (["--memory", "rag", "--reading", "-1"], "reading: expected a number from 0 to 9, got -1"),
         (["--memory", "rag", "--top-k", "0"], "top_k: expected at least 1, got 0"),
-        (["--memory", "rag", "--retriever", "google"], "unknown search 'google'"),
+        (["--memory", "rag", "--retriever", "google"], "unknown retriever 'google'"),
         (["--memory", "none", "--prompts", "no.toml"], "no.toml: expected a prompt pack"),
         (["--memory", "none", "--limit", "0"], "--limit 0"),
     ],

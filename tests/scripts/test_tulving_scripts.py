@@ -90,6 +90,32 @@ def test_the_whole_book_beats_its_passages(runs):
     assert scores["rag-chapter"]["simple_recall_score"] > scores["rag-paragraph"]["simple_recall_score"]
 
 
+def test_the_built_in_memory_systems_read_a_book(script, short_book, runs, tmp_path):
+    scores = {}
+    for memory in ("oracle", "verbatim-bm25"):
+        command = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", memory, "--out", tmp_path / memory]
+        done = script(*command)
+        assert done.returncode == 0, done.stderr
+        scores[memory] = scores_of(tmp_path / memory)
+        assert scores[memory]["n_failed"] == 0
+        assert json.loads((tmp_path / memory / "run.json").read_text())["identity"]["memory"] == memory
+    none = scores_of(runs / "none")
+    assert scores["oracle"]["simple_recall_score"] >= scores["verbatim-bm25"]["simple_recall_score"]
+    assert scores["verbatim-bm25"]["simple_recall_score"] > none["simple_recall_score"]
+    assert all(scores["oracle"]["f1_by_bin"][bin_] >= f1 for bin_, f1 in none["f1_by_bin"].items())
+    rows = {row["id"]: row["chapters"] for row in _qa(short_book)}
+    for line in (tmp_path / "oracle" / "retrieved.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        found = [int(memory.split("\n")[0].removeprefix("Chapter ")) for memory in record["memories"]]
+        assert set(found) >= set(rows[record["question"]]) and found == sorted(found)
+
+
+def _qa(folder):
+    from datasets import load_dataset
+
+    return load_dataset(str(folder), split="test")
+
+
 def test_a_run_folder_has_its_files(runs):
     folder = runs / "in-context"
     assert {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"} <= {
@@ -265,7 +291,7 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--shard", "3/2"), "--shard 3/2")
-    refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "--top-k 0")
+    refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "top-k: expected at least 1")
     refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
     refused(
         script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),

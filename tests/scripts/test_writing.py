@@ -239,13 +239,13 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
 
     with scripted().endpoint() as endpoint:
         command = ["--book", "short", "--writer", "openai:tiny", "--base-url", endpoint.url]
-        message = "the window of openai:tiny has 8,192; lower --max-tokens"
+        message = "the window of openai:tiny has 8,192; allow fewer tokens for an answer"
         refused(*command, "--window", 8192, message=message)
         refused(*command, "--max-tokens", 0, message="--max-tokens 0: at least 1 is expected")
         refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical'; there are: template, hf:")
         refused(*command, "--checker", "lexical", message="unknown checker 'lexical'; expected a model: hf:PATH")
         small = [*command, "--window", 32768, "--checker", "openai:sage", "--checker-window", 8192]
-        refused(*small, message="the window of openai:sage has 8,192; lower --max-tokens")
+        refused(*small, message="the window of openai:sage has 8,192; allow fewer tokens for an answer")
         refused("--book", "short", "--checker", "openai:x", message="no model checks the chapters of templates")
         refused("--book", "short", "--released", "data.zip", "--plan", message="--plan is for a new book")
         refused(*command, "--released", "data.zip", message="--released takes a published one as it is")

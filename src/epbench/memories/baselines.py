@@ -1,60 +1,52 @@
-"""Memories that are no systems but yardsticks: they keep what the user said word for word, and differ in what comes back.
+"""Baselines: they keep what the user said word for word, and differ in what they return.
 
-What a memory system loses against them it loses by what it stores; `none` and `oracle` bound what can be reached.
+Where a memory system does worse than these, it loses by what it stores. `none` and `oracle` bound what can be reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
-from epbench.errors import BadInput
-from epbench.memories.load import BRING_YOUR_OWN, SystemSpec
-from epbench.memories.process import describe_system
 from epbench.memories.protocol import Conversation
-from epbench.retrieval.load import Searcher
-
-BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
-
-MakeSearcher = Callable[[Sequence[str]], Searcher]
+from epbench.retrieval.protocol import MakeSearcher, Searcher
 
 
 class Nothing:
-    """`none`: keeps nothing."""
+    """`none`: stores nothing."""
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """Forget it."""
+        """Forget the conversation."""
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """None."""
+        """Return no memories."""
         return []
 
     def get_all_memories(self) -> list[str]:
-        """None."""
+        """Return no memories."""
         return []
 
 
 class FullContext:
-    """`full-context`: everything that the user said, in the order of storing, whatever k is."""
+    """`full-context`: returns everything that the user said, in the order of storing, whatever k is."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.stored: list[str] = []
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """Keep each turn of the user as a memory."""
-        self.told += [turn["content"] for turn in conversation if turn["role"] == "user"]
+        """Store each turn of the user as one memory."""
+        self.stored += [turn["content"] for turn in conversation if turn["role"] == "user"]
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """All of them."""
-        return self.told
+        """Return all memories."""
+        return self.stored
 
     def get_all_memories(self) -> list[str]:
-        """The same."""
-        return self.told
+        """Return all memories."""
+        return self.stored
 
 
 class Verbatim(FullContext):
-    """`verbatim-bm25` and `verbatim-dense`: the k best by an exact search; equal scores in the order of storing."""
+    """`verbatim-bm25` and `verbatim-dense`: return the k best memories of an exact search."""
 
     def __init__(self, search: MakeSearcher) -> None:
         super().__init__()
@@ -62,76 +54,33 @@ class Verbatim(FullContext):
         self._index: Searcher | None = None
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """As above; the index is made anew when it is next needed."""
+        """Store each turn of the user; the index is rebuilt when it is next needed."""
         super().store_conversation(conversation)
         self._index = None
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """The k best."""
-        if not self.told:
+        """Return the k best memories; memories with equal scores come in the order of storing."""
+        if not self.stored:
             return []
-        self._index = self._index or self._search(self.told)
-        return [self.told[place] for place in next(iter(self._index.search([query], k)))]
+        self._index = self._index or self._search(self.stored)
+        return [self.stored[position] for position in next(iter(self._index.search([query], k)))]
 
 
 class Oracle(FullContext):
-    """`oracle`: knows which memories a question needs and gives all of them, in the order of the chain.
+    """`oracle`: knows which memories a question needs, and returns all of these in the given order.
 
-    k does not cut them: a chain of four at k = 3 would measure k, and not the reader that the oracle is there to
-    measure.
+    k does not limit them: a question that needs four memories would at k = 3 measure k, while the oracle is there to
+    measure the reader.
     """
 
     def __init__(self, gold: Mapping[str, Sequence[str]]) -> None:
+        """
+        Args:
+            gold: by query, the texts that it needs, as the user says them.
+        """
         super().__init__()
         self._gold = gold
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """What the questions of these words need, as far as it was told."""
-        return [text for text in self._gold.get(query, ()) if text in self.told]
-
-
-def choose_system(
-    name: str, gold: Mapping[str, Sequence[str]], outside: Callable[[str], SystemSpec] = describe_system
-) -> SystemSpec:
-    """The memory system of that name.
-
-    Args:
-        name: one of `BASELINES`, `verbatim-dense:PATH_OR_ID` (a sentence-transformers model), or `module:Class`.
-        gold: by query, the texts that it needs; for the oracle.
-        outside: finds the class of `module:Class`: `describe_system`, which has it run in a process of its own, or
-            `epbench.memories.load.load_system`, which imports it into this one.
-
-    Raises:
-        BadInput: there is none, or it is no memory system, or what it needs is not installed.
-    """
-    baseline, _, model = name.partition(":")
-    if name == "none":
-        return SystemSpec(name, Nothing, baseline=True, may_be_empty=True)
-    if name == "full-context":
-        return SystemSpec(name, FullContext, baseline=True, beyond_k=True)
-    if name == "oracle":
-        return SystemSpec(name, partial(Oracle, gold), baseline=True, beyond_k=True)
-    if name in ("verbatim-bm25", "verbatim-dense") or (baseline == "verbatim-dense" and model):
-        return SystemSpec(name, partial(Verbatim, _searcher(name, model)), baseline=True)
-    if ":" not in name:
-        raise BadInput(f"unknown memory system {name!r}; there are: {', '.join(BASELINES)}; {BRING_YOUR_OWN}")
-    if baseline == "verbatim-dense":
-        raise BadInput(f"memory system {name!r}: verbatim-dense alone, or verbatim-dense:PATH_OR_ID is expected")
-    return outside(name)
-
-
-def _searcher(name: str, model: str) -> MakeSearcher:
-    if name == "verbatim-bm25":
-        from epbench.retrieval.bm25 import Bm25
-
-        return Bm25
-    if model:
-        from epbench.retrieval.dense import Dense
-        from epbench.retrieval.embedders import SentenceTransformerEmbedder
-        from epbench.retrieval.vector_cache import VectorCache, default_folder
-
-        embedder = SentenceTransformerEmbedder(model)  # loaded once, for all stores
-        return lambda texts: Dense(texts, embedder, VectorCache(default_folder(), embedder.name))
-    from epbench.retrieval.lsa import latent_search
-
-    return latent_search
+        """Return what questions with this query need, as far as it has been stored."""
+        return [text for text in self._gold.get(query, ()) if text in self.stored]

@@ -1,6 +1,6 @@
-"""What runs in the process of a memory system: it reads calls from a socket, makes them, and sends back what came of them.
+"""What runs in the process of a memory system: it reads calls from a socket, makes them and sends back the results.
 
-It is started by `epbench.memories.process`. Nothing heavy is imported here, so that starting it takes little longer than
+`epbench.memories.process` starts it. Nothing heavy is imported here, so that starting it takes little longer than
 starting Python.
 """
 
@@ -15,23 +15,23 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.memories.guard import CallFailed, Host
-from epbench.memories.load import load_system
+from epbench.memories.user_class import import_system
 from epbench.memories.wire import pack, read_exactly, unpack
 
 LOAD = "load"
-"""Instead of a method: import the class that the argument names."""
+"""Sent instead of a method, to import the class that the argument names."""
 
-_OUT_OF_MEMORY = pack({"out_of_memory": True})  # made now, as there may be no memory to make it then
+_OUT_OF_MEMORY = pack({"out_of_memory": True})  # made in advance, while there is memory to make it
 
 
 def main() -> None:
     """Serve calls until the other side of the socket is closed.
 
-    Arguments on the command line: the descriptor of the socket, the descriptor of a pipe that closes when the process
-    that wants the answers dies, and the limit of memory in bytes.
+    The arguments on the command line are the descriptor of the socket, the descriptor of a pipe that closes when the
+    calling process dies, and the limit of memory in bytes.
     """
     channel_number, lifeline, memory = map(int, sys.argv[1:])
-    del sys.argv[1:]  # a system that reads the command line finds nothing that is not meant for it
+    del sys.argv[1:]  # a system that reads the command line should find nothing there
     _die_with_parent(lifeline, channel_number)
     _limit_memory(memory)
     os.set_inheritable(channel_number, False)
@@ -41,9 +41,9 @@ def main() -> None:
 
 
 def serve(channel: socket.socket) -> None:
-    """Answer calls one after the other.
+    """Answer calls one after the other until the socket is closed.
 
-    A reply has `found` (what the call returned), `failed` (why it gave nothing), `refused` (why the class is not a
+    A reply has `found` (what the call returned), `failed` (why the call failed), `refused` (why the class is not a
     memory system), or `out_of_memory`.
     """
     own = os.getpid()
@@ -57,7 +57,7 @@ def serve(channel: socket.socket) -> None:
         reply: dict[str, Any]
         try:
             if method == LOAD:
-                system = load_system(args[0])
+                system = import_system(args[0])
                 host = Host(system, sys.stderr)
                 reply = {"found": None, "durable": system.durable}
             else:
@@ -71,16 +71,16 @@ def serve(channel: socket.socket) -> None:
         except MemoryError:
             data = _OUT_OF_MEMORY
         if os.getpid() != own:
-            os._exit(0)  # the system has forked, and its copy came back from the call as well
+            os._exit(0)  # the system has forked, and this is the copy
         channel.sendall(data)
         del request, args, data
 
 
 def _die_with_parent(lifeline: int, channel: int) -> None:
-    """Have this process, and all that it starts in its group, killed when the other end of the lifeline closes.
+    """Have this process and everything in its group killed when the other end of the lifeline closes.
 
-    A process waits for that, not a thread: code that holds Python's global lock would stop a thread. It is no child of
-    this one, so that a system that waits for its own children does not wait for it.
+    A process waits for that, because code that holds Python's global lock would stop a thread. It is not a child of this
+    process, so that a system that waits for its own children does not wait for it.
     """
     if (helper := os.fork()) != 0:
         os.waitpid(helper, 0)
@@ -89,7 +89,7 @@ def _die_with_parent(lifeline: int, channel: int) -> None:
     if os.fork() != 0:
         os._exit(0)
     try:
-        for descriptor in (channel, 0, 1, 2):  # or these would stay open after the system's process has ended
+        for descriptor in (channel, 0, 1, 2):  # or they would stay open when the system's process has ended
             os.close(descriptor)
         os.read(lifeline, 1)
     finally:
@@ -97,10 +97,10 @@ def _die_with_parent(lifeline: int, channel: int) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    """Let an allocation fail that would have this process hold more than so many bytes.
+    """Make allocations fail that would have this process hold more than `size` bytes.
 
-    What counts is private memory that can be written. The address space is not limited: CUDA and others reserve far
-    more of it than they use. Systems other than Linux do not enforce this limit, and some refuse to set it.
+    What counts is private, writable memory. The address space is not limited, because CUDA and others reserve far more
+    of it than they use. Platforms other than Linux do not enforce this limit, and some refuse to set it.
     """
     import resource
 

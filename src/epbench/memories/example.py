@@ -1,4 +1,4 @@
-"""An example: a memory system in thirty lines. It keeps sentences and finds them by the words they share.
+"""An example of a memory system, in thirty lines. It keeps sentences and finds them by the words they share.
 
 python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system epbench.memories.example:KeywordMemory --out runs/keyword
 python eval_scripts/tulving.py --dataset epbench/short --memory epbench.memories.example:KeywordMemory --out runs/keyword-book
@@ -12,7 +12,7 @@ from epbench.memories.protocol import Conversation
 
 
 class KeywordMemory:
-    """Remembers every sentence of the user; a query finds those that share most of its words."""
+    """Remembers every sentence of the user; a query finds the sentences that share the most words with it."""
 
     def __init__(self) -> None:
         self.sentences: list[str] = []

@@ -1,7 +1,7 @@
-"""Calls into a memory system that somebody else wrote: each within limits, none of them able to stop the run.
+"""Calls into a memory system that somebody else wrote: each call has limits, and none can stop the run.
 
-`Host` makes an instance of a system and calls it; it is beside the instance, in whichever thread or process that lives.
-`Guard` is how a run talks to it: `ThreadGuard` keeps the instance in a thread of this process, and
+`Host` makes an instance of a system and calls it, in the thread or process in which the instance lives. `Guard` is how a
+run talks to it: `ThreadGuard` keeps the instance in a thread of this process, and
 `epbench.memories.process.ProcessGuard` in a process of its own, which can be killed and whose memory is limited.
 """
 
@@ -23,30 +23,30 @@ from epbench.errors import BadInput
 from epbench.runs.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from epbench.memories.load import SystemSpec
+    from epbench.memories.spec import SystemSpec
 
 CALL_LIMIT = 300.0
 """Seconds that one call may take by default."""
 MEMORY_LIMIT = 8.0
-"""Gigabytes that the process of a system may hold by default."""
+"""Gigabytes of memory that the process of a system may hold by default."""
 REPLY_LIMIT = 64 << 20
-"""Bytes that the memories of one reply may have."""
+"""The most bytes that the memories of one reply may have."""
 OPEN, FINALIZE, STORE, RETRIEVE, LIST = (
     "open", "finalize", "store_conversation", "retrieve_memories", "get_all_memories",
 )  # fmt: skip
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
-_LONGEST_WORDS = 10_000  # characters of an exception's message
+_LONGEST_WORDS = 10_000  # characters of the message of an exception
 
 _Task = tuple[str, Sequence[Any], "Future[list[str] | None]"]
 
 
 class CallFailed(Exception):
-    """A call that gave nothing that can be used. The message is the reason, in one line."""
+    """A call without a usable result. The message is the reason, in one line."""
 
 
 class Lost(CallFailed):
-    """A call after which the instance is gone: it did not return in time, or the system's process ended."""
+    """A call that cost the instance: it did not return in time, or the system's process ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +54,27 @@ class Limits:
     """What a memory system may take.
 
     Attributes:
-        seconds: of one call.
-        gigabytes: of memory that its process may hold; no limit for a system inside this process.
+        seconds: the longest that one call may take.
+        gigabytes: memory (10^9 bytes) that its process may hold. It does not limit a system inside this process.
     """
 
     seconds: float = CALL_LIMIT
     gigabytes: float = MEMORY_LIMIT
 
     def check(self) -> None:
-        """
+        """Check the ranges.
+
         Raises:
-            BadInput: a limit is not a number above 0, or is larger than the platform can express.
+            BadInput: a limit is not more than 0, not finite, or larger than the platform can express.
         """
         if not 0 < self.seconds <= threading.TIMEOUT_MAX:  # nan is refused as well
-            raise BadInput(f"--timeout {self.seconds:g}: seconds above 0 and finite expected")
+            raise BadInput(f"timeout: expected a finite number of seconds above 0, got {self.seconds:g}")
         if not 0 < self.gigabytes <= _MOST_GIGABYTES:
-            raise BadInput(f"--memory-limit {self.gigabytes:g}: gigabytes above 0 and finite expected")
+            raise BadInput(f"memory limit: expected a finite number of gigabytes above 0, got {self.gigabytes:g}")
 
     @property
     def bytes(self) -> int:
-        """The limit of memory in bytes; a gigabyte has 10^9."""
+        """The limit of memory in bytes."""
         return int(self.gigabytes * 1e9)
 
 
@@ -81,10 +82,10 @@ class Guard(Protocol):
     """Holds one instance of a system at a time and calls it."""
 
     def open(self, folder: Path) -> None:
-        """Make an instance; the one before is dropped.
+        """Make an instance; an earlier one is dropped.
 
         Args:
-            folder: of the instance, absolute.
+            folder: absolute path of the instance's own folder.
 
         Raises:
             Lost: the constructor did not return in time, or ended the system's process.
@@ -96,12 +97,12 @@ class Guard(Protocol):
         """Call a method of the instance with arguments that JSON can express.
 
         Returns:
-            The memories of a method that gives memories, as a plain list of plain strings; else None. A `finalize`
-            that the system does not have is not called.
+            The memories if the method returns memories, as a plain list of plain strings; else None. `finalize` is not
+            called if the system has no such method.
 
         Raises:
             Lost: the instance is gone; `open` has to make another one before the next call.
-            CallFailed: the method raised, or what it returned is not a list of texts.
+            CallFailed: the method raised an exception, or did not return a list of strings.
         """
         ...
 
@@ -111,23 +112,23 @@ class Guard(Protocol):
 
 
 class Host:
-    """Makes an instance of a system and calls it, in the thread or the process where the system lives.
+    """Makes an instance of a system and calls it, in the thread or the process in which the system lives.
 
-    Whatever foreign code does here, by its methods, its exceptions or the types of its results, becomes a result of
-    Python's own types or a `CallFailed`.
+    Whatever foreign code does here, with its methods, exceptions or types of results, becomes a result made of Python's
+    own types, or a `CallFailed`.
     """
 
     def __init__(self, system: SystemSpec, log: TextIO) -> None:
         """
         Args:
-            system: that is made by `open`.
-            log: where the traceback of what the system raises is written.
+            system: what `open` makes an instance of.
+            log: receives the traceback of what the system raises.
         """
         self._system, self._log = system, log
         self._instance: Any = None
 
     def call(self, method: str, args: Sequence[Any]) -> list[str] | None:
-        """As `Guard.call`; the method `open` makes the instance.
+        """See `Guard.call`; the method `open` makes the instance.
 
         Raises:
             MemoryError: memory ran out.
@@ -142,25 +143,25 @@ class Host:
         except (CallFailed, MemoryError):
             raise
         except BaseException as error:  # a system that calls sys.exit() must not end the run either
-            with suppress(BaseException):  # the traceback has the words of the exception, and asking for them may raise
+            with suppress(BaseException):  # printing the message of the exception may raise another one
                 traceback.print_exception(error, file=self._log)
             raise CallFailed(words_of(error)) from None
 
 
 class ThreadGuard:
-    """Keeps the instance in a thread of this process, and calls it always from that one.
+    """Keeps the instance in a thread of this process and makes all calls from that thread.
 
     This is for debugging and for systems that cannot live in a process of their own. A call that exceeds the limit
-    goes on in its thread until this process ends; its instance is not used any more. Nothing here helps against code
-    that ends the process, that holds Python's global lock, or that takes all memory.
+    goes on in its thread until this process ends, and its instance is no longer used. Nothing here helps against code
+    that ends the process, holds Python's global lock or uses up the memory.
     """
 
     def __init__(self, system: SystemSpec, limits: Limits, log: Path) -> None:
         """
         Args:
-            system: whose instances are called.
-            limits: only the seconds count.
-            log: file to which what the system prints, and the traceback of what it raises, is appended.
+            system: what instances are made of.
+            limits: of a call; the limit of memory has no effect here.
+            log: file to which everything that the system prints, and the traceback of what it raises, is appended.
         """
         self._system, self._limit = system, limits.seconds
         self._home = Path.cwd()
@@ -168,16 +169,16 @@ class ThreadGuard:
         self._tasks = self._start_thread()
 
     def open(self, folder: Path) -> None:
-        """As `Guard.open`."""
+        """See `Guard.open`."""
         self.call(OPEN, folder)
 
     def call(self, method: str, *args: Any) -> list[str] | None:
-        """As `Guard.call`."""
+        """See `Guard.call`."""
         outcome: Future[list[str] | None] = Future()
         with redirect_stdout(self._log), redirect_stderr(self._log):
             self._tasks.put((method, args, outcome))
             wait([outcome], self._limit)
-        os.chdir(self._home)  # the paths of the run may be relative
+        os.chdir(self._home)  # the system may have changed it, and the paths of the run may be relative
         if not outcome.done():
             self._tasks.put(None)  # the thread ends if the call ever does
             self._tasks = self._start_thread()
@@ -190,7 +191,7 @@ class ThreadGuard:
             raise CallFailed(one_line(str(error))) from None
 
     def close(self) -> None:
-        """End the thread and the log; a call that hangs keeps its thread."""
+        """End the thread and close the log. The thread of a call that hangs goes on."""
         self._tasks.put(None)
         self._log.close()
 
@@ -202,7 +203,7 @@ class ThreadGuard:
 
 
 class _Log(io.TextIOBase):
-    """A file of what foreign code prints, without the user's secrets."""
+    """A file of what foreign code prints, with the user's secrets removed."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
@@ -218,17 +219,17 @@ class _Log(io.TextIOBase):
 
 
 def no_answer(limit: float) -> str:
-    """The reason of a call that did not return in time."""
+    """Return the reason why a call failed that did not return within `limit` seconds."""
     return f"no answer within {limit:g} s"
 
 
 def reason_of(error: BaseException) -> str:
-    """An exception in one line, for a journal."""
+    """Describe an exception in one line, for a journal."""
     return one_line(words_of(error))
 
 
 def words_of(error: BaseException) -> str:
-    """Name and message of an exception, even where asking for them raises; at most 10,000 characters."""
+    """Return name and message of an exception, at most 10,000 characters, even if reading them raises an exception."""
     try:
         name = str.__str__(type(error).__name__)
     except BaseException:
@@ -241,7 +242,7 @@ def words_of(error: BaseException) -> str:
 
 
 def one_line(words: str, longest: int | None = 300) -> str:
-    """A reason for a journal: one line of at most so many characters, without the user's secrets."""
+    """Shorten a reason for a journal: one line of at most `longest` characters, with the user's secrets removed."""
     line = " ".join(without_secrets(words).split())[:longest].rstrip(": ")
     return line.encode("utf-8", "replace").decode()
 
@@ -255,27 +256,29 @@ def _use(instance: Any, method: str, args: Sequence[Any]) -> list[str] | None:
 
 
 def texts_of(found: Any) -> list[str]:
-    """The memories that a system gave, copied into a plain list of plain strings.
+    """Copy the memories that a system returned into a plain list of plain strings.
 
-    Types are compared by `type`, and copies are made by the methods of `list` and `str` themselves: a subclass may say
-    anything of its class, its length and its items.
+    Types are read by `type`, and copies are made by the methods of `list` and `str` themselves, because a subclass may
+    lie about its class, its length and its items.
 
     Raises:
-        CallFailed: it is not a list of texts that UTF-8 can express, or there are more than 64 MiB of them.
+        CallFailed: `found` is not a list of strings that UTF-8 can express, or has more than 64 MiB of them.
     """
     if not issubclass(type(found), list):
-        raise CallFailed(f"{type(found).__name__} came back, a list of texts is expected")
+        raise CallFailed(f"expected a list of strings, got {type(found).__name__}")
     texts, size = list.copy(found), 0
-    for place, memory in enumerate(texts):
+    for position, memory in enumerate(texts):
         if not issubclass(type(memory), str):
-            raise CallFailed(f"{type(memory).__name__} came back in place {place}, a text is expected")
-        texts[place] = plain = str.__str__(memory)
+            raise CallFailed(f"expected a string in position {position}, got {type(memory).__name__}")
+        texts[position] = plain = str.__str__(memory)
         try:
-            size += len(plain.encode()) + 4  # quotes and a comma on the way
+            size += len(plain.encode()) + 4  # quotes and a comma are added on the way
         except UnicodeEncodeError:
-            raise CallFailed(f"the text in place {place} has half a surrogate pair, Unicode is expected") from None
+            raise CallFailed(
+                f"expected Unicode, but the string in position {position} has half a surrogate pair"
+            ) from None
         if size > REPLY_LIMIT:
-            raise CallFailed(f"more than {REPLY_LIMIT >> 20} MiB of memories came back in one reply")
+            raise CallFailed(f"expected at most {REPLY_LIMIT >> 20} MiB of memories in one reply, got more")
     return texts
 
 
@@ -286,4 +289,4 @@ def _work(host: Host, tasks: SimpleQueue[_Task | None]) -> None:
             outcome.set_result(host.call(method, args))
         except BaseException as error:
             outcome.set_exception(error)
-        del task, args, outcome  # or what was told would live on while the thread waits
+        del task, args, outcome  # or they would stay in memory while the thread waits

@@ -1,135 +1,72 @@
-"""From `module:Class` on the command line to a memory system.
-
-`load_system` imports foreign code into the process that calls it. A run does so only where it is asked to; by default
-`epbench.memories.process.describe_system` has it imported in a process of its own.
-"""
+"""From the name of a memory system to the system: a baseline, or a class of the user's own."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
-import sys
-from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from epbench.errors import BadInput
-from epbench.memories.guard import LIST, RETRIEVE, STORE, reason_of
-from epbench.memories.protocol import MemorySystem
+from epbench.memories.baselines import FullContext, Nothing, Oracle, Verbatim
+from epbench.memories.guard import Limits
+from epbench.memories.process import describe_system
+from epbench.memories.spec import SystemSpec
+from epbench.memories.user_class import METHODS, import_system
+from epbench.retrieval.load import load_retriever
 
-METHODS = (STORE, RETRIEVE, LIST)
+BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
 BRING_YOUR_OWN = (
     f"any other, such as mem0, as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, "
     f"as in epbench.memories.example"
 )
-"""What to tell who names a memory system that is not built in."""
+"""What to tell a user who names a memory system that is not built in."""
+
+_DENSE = "verbatim-dense:"
 
 
-@dataclass(frozen=True, slots=True)
-class SystemSpec:
-    """A memory system that can be made.
+def load_memory(
+    name: str,
+    gold: Mapping[str, Sequence[str]] | None = None,
+    *,
+    limits: Limits | None = None,
+    in_process: bool = False,
+) -> SystemSpec:
+    """Find the memory system of this name. No instance of it is made yet.
 
-    Attributes:
-        name: as on the command line.
-        make: the class, or what else makes an instance; None for a class that is imported in a process of its own only.
-        durable: what was told lies in the folder and outlives the process.
-        beyond_k: gives back more than k memories by design, as a control may.
-        baseline: whether this is a yardstick rather than a system to be compared.
-        may_be_empty: holds nothing by design.
-    """
-
-    name: str
-    make: Any = None
-    durable: bool = False
-    beyond_k: bool = False
-    baseline: bool = False
-    may_be_empty: bool = False
-
-    def open(self, folder: Path) -> MemorySystem:
-        """An instance; `folder` is its own, and is passed on if the constructor has such a parameter."""
-        made: MemorySystem = self.make(folder=folder) if _takes_folder(self.make) else self.make()
-        return made
-
-
-def load_system(name: str) -> SystemSpec:
-    """The class behind `module:Class` (of the path or the current folder) or `path/to/file.py:Class`.
+    Args:
+        name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; or
+            `module:Class` or `path/to/file.py:Class` for a class of the user's own.
+        gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
+        limits: what the system may take; by default 300 s for a call and 8 GB for its process.
+        in_process: whether the user's class is imported into this process. By default it lives in a process of its own.
 
     Raises:
-        BadInput: no such module or class, a module that cannot be imported, a class that is no memory system.
+        BadInput: the name is unknown, the class is not a memory system, something it needs is not installed, or a limit
+            is out of its range.
     """
-    place, _, class_name = name.rpartition(":")
-    if not place or not class_name:
-        raise BadInput(f"memory system {name!r}: module:Class or path/to/file.py:Class is expected")
-    module = _load_file(name, Path(place)) if place.endswith(".py") else _load_module(name, place)
-    try:
-        return _system(name, module, class_name)
-    except (BadInput, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # a module and a class may answer getattr() by any code, sys.exit() included
-        raise BadInput(f"memory system {name!r}: its class cannot be looked at ({reason_of(error)})") from None
+    limits = limits or Limits()
+    limits.check()
+    if name in BASELINES or name.startswith(_DENSE):
+        return _baseline(name, gold)
+    if ":" not in name:
+        raise BadInput(f"unknown memory system {name!r}; expected one of: {', '.join(BASELINES)}; {BRING_YOUR_OWN}")
+    return import_system(name) if in_process else describe_system(name, limits)
 
 
-def _system(name: str, module: ModuleType, class_name: str) -> SystemSpec:
-    found = getattr(module, class_name, None)
-    if not inspect.isclass(found):
-        classes = [n for n, c in vars(module).items() if inspect.isclass(c) and c.__module__ == module.__name__]
-        raise BadInput(f"memory system {name!r}: no class {class_name!r} there; there are: {', '.join(classes) or '–'}")
-    for method in METHODS:
-        if not callable(getattr(found, method, None)):
-            raise BadInput(f"memory system {name!r}: it has no method {method}(); {', '.join(METHODS)} are expected")
-        if inspect.iscoroutinefunction(getattr(found, method)):
-            raise BadInput(f"memory system {name!r}: {method}() is async; a plain method is expected")
-    durable = bool(getattr(found, "durable", False))
-    if durable and not _takes_folder(found):
-        raise BadInput(f"memory system {name!r}: durable = True needs a constructor with the parameter 'folder'")
-    return SystemSpec(name, found, durable=durable)
-
-
-def _takes_folder(make: Any) -> bool:
-    try:
-        return "folder" in inspect.signature(make).parameters
-    except (TypeError, ValueError):  # a class of an extension module may have no signature
-        return False
-
-
-def _load_module(name: str, module: str) -> ModuleType:
-    _search_also(Path.cwd())
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and (module == error.name or module.startswith(f"{error.name}.")):
-            raise BadInput(f"memory system {name!r}: no module {error.name!r} here") from None
-        raise _broken(name, error) from error
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise _broken(name, error) from error
-
-
-def _load_file(name: str, path: Path) -> ModuleType:
-    if not path.is_file():
-        raise BadInput(f"memory system {name!r}: no file {path}")
-    _search_also(path.resolve().parent)
-    spec = importlib.util.spec_from_file_location(f"memory_system_{path.stem}", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise _broken(name, error) from error
-    return module
-
-
-def _search_also(folder: Path) -> None:
-    """At the end of the path, so that nothing there hides a library."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-
-
-def _broken(name: str, error: BaseException) -> BadInput:
-    return BadInput(f"memory system {name!r}: its module cannot be imported ({reason_of(error)})")
+def _baseline(name: str, gold: Mapping[str, Sequence[str]] | None) -> SystemSpec:
+    if name == "none":
+        return SystemSpec(name, Nothing, baseline=True, may_be_empty=True)
+    if name == "full-context":
+        return SystemSpec(name, FullContext, baseline=True, beyond_k=True)
+    if name == "oracle":
+        if gold is None:
+            raise BadInput("memory system 'oracle': expected the texts that each query needs, got none")
+        return SystemSpec(name, partial(Oracle, gold), baseline=True, beyond_k=True, knows_gold=True)
+    if name == "verbatim-bm25":
+        search = load_retriever("bm25")
+    elif name == "verbatim-dense":
+        from epbench.retrieval.lsa import latent_search as search
+    elif model := name.removeprefix(_DENSE):
+        search = load_retriever(f"st:{model}")  # loaded once, for all stores
+    else:
+        raise BadInput(f"memory system {name!r}: expected verbatim-dense alone, or verbatim-dense:PATH_OR_ID")
+    return SystemSpec(name, partial(Verbatim, search), baseline=True)

@@ -1,4 +1,4 @@
-"""A memory system in a process of its own: it is killed when it hangs, and a new one is started when it has died."""
+"""A memory system in a process of its own, which is killed when it hangs and replaced when it has died."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from typing import IO, Any, TextIO
 from epbench.errors import BadInput
 from epbench.memories.child import LOAD
 from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
-from epbench.memories.load import SystemSpec
+from epbench.memories.spec import SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
 from epbench.runs.secrets import without_secrets
 
 START_LIMIT = 600.0
-"""Seconds within which a process has to start and import the system's module."""
+"""Seconds in which a process has to start and import the module of the system."""
 
-_MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may write a byte as six
-_LOOK = 0.5  # seconds after which it is looked whether the process is still there
-_EXIT_LIMIT = 10.0  # seconds in which a process that is told to end may do so by itself
-_LONGEST_LINE = 1 << 20  # characters; of longer lines in a log the beginning is written before the end has come
+_MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
+_POLL_S = 0.5  # how often to check that the process is still there
+_EXIT_LIMIT = 10.0  # seconds in which a process may end by itself when it is no longer needed
+_LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
 _LONGEST_SECRET = 4096
-# The path is set before anything is imported, and -P keeps the current folder from hiding the standard library.
+# The path is set before anything is imported; -P keeps files in the current folder from hiding the standard library.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
 
 
 def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
-    """The class behind `module:Class` or `path/to/file.py:Class`, imported in a process of its own only.
+    """Find the class behind `module:Class` or `path/to/file.py:Class`, importing it in a process of its own only.
 
     Args:
-        name: as for `epbench.memories.load.load_system`.
-        limits: of its memory; of the time only calls are limited by them, and the import by `START_LIMIT`.
+        name: of the class, as for `epbench.memories.user_class.import_system`.
+        limits: of the memory of that process. The time to import the module is limited by `START_LIMIT`.
 
     Returns:
-        A system without `make`: its instances are made by a `ProcessGuard`.
+        A system without `make`, because a `ProcessGuard` makes its instances.
 
     Raises:
-        BadInput: there is no such module or class, the module cannot be imported, the class is no memory system.
+        BadInput: there is no such module or class, the module cannot be imported, or the class is not a memory system.
     """
     if not hasattr(os, "fork"):
         raise BadInput(
-            f"memory system {name!r}: this platform has no fork() for a process of its own; use --in-process"
+            f"memory system {name!r}: this platform has no fork() for a process of its own; run the system in this process"
         )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         log = Path(scratch) / "log"
@@ -73,9 +73,9 @@ def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
 class ProcessGuard:
     """A `Guard` that keeps the instance in a process of its own.
 
-    One process serves all stores of a run, one after the other: an instance is made anew for each, and starting Python
-    and importing the system's module is done once. A process in which a call hung or that died is never used again;
-    the next `open` starts another.
+    One process serves all stores of a run, one after the other. Each store has a new instance, but Python is started and
+    the module imported only once. A process that died, or in which a call hung, is never used again; the next `open`
+    starts another.
     """
 
     def __init__(self, name: str, limits: Limits, log: Path) -> None:
@@ -83,16 +83,16 @@ class ProcessGuard:
         Args:
             name: of the system, as for `describe_system`.
             limits: of a call and of the memory.
-            log: file to which what the system prints, and the traceback of what it raises, is appended.
+            log: file to which everything that the system prints, and the traceback of what it raises, is appended.
         """
         self._name, self._limits, self._log = name, limits, log
         self._child: _Child | None = None
 
     def open(self, folder: Path) -> None:
-        """As `Guard.open`.
+        """See `Guard.open`.
 
         Raises:
-            BadInput: the class is no longer as it was described.
+            BadInput: the class is no longer a memory system.
         """
         if self._child is None:
             child = _Child(self._limits, self._log)
@@ -105,9 +105,9 @@ class ProcessGuard:
         self.call(OPEN, str(folder))
 
     def call(self, method: str, *args: Any) -> list[str] | None:
-        """As `Guard.call`."""
+        """See `Guard.call`."""
         if self._child is None:
-            raise Lost("there is no instance to be called")
+            raise Lost("there is no instance to call")
         try:
             found: list[str] | None = self._child.ask(method, args, self._limits.seconds).get("found")
             return found
@@ -123,12 +123,12 @@ class ProcessGuard:
 
 
 class _Child:
-    """The process of a system, as its parent sees it."""
+    """The process of a system, seen from its parent."""
 
     def __init__(self, limits: Limits, log: Path) -> None:
         self._limits = limits
         self._channel, theirs = socket.socketpair()
-        read, self._lifeline = os.pipe()  # its end is closed when this process dies, in whatever way
+        read, self._lifeline = os.pipe()  # our end closes when this process dies, however that happens
         arguments = [theirs.fileno(), read, limits.bytes]
         output = log.open("a", encoding="utf-8", errors="replace")
         self._process = subprocess.Popen(
@@ -147,7 +147,7 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=(theirs.fileno(), read),
-            start_new_session=True,  # so that it is killed with all that it started, and Ctrl-C is left to us
+            start_new_session=True,  # so that it dies with all that it started, and Ctrl-C reaches only us
         )
         theirs.close()
         os.close(read)
@@ -156,20 +156,21 @@ class _Child:
         self._printer.start()
 
     def load(self, name: str) -> dict[str, Any]:
-        """Have the class imported.
+        """Have the class imported; return what the process says of it.
 
         Raises:
-            BadInput: it is no memory system.
+            BadInput: the class is not a memory system.
             Lost: the process ended, or did not answer in time.
         """
         return self.ask(LOAD, [name], START_LIMIT)
 
     def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
-        """Send a call and wait for the reply.
+        """Send a call and wait at most `seconds` for the reply.
 
         Raises:
-            BadInput, CallFailed: as the reply says.
-            Lost: there is none that can be used. The process is killed.
+            BadInput: the reply says that the class is not a memory system.
+            CallFailed: the reply says that the call failed.
+            Lost: there is no usable reply. The process has been killed.
         """
         deadline = time.monotonic() + seconds
         try:
@@ -185,10 +186,10 @@ class _Child:
             raise Lost(no_answer(seconds)) from None
         except OSError:
             raise Lost(self._end()) from None
-        except BaseException as error:  # an interrupt too: a call that is open must not go on
+        except BaseException as error:  # includes an interrupt: an open call must not go on
             self.kill()
             if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, Lost):
-                raise Lost(one_line(f"the system's process sent something that is not a reply: {error}")) from None
+                raise Lost(one_line(f"the system's process did not send a valid reply: {error}")) from None
             raise
         if "refused" in reply:
             raise BadInput(one_line(str(reply["refused"]), longest=None))
@@ -202,11 +203,11 @@ class _Child:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            self._channel.settimeout(min(left, _LOOK))
+            self._channel.settimeout(min(left, _POLL_S))
             try:
                 piece = self._channel.recv(min(size - len(data), PIECE))
             except TimeoutError:
-                if self._process.poll() is not None:  # a process that it left behind may keep the socket open
+                if self._process.poll() is not None:  # one that it started may keep the socket open
                     raise ConnectionResetError from None
                 continue
             if not piece:
@@ -215,7 +216,7 @@ class _Child:
         return bytes(data)
 
     def _end(self) -> str:
-        """How the process ended that has closed its socket."""
+        """Say how the process ended that has closed its socket."""
         try:
             status = self._process.wait(_EXIT_LIMIT)
         except subprocess.TimeoutExpired:
@@ -228,7 +229,7 @@ class _Child:
         return f"{killed}; memory may have run out" if -status == signal.SIGKILL else killed
 
     def end(self) -> None:
-        """Let the process end by itself, so that a system can close its files, and kill what is left of it."""
+        """Let the process end by itself, so that a system can close its files; then kill what is left of it."""
         self._channel.close()
         try:
             with suppress(subprocess.TimeoutExpired):
@@ -237,20 +238,20 @@ class _Child:
             self.kill()
 
     def kill(self) -> None:
-        """Kill the process and all that is in its group; nothing happens where this was done before."""
+        """Kill the process and everything in its group, unless this has been done before."""
         if self._lifeline < 0:
             return
-        with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS nothing but zombies
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS only zombies
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._printer.join(_EXIT_LIMIT)  # what was printed last; unless something outside the group keeps it open
+        self._printer.join(_EXIT_LIMIT)  # for the last output, unless something outside the group keeps it open
         self._channel.close()
         os.close(self._lifeline)
         self._lifeline = -1
 
 
 def _copy(printed: IO[bytes], log: TextIO) -> None:
-    """Append what a process prints to its log as it comes, without the user's secrets, until nobody can print there."""
+    """Append what a process prints to its log, with the user's secrets removed, until nothing can print there any more."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     pending = ""
     with printed, log:
@@ -260,9 +261,9 @@ def _copy(printed: IO[bytes], log: TextIO) -> None:
             whole = len(pending) if not piece else pending.rfind("\n") + 1
             if not whole and len(pending) > _LONGEST_LINE:
                 pending = without_secrets(pending)
-                whole = len(pending) - _LONGEST_SECRET  # a secret may stand across the cut
+                whole = len(pending) - _LONGEST_SECRET  # a secret may lie across the cut
             if whole > 0:
-                with suppress(OSError):  # a full disk must not stop the system that prints; the journals will say so
+                with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
                     log.write(without_secrets(pending[:whole]))
                     log.flush()
                 pending = pending[whole:]

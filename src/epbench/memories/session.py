@@ -1,13 +1,13 @@
-"""The stores of a run: filled with conversations, listed, and asked; every step is journaled as it is done.
+"""The stores of a run: each is filled with conversations, listed and queried, and every step is journaled at once.
 
-`stored.jsonl` has a record for each conversation, and one for each store when its memories were listed; `memories.json`
-has all memories of each store; `retrieved.jsonl` has what came back for each query. A run that was stopped goes on from
-these. A retrieval that is complete needs no system. One that is not needs the store again: a durable system is opened in
-its folder, any other is told everything anew, and if its memories are then not the same, what it gave before is asked
-again, so that all that counts comes from one store.
+`stored.jsonl` has a record for each conversation, and one for each store when its memories have been listed;
+`memories.json` has all memories of each store; `retrieved.jsonl` has what came back for each query. A run that was
+stopped goes on from these. If all queries of a store are answered, no system is needed. Otherwise the store is needed
+again: a durable system is opened in its folder, any other is given all conversations again. If its memories then differ,
+earlier queries are repeated, so that all results come from one store.
 
-The same is done within a run when an instance is lost because a call hung or the system's process died: the call has
-failed, and the run goes on with another instance. What failed is tried again by the next start, not by this one.
+The same happens within a run when an instance is lost because a call hung or the system's process died: that call has
+failed, and the run goes on with another instance. What has failed is tried again by the next start of the run.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from epbench.memories.guard import (
     Lost,
     ThreadGuard,
 )
-from epbench.memories.load import SystemSpec
 from epbench.memories.process import ProcessGuard
+from epbench.memories.spec import SystemSpec
 from epbench.runs.answers import Progress
 from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import Journal
 
 STOPPED = "the run was stopped while it was told"
+"""The failure of a conversation that is being stored. Journals hold these words, so they stay as they are."""
 MOST_LOSSES = 3
-"""Instances that may be lost in a row; after them nothing is called any more."""
+"""After so many lost instances in a row no call is made any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
 
 _log = logging.getLogger(__name__)
@@ -51,14 +52,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a store is told at a time.
+    """A conversation that a store is given in one call.
 
     Attributes:
         id: unique in its store.
-        store: name of the store; "" where there is but one.
-        units: ids of what is told in it.
-        turns: as the system gets them.
-        failure: why it cannot be told; None if it can.
+        store: name of the store; "" if the run has only one.
+        units: ids of the facts or chapters that the conversation holds.
+        turns: the turns in the form in which the system gets them.
+        failure: why the conversation cannot be stored; None if it can.
     """
 
     id: str
@@ -70,14 +71,14 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a store is asked.
+    """One query to a store.
 
     Attributes:
         id: unique in the run.
-        question: id of the question that it is asked for.
+        question: id of the question for which memories are wanted.
         store: name of the store.
-        text: of the query.
-        k: most memories that are wanted.
+        text: the query itself.
+        k: the largest number of memories to retrieve.
     """
 
     id: str
@@ -88,11 +89,11 @@ class Query:
 
 
 class _Again(Exception):
-    """The instance of a store was lost in a call, whose failure is journaled; another one has to be made."""
+    """A call cost the instance of a store and its failure is journaled; another instance has to be made."""
 
 
 class Stores:
-    """The stores of one run in its folder; see `fill_and_ask`."""
+    """The stores of one run, in its folder; see `fill_and_ask`."""
 
     def __init__(self, folder: Path, system: SystemSpec, limits: Limits) -> None:
         folder = folder.absolute()  # a system may change the current folder
@@ -110,21 +111,21 @@ class Stores:
             self._memories = read_json(folder / MEMORIES)
 
     def close(self) -> None:
-        """End the journals, and the thread or the process of the system."""
+        """Close the journals and end the thread or the process of the system."""
         self._guard.close()
         self._stored.close()
         self._retrieved.close()
 
     def serve(self, store: str, conversations: Sequence[Conversation], queries: Sequence[Query]) -> Iterator[None]:
-        """Do what is missing for one store; yields after each call.
+        """Do what is missing for one store, and yield after each call.
 
         Raises:
             BadInput: the first instance of the system cannot be made.
         """
-        missing = [c for c in conversations if not self._stored.done(told_key(store, c.id))]
+        missing = [c for c in conversations if not self._stored.done(stored_key(store, c.id))]
         if store in self._memories and not missing and all(self._answered(query) for query in queries):
             return
-        failed: set[str] = set()  # keys of conversations and queries, which this start does not try again
+        failed: set[str] = set()  # keys of conversations and queries that this start does not try again
         while True:
             try:
                 self._open(store, conversations)
@@ -138,15 +139,15 @@ class Stores:
                 return
 
     def _open(self, store: str, conversations: Sequence[Conversation]) -> None:
-        """An instance with an empty folder, or for a durable system the folder that it began."""
+        """Make an instance with an empty folder; a durable system gets back the folder that it has begun."""
         folder = self._folder / "stores" / (quote(store, safe="") or "all")
-        begun = any(self._stored.done(told_key(store, c.id)) for c in conversations)
+        begun = any(self._stored.done(stored_key(store, c.id)) for c in conversations)
         if folder.exists() and not (begun and self._system.durable):
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if begun and not self._system.durable and not self._system.baseline:
             _log.info(
-                "%s: %s does not outlive its process; all %d conversations%s are told again",
+                "%s: %s does not outlive its process; all %d conversations%s are stored again",
                 self._folder, self._system.name, len(conversations), f" of store {store}" if store else "",
             )  # fmt: skip
         try:
@@ -154,38 +155,38 @@ class Stores:
         except CallFailed as error:
             if self._made or isinstance(error, Lost) or self._given_up:
                 raise
-            raise BadInput(f"memory system {self._system.name!r} cannot be made: {error}") from None
+            raise BadInput(f"memory system {self._system.name!r}: cannot make an instance: {error}") from None
         self._made = True
 
     def _fill(self, store: str, conversations: Sequence[Conversation], failed: set[str]) -> Iterator[None]:
-        """Tell what is missing, then list everything that is held.
+        """Store the conversations that are missing, then list all memories.
 
         Raises:
             _Again: the instance was lost.
             CallFailed: the store cannot be finalized or listed.
         """
-        done = [self._stored.done(told_key(store, c.id)) for c in conversations]
-        told = 0
+        done = [self._stored.done(stored_key(store, c.id)) for c in conversations]
+        stored = 0
         for conversation in conversations:
-            key = told_key(store, conversation.id)
+            key = stored_key(store, conversation.id)
             if key in failed or (self._system.durable and self._stored.done(key)):
                 continue
-            told += 1
-            lost = self._tell(store, conversation, failed, any(done))
+            stored += 1
+            lost = self._store(store, conversation, failed, any(done))
             yield
             if lost is not None:
                 raise _Again(lost)
-        if told or store not in self._memories:
+        if stored or store not in self._memories:
             self._list(store, again=all(done))
             yield
 
-    def _tell(self, store: str, conversation: Conversation, failed: set[str], begun: bool) -> str | None:
-        """Tell one conversation and journal it; gives the reason if another instance is needed after it."""
-        key = told_key(store, conversation.id)
+    def _store(self, store: str, conversation: Conversation, failed: set[str], begun: bool) -> str | None:
+        """Store one conversation and journal it; return the reason if another instance is needed afterwards."""
+        key = stored_key(store, conversation.id)
         before = self._stored.done(key)
         begin = time.monotonic()
         about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
-        if self._system.durable:  # what is in the folder if this is the last record, nobody can say
+        if self._system.durable:  # if this stays the last record, nobody knows whether the conversation is stored
             earlier = self._stored.records.get(key, {})
             about["again"] = begun and (earlier.get("failure") == STOPPED or earlier.get("lost", False))
             self._stored.add(key, **about, failure=STOPPED)
@@ -197,17 +198,17 @@ class Stores:
         except CallFailed as error:
             about["failure"] = str(error)
             if isinstance(error, Lost):
-                about["lost"] = True  # a durable system may hold a part of it
+                about["lost"] = True  # a durable system may hold part of it
             failed.add(key)
             lost = self._lost(error)
         else:
-            if not before:  # what is told again says nothing new of the system
+            if not before:  # storing something again does not show that the system works
                 self._losses = 0
         self._stored.add(key, **about, seconds=_since(begin))
         return lost
 
     def _list(self, store: str, *, again: bool) -> None:
-        """Note all memories; `again` says that nothing was told that had not been told before."""
+        """List all memories and keep them; `again` says that no conversation was stored for the first time."""
         begin = time.monotonic()
         self._counted(self._guard.call, FINALIZE)
         memories = self._counted(self._guard.call, LIST) or []
@@ -220,7 +221,7 @@ class Stores:
         write_json(self._folder / MEMORIES, self._memories)
 
     def _ask(self, queries: Sequence[Query], failed: set[str]) -> Iterator[None]:
-        """Put the queries that have no answer.
+        """Put those queries to the store that it has not answered yet.
 
         Raises:
             _Again: the instance was lost.
@@ -235,7 +236,7 @@ class Stores:
                 found = self._counted(self._guard.call, RETRIEVE, query.text, [], query.k) or []
                 self._losses = 0
                 if len(found) > query.k and not self._system.beyond_k:
-                    raise CallFailed(f"{len(found)} memories came back, at most {query.k} were asked for")
+                    raise CallFailed(f"expected at most {query.k} memories, got {len(found)}")
             except CallFailed as error:
                 failed.add(query.id)
                 lost = self._lost(error)
@@ -248,11 +249,11 @@ class Stores:
                 raise _Again(lost)
 
     def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
-        """Make a call, unless too many instances were lost.
+        """Make a call, unless too many instances have been lost.
 
         Raises:
             Lost: the instance is gone.
-            CallFailed: the call failed or was not made.
+            CallFailed: the call failed, or was not made.
         """
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
@@ -267,11 +268,11 @@ class Stores:
         return self._losses >= MOST_LOSSES
 
     def _lost(self, error: CallFailed) -> str | None:
-        """The reason if this failure took the instance and another one is to be made."""
+        """Return the reason if this failure cost the instance and another one should be made."""
         return str(error) if isinstance(error, Lost) and not self._given_up else None
 
     def _answered(self, query: Query) -> bool:
-        """Whether the store as it is now has been asked."""
+        """Whether the store, with the memories that it has now, has answered the query."""
         record = self._retrieved.records.get(query.id, {})
         return self._retrieved.done(query.id) and record.get("of") == fingerprint_of_store(self._memories[query.store])
 
@@ -285,15 +286,15 @@ def fill_and_ask(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Tell the conversations to their stores and put the queries to them, store by store; what is journaled stays.
+    """Store the conversations and put the queries, store by store; what is journaled is not done again.
 
     Args:
         folder: of the run.
-        system: an instance is made for each store.
-        conversations: in the order in which they are told.
-        queries: in any order; they do not change a store.
+        system: what stores and retrieves; an instance is made for each store.
+        conversations: in the order of storing.
+        queries: in any order, because they do not change a store.
         limits: of one call, and of the memory of the system's process.
-        progress: shows a bar.
+        progress: shows a progress bar.
 
     Raises:
         BadInput: the first instance of the system cannot be made.
@@ -303,8 +304,8 @@ def fill_and_ask(
 
     def calls() -> Iterator[None]:
         for name in names:
-            told = [c for c in conversations if c.store == name]
-            yield from stores.serve(name, told, [query for query in queries if query.store == name])
+            own = [c for c in conversations if c.store == name]
+            yield from stores.serve(name, own, [query for query in queries if query.store == name])
 
     try:
         for _ in progress(calls(), "memory calls", len(names) + len(conversations) + len(queries)):
@@ -314,17 +315,17 @@ def fill_and_ask(
 
 
 def fingerprint_of_store(memories: Sequence[str]) -> str:
-    """Of what a store holds, in whatever order it lists it."""
+    """Return a fingerprint of the memories of a store, in whatever order it lists them."""
     return sha256(json.dumps(sorted(memories)).encode()).hexdigest()[:16]
 
 
-def told_key(store: str, conversation: str) -> str:
-    """Of the record of a conversation in `stored.jsonl`."""
+def stored_key(store: str, conversation: str) -> str:
+    """Return the key of a conversation's record in `stored.jsonl`."""
     return f"{store}|told|{conversation}"
 
 
 def listed_key(store: str) -> str:
-    """Of the record of a store's listing in `stored.jsonl`."""
+    """Return the key of the record in `stored.jsonl` that a store has been listed."""
     return f"{store}|listed"
 
 

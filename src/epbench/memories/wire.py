@@ -1,6 +1,6 @@
-"""Messages between a run and the process of a memory system: JSON behind its length, over a socket of their own.
+"""Messages between a run and the process of a memory system: length and JSON, over a socket of their own.
 
-Nothing that comes from the other side is executed or unpickled.
+Nothing that arrives is executed or unpickled.
 """
 
 from __future__ import annotations
@@ -11,44 +11,44 @@ from collections.abc import Callable
 from typing import Any
 
 HEAD = 8
-"""Bytes of the length before a message."""
+"""Number of bytes in which the length of a message is sent before it."""
 PIECE = 1 << 20
-"""Most bytes that are read at a time."""
+"""The most bytes that are read at one time."""
 
 
 def pack(message: dict[str, Any]) -> bytes:
-    """A message as it goes over the socket. Half a surrogate pair is kept, as an escape."""
+    """Encode a message for the socket. Half a surrogate pair is kept as an escape."""
     data = json.dumps(message).encode()
     return len(data).to_bytes(HEAD, "big") + data
 
 
 def unpack(read: Callable[[int], bytes], limit: int) -> dict[str, Any]:
-    """The next message.
+    """Read the next message.
 
     Args:
-        read: gives exactly so many bytes.
-        limit: most bytes that a message may have.
+        read: returns exactly as many bytes as it is asked for.
+        limit: the most bytes that a message may have.
 
     Raises:
-        ValueError: it is too long, or is not a JSON object.
+        ValueError: the message is too long, or is not a JSON object.
     """
     length = int.from_bytes(read(HEAD), "big")
     if length > limit:
-        raise ValueError(f"a message of {length:,} bytes, at most {limit:,} are expected")
+        raise ValueError(f"expected a message of at most {limit:,} bytes, got {length:,}")
     try:
         message = json.loads(read(length))
     except RecursionError:
-        raise ValueError("JSON that is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
     if not isinstance(message, dict):
-        raise ValueError(f"JSON that is not an object: {type(message).__name__}")
+        raise ValueError(f"expected a JSON object, got {type(message).__name__}")
     return message
 
 
 def read_exactly(channel: socket.socket, size: int) -> bytes:
-    """So many bytes from a blocking socket.
+    """Read exactly `size` bytes from a blocking socket.
 
     Raises:
-        EOFError: the other side has gone.
+        EOFError: the other side has closed it.
     """
     data = bytearray()
     while len(data) < size:

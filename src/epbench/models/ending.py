@@ -1,4 +1,4 @@
-"""Whether what a model generated is an answer. What was lost on the way is a failure, never an abstention."""
+"""Tells whether what a model generated is an answer. A lost answer is a failure, never an abstention."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from epbench.models.protocol import Reply, Request
 
 
 def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = False) -> Reply:
-    """The reply as it is where it holds an answer, else as a failure with its reason.
+    """Return the reply unchanged if it has an answer, else as a failure with the reason.
 
-    A text that ran out of tokens is an answer only if it is complete JSON, if the request keeps cut texts, or if labels
-    are wanted, which stand at its beginning. An empty text never is, unless the probabilities of labels are known.
+    A text that was cut off is an answer only if it is complete JSON, if the request keeps cut texts, or if a label is
+    wanted, which comes at the beginning. An empty text is no answer, unless the probabilities of the labels are known.
 
     Args:
-        request: that was asked.
-        reply: with the visible text, the reasoning, and the tokens as far as they are known.
-        cut: whether the tokens ran out.
-        thought: whether the model is known to have thought, where its reasoning is not in the reply.
+        request: the request that was answered.
+        reply: what came, with text, reasoning and the token counts as far as they are known.
+        cut: whether generation ended because the tokens ran out.
+        thought: whether the model is known to have reasoned although the reply does not show it.
     """
     if not reply.text and reply.probabilities is None:
         reason = _why_empty(request, reply, cut, thought or bool(reply.reasoning))
@@ -40,7 +40,7 @@ def _why_empty(request: Request, reply: Reply, cut: bool, thought: bool) -> str:
 
 
 def _spent(request: Request, reply: Reply) -> str:
-    if _stopped_early(request, reply):  # no number of its own, so that equal reasons are counted together
+    if _stopped_early(request, reply):  # without its number of tokens, so that equal reasons are counted together
         return f"the model's window or another limit ended it before the {_most(request)} it may have"
     return f"it used all {_most(request)} it may have"
 

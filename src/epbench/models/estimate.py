@@ -1,6 +1,6 @@
-"""What a run will cost, told before it starts; and the refusal of prompts that do not fit.
+"""What a run will cost, before it starts; and the refusal of prompts that do not fit.
 
-Counting is cheap: of the requests that share a context the shared part is counted once.
+Counting is cheap, because requests that share a context have it tokenised once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class Estimate:
     """Requests and tokens of a run.
 
     Attributes:
-        requests: number of them.
-        contexts: number of different shared parts.
-        uncached: prompt tokens that must be computed: every context once, and what differs.
-        cached: prompt tokens that sharing saves.
-        completion: most tokens that may be generated.
-        longest: most tokens of one prompt and its answer.
+        requests: number of requests.
+        contexts: number of different shared contexts.
+        uncached: prompt tokens that have to be computed: every context once, and every question.
+        cached: prompt tokens that need not be computed because contexts are shared.
+        completion: the largest number of tokens that may be generated in all.
+        longest: the largest number of tokens in one prompt together with its answer.
     """
 
     requests: int
@@ -34,7 +34,7 @@ class Estimate:
     longest: int
 
     def lines(self) -> list[str]:
-        """The plan as one line per number."""
+        """Return the estimate as lines of text."""
         return [
             f"{self.requests:,} requests over {self.contexts:,} contexts",
             f"{self.uncached + self.cached:,} prompt tokens: {self.uncached:,} to compute, {self.cached:,} shared",
@@ -43,7 +43,7 @@ class Estimate:
 
 
 def estimate(requests: Sequence[Request], model: Model) -> Estimate:
-    """Count the tokens of a run, by the model's own tokenizer where it has one."""
+    """Estimate the tokens of a run, with the model's own tokenizer if it has one."""
     contexts = uncached = cached = longest = 0
     for _, group in groupby(requests, key=lambda request: (request.system, request.context)):
         members = list(group)
@@ -63,33 +63,37 @@ def estimate(requests: Sequence[Request], model: Model) -> Estimate:
 def check_window(
     requests: Sequence[Request], model: Model, alternatives: Mapping[str, Callable[[], Iterable[Request]]]
 ) -> str | None:
-    """Refuse a run in which some prompt and its answer exceed the model's window: nothing is ever cut off.
+    """Refuse a run if a prompt and its answer exceed the model's window, because nothing is ever cut off.
 
     Args:
-        requests: of the run.
-        model: whose window counts; no weights are loaded.
-        alternatives: by name of a memory, its requests for the same questions, to name those that would fit; empty
-            where no memory is asked.
+        requests: those of the run.
+        model: the model that answers; its weights are not loaded.
+        alternatives: by name of a memory, what makes its requests for the same questions, so that the message can name
+            the memories that would fit. It is empty if the run has no memory to choose.
 
     Returns:
-        A warning where the window is unknown, else None.
+        A warning if the window is unknown, else None.
 
     Raises:
-        BadInput: with the tokens that are needed, those that there are, and the memories that would fit.
+        BadInput: a prompt does not fit. The message has the needed and the available tokens.
     """
     window = model.window()
     needed = _longest(requests, model)
     if window is None:
-        if model.name.startswith("openai:"):
-            return (
-                f"the window of {model.name} is unknown; prompts take up to about {needed:,} tokens with their answers; "
-                f"give --window N to have that checked"
-            )
-        return None
+        if model.costs_nothing:
+            return None
+        return (
+            f"the window of {model.name} is unknown, so it was not checked that prompts fit: with their answers they "
+            f"take up to about {needed:,} tokens"
+        )
     if needed <= window:
         return None
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
-    advice = "no memory fits; lower --top-k or --max-tokens" if alternatives else "lower --max-tokens"
+    advice = (
+        "no memory fits; retrieve less, or allow fewer tokens for an answer"
+        if alternatives
+        else "allow fewer tokens for an answer"
+    )
     if fitting:
         advice = f"these memories fit: {', '.join(fitting)}"
     raise BadInput(
@@ -98,6 +102,6 @@ def check_window(
 
 
 def _longest(requests: Sequence[Request], model: Model) -> int:
-    """Tokens of the longest prompt with its answer; by length in characters, then counted."""
+    """Count the tokens of the longest prompts, measured in characters, with their answers; return the largest number."""
     longest = sorted(requests, key=lambda request: len(request.context) + len(request.question))[-3:]
     return max(model.count_tokens(request)[0] + request.sampling.max_tokens for request in longest)

@@ -1,4 +1,4 @@
-"""The JSON objects in a model's reply, and the numbers and booleans in them, which models also write as text.
+"""Finds the JSON objects in a model's reply, and reads the numbers and booleans that models also write as text.
 
 This is the only place that parses JSON in replies. Prose and fences around an object do not matter. `json.loads` silently
 keeps the last value of a repeated key, so an object says here whether one of its keys was repeated: such an object has
@@ -30,7 +30,7 @@ WITHOUT_TEXT = ("empty", "length")
 
 
 class RepliedObject(dict[str, Any]):
-    """A JSON object of a reply.
+    """A JSON object in a reply.
 
     Attributes:
         repeated: A key that the object has more than once; None if there is no such key. The objects that `objects_in`
@@ -110,7 +110,7 @@ def number_of(value: Any) -> float | None:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # An integer is finite; `isfinite` cannot take a very large one.
+    # Integers are finite, and `isfinite` cannot take very large ones.
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 

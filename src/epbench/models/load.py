@@ -1,25 +1,26 @@
-"""From the name on the command line to a model."""
+"""From the name of a language model to the model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from epbench.errors import BadInput
 from epbench.models.protocol import Model
-from epbench.tulving.reader.lexical import LexicalReader
 
-KINDS = "lexical (rule-based, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
+MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a backend may be told on the command line.
+    """How a model is run or reached.
 
     Attributes:
-        base_url: of an OpenAI-compatible endpoint.
-        window: in tokens, of an endpoint that does not tell, or to be set aside by vLLM where a GPU is small.
+        base_url: URL of an OpenAI-compatible endpoint, up to `/v1`.
+        window: tokens that prompt and answer may have together: of an endpoint that does not say so itself, or for vLLM
+            to allocate if the GPU is small. None asks the endpoint or the model's configuration.
         tensor_parallel: number of GPUs for vLLM.
-        request_timeout: seconds, above 0, that one try of one request to an endpoint may take.
+        request_timeout: seconds, more than 0, for one attempt at one request to an endpoint.
     """
 
     base_url: str | None = None
@@ -28,18 +29,22 @@ class Options:
     request_timeout: float = 300.0
 
 
-def load_model(name: str, options: Options | None = None) -> Model:
-    """The reader of that name; its weights are not loaded yet.
+def load_model(name: str, options: Options | None = None, *, also: Sequence[str] = ()) -> Model:
+    """Find the model of this name. Its weights are not loaded yet.
+
+    Args:
+        name: `hf:` and the folder or Hub name of a model for transformers, `vllm:` and the same for vLLM, or `openai:`
+            and the name of a model behind an OpenAI-compatible endpoint.
+        options: how the model is run or reached.
+        also: other names that the caller takes, for the message about an unknown name.
 
     Raises:
-        BadInput: there is none, or what it needs is not installed.
+        BadInput: the name is unknown, or something that the model needs is not installed.
     """
     options = options or Options()
     kind, _, target = name.partition(":")
-    if kind == "lexical" and not target:
-        return LexicalReader()
     if kind not in ("hf", "vllm", "openai") or not target:
-        raise BadInput(f"unknown model {name!r}; there are: {KINDS}")
+        raise BadInput(f"unknown model {name!r}; expected one of: {', '.join([*also, *MODELS])}")
     try:
         if kind == "hf":
             from epbench.models.hf.model import TransformersModel
@@ -56,4 +61,4 @@ def load_model(name: str, options: Options | None = None) -> Model:
         )
     except ImportError as error:
         extra = "vllm" if kind == "vllm" else "models"
-        raise BadInput(f"--model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None
+        raise BadInput(f"model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None

@@ -1,4 +1,4 @@
-"""The protocol of a reader: what it is asked and what it gives back."""
+"""The protocol of a language model: requests, replies, and what every model offers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Sampling:
     """How an answer is drawn.
 
     Attributes:
-        max_tokens: of the answer, at least 1.
-        temperature: 0 is greedy.
-        seed: of the draw; without meaning at temperature 0. Not every endpoint keeps it.
+        max_tokens: the largest number of tokens in the answer, at least 1.
+        temperature: 0 for the most probable tokens, else the temperature at which tokens are drawn.
+        seed: of the draws; it has no effect at temperature 0, and not every endpoint honours it.
     """
 
     max_tokens: int = 512
@@ -33,22 +33,22 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. Requests with the same context should follow one another: it is read once.
+    """One question to a model. Requests with the same context should follow one another, so that it is read once.
 
     Attributes:
         id: of the question.
-        system: what the model is told to be.
-        context: the shared part of the prompt: instructions and the book, or what was retrieved of it.
+        system: the system message; it may be empty.
+        context: the shared part of the prompt: instructions and the book, or the passages that were retrieved.
         question: the part of the prompt that differs; it follows the context after a blank line.
         sampling: how the answer is drawn.
-        repeat: number of this draw, from 0, where a question is asked several times.
-        schema: JSON schema that the answer must follow, or None for free text.
-        labels: answers whose probabilities are wanted, such as `("A", "B")`: nothing is generated but the first token.
-            An endpoint may say more before it comes to the label, and generates up to `sampling.max_tokens`.
-        answer_start: words that the answer begins with, such as `Answer: Segment`; they are no part of the reply.
-            Endpoints cannot be made to begin so, and get the prompt without.
-        keep_cut: a text that ran out of tokens is wanted all the same, because whoever asked judges it by checks of
-            their own. The answer does not depend on it, so it is not part of the key.
+        repeat: number of this draw, from 0, if a question is asked several times.
+        schema: JSON schema that the answer must follow; None for free text.
+        labels: answers whose probabilities are wanted, such as `("A", "B")`; only the first token is generated. An
+            endpoint may say more before it comes to the label, and generates up to `sampling.max_tokens`.
+        answer_start: words with which the answer begins, such as `Answer: Segment`; the reply does not include them.
+            Endpoints cannot be made to begin like this, so they get the prompt without these words.
+        keep_cut: whether a text that was cut off is wanted all the same, because the caller checks it. The answer does
+            not depend on this, so it is not part of the key.
     """
 
     id: str
@@ -64,40 +64,40 @@ class Request:
 
     @property
     def user(self) -> str:
-        """The whole user message, the shared part first."""
+        """The whole user message, with the shared part first."""
         return f"{self.context}\n\n{self.question}" if self.context else self.question
 
     def key(self, model: str) -> str:
-        """Hash of all that the answer depends on; the journal's key.
+        """Hash everything that the answer depends on; this is the key in journals.
 
         Args:
             model: the model's `identity`.
         """
         drawn = (self.sampling.max_tokens, self.sampling.temperature, self.sampling.seed, self.repeat)
         parts = [model, self.id, self.system, _digest(self.context), self.question, drawn, self.schema, self.labels]
-        if self.answer_start:  # only then, so that journals from before there was any keep their keys
+        if self.answer_start:  # left out if empty, so that older journals keep their keys
             parts.append(self.answer_start)
         return _digest(json.dumps(parts, sort_keys=True))[:24]
 
 
-@lru_cache(maxsize=64)  # one long context stands in many requests
+@lru_cache(maxsize=64)  # many requests share one long context
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold; what is sent must be so."""
+    """Replace each half of a surrogate pair by U+FFFD, because UTF-8 cannot express it in what is sent."""
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request.
+    """Tokens of one request; 0 also stands for an unknown number.
 
     Attributes:
-        prompt: of the whole prompt.
-        cached: of these, how many were not computed anew because a prefix was shared.
-        completion: generated.
+        prompt: number of tokens in the whole prompt.
+        cached: how many of these were not computed because a prefix was shared.
+        completion: number of generated tokens.
     """
 
     prompt: int = 0
@@ -107,19 +107,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: a text, or the reason why none did. A failure is neither right nor wrong.
+    """An answer, or the reason why there is none. A failure is neither right nor wrong.
 
     Attributes:
-        key: the request's key.
-        id: the request's id.
-        text: the answer, without any block of reasoning before it; of a failed reply, the part of an answer that came.
-        reasoning: that block, if there was one.
+        key: the key of the request.
+        id: the id of the request.
+        text: the answer without any reasoning before it; in a failed reply, as much of an answer as there is.
+        reasoning: the reasoning before the answer, if there is any.
         failure: why there is no answer; None if there is one.
-        probabilities: of each wanted label, over the whole vocabulary (they sum to at most 1).
-        usage: tokens.
-        ended: why generation ended where that was not the usual end: `length` (the tokens ran out), `refusal`,
-            `content_filter` or `empty`.
-        served: the name that an endpoint gives the model that answered, where it is not the name that was asked for.
+        probabilities: by wanted label, its probability over the whole vocabulary; they sum to at most 1.
+        usage: tokens of prompt and answer.
+        ended: how generation ended: `stop` is the usual end; the others are `length` (the tokens ran out), `refusal`,
+            `content_filter` and `empty`.
+        served: the name that an endpoint gives the model that answered, if it is not the name in the request.
     """
 
     key: str
@@ -134,60 +134,74 @@ class Reply:
 
 
 class Model(Protocol):
-    """A reader: answers requests as fast as it can, shared contexts read once."""
+    """Answers requests as fast as it can, and reads shared contexts once."""
 
     @property
     def name(self) -> str:
-        """As on the command line: `lexical`, `hf:PATH`, `vllm:PATH`, `openai:NAME`."""
+        """The name by which the user chose it, such as `lexical`, `hf:PATH`, `vllm:PATH` or `openai:NAME`."""
         ...
 
     @property
     def identity(self) -> str:
-        """The name, and for weights on this machine their fingerprint, as `hf:PATH@1f0c3a…`.
+        """The name, followed for weights on this machine by their fingerprint, as `hf:PATH@1f0c3a…`.
 
-        Journal keys are made of it. The first use reads the files of the weights, but loads nothing.
+        It is part of the keys in journals. The first use reads the files of the weights, but loads nothing.
+        """
+        ...
+
+    @property
+    def costs_nothing(self) -> bool:
+        """Whether it answers by rules, so that a run needs no estimate of its cost and texts may have any length."""
+        ...
+
+    @property
+    def continues_prompts(self) -> bool:
+        """Whether an answer continues the prompt, so that it begins as `Request.answer_start` says.
+
+        The label is then the first token of the answer. An endpoint writes its answers itself and may say more before
+        it comes to the label.
         """
         ...
 
     def window(self) -> int | None:
-        """Most tokens that prompt and answer may have together; None if unknown or without limit.
+        """Return how many tokens prompt and answer may have together; None if this is unknown or unlimited.
 
-        Known before any weights are loaded.
+        This is known before any weights are loaded.
         """
         ...
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """(tokens of the whole prompt, of these those of the part that requests of one context share).
+        """Return the number of tokens in the whole prompt, and in the part that requests with one context share.
 
-        Exact where the tokenizer is at hand, else an estimate. No weights are loaded for it.
+        The numbers are exact if the tokenizer is at hand, else estimates. No weights are loaded.
         """
         ...
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """One reply for each request, as soon as it is there, in any order; closing it ends what is open."""
+        """Yield one reply for each request as soon as it is there, in any order; closing the generator ends open requests."""
         ...
 
 
 @runtime_checkable
 class KeepsReplies(Protocol):
-    """What a model has in addition whose replies come in another thread than that of the reader."""
+    """What a model also offers if its replies arrive in a thread of their own."""
 
     def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
-        """As `Model.answer`; each reply is given to `keep` first, in the thread in which it came, at that moment.
+        """Answer as `Model.answer` does, and pass each reply to `keep` at once, in the thread in which it arrives.
 
-        One call of `keep` ends before the next begins. What it raises ends the generator with that error.
+        One call of `keep` ends before the next begins. An exception that it raises ends the generator.
         """
         ...
 
 
 def weights_of(model: Model) -> dict[str, str]:
-    """What a run's identity says of the model's weights: `{"weights": fingerprint}`, or nothing where none is known."""
+    """Return what the identity of a run says about the weights: `{"weights": fingerprint}`, or `{}` if it is unknown."""
     fingerprint = model.identity.removeprefix(model.name).removeprefix("@")
     return {"weights": fingerprint} if fingerprint else {}
 
 
 def name_of(identity: str) -> str:
-    """The name in a model's `identity`, as the command line takes it.
+    """Return the name in a model's `identity`, without the fingerprint.
 
     >>> name_of("hf:models/tiny@1f0c3a9b2d4e")
     'hf:models/tiny'

@@ -1,4 +1,4 @@
-"""Take the block of reasoning off the front of an answer."""
+"""Takes the reasoning off the front of an answer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _LONE_END = re.compile(r"(.*?)</(think|thinking)>", re.DOTALL | re.IGNORECASE)
 _ANY_TAG = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
 
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
-_CHANNEL_HEAD = re.compile(r"^[^<]*<\|message\|>")  # what stands between a channel's name and its text
+_CHANNEL_HEAD = re.compile(r"^[^<]*<\|message\|>")  # between the name of a channel and its text
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
-# The same with its special tokens dropped by whoever decoded it.
+# Channels that were decoded without their special tokens.
 _BARE_CHANNELS = re.compile(r"\s*analysis(.*?)assistantfinal(.*)", re.DOTALL)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
     """Split what a model wrote into (reasoning, answer), both stripped.
 
-    Known are `<think>…</think>` and `<thinking>…</thinking>` before the answer, an end tag alone (the prompt had the
-    opening one), and channels: `<|channel|>analysis…<|channel|>final…`. Tags further on belong to the answer. Reasoning
-    that never ends was cut off: all of it is reasoning, and the answer is empty.
+    Reasoning is marked by `<think>…</think>` or `<thinking>…</thinking>` before the answer, by an end tag alone (if the
+    prompt has the opening one), or by channels: `<|channel|>analysis…<|channel|>final…`. Later tags belong to the
+    answer. If reasoning has no end, it was cut off: the whole text is reasoning and the answer is empty.
     """
     if "<|channel|>" in text:
         return _split_channels(text)

@@ -1,4 +1,4 @@
-"""In which order an engine with a prefix cache gets its requests, so that every context is computed once."""
+"""The order in which an engine with a prefix cache gets requests, so that every context is computed once."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterable, Iterator
 from epbench.models.protocol import Request
 
 Batch = tuple[list[Request], list[Request]]
+"""The first request of each context, and all others with these contexts."""
 
 
 def batches_by_context(requests: Iterable[Request], tokens: Callable[[Request], int], room: int) -> Iterator[Batch]:
-    """Requests in waves: the first of each context, and, once these are answered, all others of the same contexts.
+    """Split requests into batches: the first of each context and, once these are answered, the others of these contexts.
 
-    A context that takes the whole room, such as a book, is a wave of its own: its first question goes alone, then the
-    rest, book after book. Short contexts share a wave: one after the other they would leave the engine idle, and where
-    each has but one question nothing would ever be batched.
+    A context that takes all the room, such as a book, is a batch of its own: its first question goes alone, then the
+    others. Short contexts share a batch. One after the other they would leave the engine idle, and if each had only one
+    question, nothing would run at the same time.
 
     Args:
-        requests: in any order; contexts come in that of their first request.
-        tokens: of a prompt.
-        room: tokens that the first prompts of a wave may have together. One that is longer goes alone.
+        requests: in any order. Contexts come in the order of their first requests.
+        tokens: counts the tokens of a prompt.
+        room: tokens that the first prompts of a batch may have together; a longer prompt goes alone.
     """
     first: list[Request] = []
     rest: list[Request] = []
@@ -37,10 +38,10 @@ def batches_by_context(requests: Iterable[Request], tokens: Callable[[Request], 
 
 
 def by_context(requests: Iterable[Request]) -> list[list[Request]]:
-    """Requests that share a prompt up to the question, in order; one without a context shares nothing."""
+    """Group requests that share a prompt up to the question, in order; a request without context is a group of its own."""
     groups: dict[object, list[Request]] = {}
     for number, request in enumerate(requests):
-        # Without a context at most the system text is shared, and that is not worth a wait.
+        # Without a context only the system message is shared, which is not worth waiting for.
         shared = (request.system, request.context) if request.context else number
         groups.setdefault(shared, []).append(request)
     return list(groups.values())

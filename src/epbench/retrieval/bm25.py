@@ -1,4 +1,4 @@
-"""Exact lexical retrieval: every chunk is scored for every query (BM25, k1 = 1.5, b = 0.75)."""
+"""Exact lexical search: every text is scored for every query (BM25, k1 = 1.5, b = 0.75)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _TERM = re.compile(r"[a-z0-9]+")
 
 
 def terms(text: str) -> list[str]:
-    """Lower-case runs of letters and digits."""
+    """Return the runs of letters and digits in a text, in lower case."""
     return _TERM.findall(text.lower())
 
 
 class Bm25:
-    """An index over chunks."""
+    """An index over chunks of text."""
 
     def __init__(self, chunks: Sequence[str]) -> None:
         self._n = len(chunks)
@@ -25,7 +25,7 @@ class Bm25:
         self._index.index([terms(chunk) for chunk in chunks], show_progress=False)
 
     def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
-        """For each query the places of its k best chunks, best first; equal scores in the order of the chunks."""
+        """See `Searcher.search`."""
         import numpy as np
 
         for query in queries:
@@ -35,11 +35,14 @@ class Bm25:
 
 
 def _bm25s() -> ModuleType:
-    """The library, without numba: compiling costs seconds that our sizes never win back, and an engine of vLLM's CPU
-    build that is started in a process which has imported numba does not come up."""
+    """Import bm25s without numba.
+
+    Compiling takes seconds that texts of our size never win back, and the engine of vLLM's CPU build does not start in a
+    process that has imported numba.
+    """
     blocked = "numba" not in sys.modules
     if blocked:
-        sys.modules["numba"] = None  # type: ignore[assignment]  # "not installed", for as long as bm25s looks
+        sys.modules["numba"] = None  # type: ignore[assignment]  # says "not installed" while bm25s looks for it
     try:
         return importlib.import_module("bm25s")
     finally:

@@ -1,73 +1,47 @@
-"""Exact dense retrieval: every chunk is scored for every question by the cosine of their vectors."""
+"""Exact dense retrieval: every text is scored for every query by the cosine of their vectors."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from epbench.errors import RunFailed
+from epbench.retrieval.vector_cache import VectorCache, text_key
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from epbench.retrieval.vector_cache import VectorCache
-
-    Matrix = npt.NDArray[np.float32]
+    from epbench.retrieval.protocol import Embedder, Matrix
 
 MOST_TEXTS = 2048
-"""In one call of an embedder: what an embeddings endpoint takes in one request."""
-_BLOCK_BYTES = 64 << 20  # of scores that exist at a time
+"""The most texts in one call of an embedder: as many as an embeddings endpoint takes in one request."""
+_BLOCK_BYTES = 64 << 20  # of the scores that exist at one time
 
 _log = logging.getLogger(__name__)
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors."""
-
-    @property
-    def name(self) -> str:
-        """Of the model and its version: two embedders of one name give the same vectors."""
-        ...
-
-    @property
-    def batch_bytes(self) -> int:
-        """How much text (UTF-8) one call should get; what a call made is lost if the process is killed in it."""
-        ...
-
-    def check(self, chunks: Sequence[str]) -> None:
-        """Told all the chunks before any is embedded; warns, once, if some will be cut."""
-        ...
-
-    def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """One vector for each text: float32, (number of texts, d), of any length. Some models tell queries apart."""
-        ...
-
-
 class Dense:
-    """An index over chunks. Memory: the vectors, and 64 MB of scores whatever the number of questions."""
+    """An index over chunks. It holds their vectors and at most 64 MiB of scores, however many the queries."""
 
     def __init__(self, chunks: Sequence[str], embedder: Embedder, cache: VectorCache | None = None) -> None:
         """Embed the chunks.
 
         Args:
-            chunks: what is searched.
-            embedder: of the chunks and the questions.
-            cache: where vectors are looked up and kept; None embeds everything anew.
+            chunks: the texts that are searched.
+            embedder: embeds the chunks and the queries.
+            cache: where vectors are looked up and stored; without one everything is embedded.
 
         Raises:
-            RunFailed: the embedder gave something else than one finite vector of one size for each text.
+            RunFailed: the embedder did not return one finite vector for each text, all of one size.
         """
         self.embedder, self._cache, self._n = embedder, cache, len(chunks)
         embedder.check(chunks)
         self._chunks = self._vectors(chunks, query=False) if chunks else None
 
     def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
-        """For each query the places of its k best chunks, best first; equal scores in the order of the chunks.
+        """See `Searcher.search`.
 
         Raises:
-            RunFailed: as when the chunks were embedded.
+            RunFailed: the embedder did not return one finite vector for each query, of the size of the chunks' vectors.
         """
         if self._chunks is None or not queries or k < 1:
             yield from ([] for _ in queries)
@@ -82,14 +56,14 @@ class Dense:
                 yield self._best(query, scores, min(k, self._n))
 
     def _best(self, query: Matrix, scores: Matrix, k: int) -> list[int]:
-        """The float32 product finds all that can be among the best; float64 orders them.
+        """Order the best chunks in float64; the float32 scores only narrow down which chunks can be among them.
 
-        A product's last bits depend on where in the matrices a vector lies: equal chunks would not tie.
+        The last bits of a matrix product depend on the position of a vector, so equal chunks would not tie.
         """
         import numpy as np
 
         assert self._chunks is not None
-        # A float32 sum of d products is off by at most d 2^-24 for unit vectors, the k-th best score as well.
+        # A float32 sum of d products of unit vectors is off by at most d 2^-24, and so is the k-th best score.
         slack = self._chunks.shape[1] * 2.0**-22
         near = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - slack)
         exact = (self._chunks[near] * query.astype(np.float64)).sum(axis=1)
@@ -97,9 +71,7 @@ class Dense:
         return best
 
     def _vectors(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """Unit vectors of the texts; what the cache does not know is embedded, each text once, and kept at once."""
-        from epbench.retrieval.vector_cache import text_key
-
+        """Return unit vectors of the texts. Texts that the cache lacks are embedded once each and stored batch by batch."""
         keys = [text_key(self.embedder.name, text, query=query) for text in texts]
         known = self._cache.read(keys) if self._cache else {}
         missing = {text: key for text, key in zip(texts, keys, strict=True) if key not in known}
@@ -118,7 +90,10 @@ class Dense:
 
 
 def batches(texts: Sequence[str], most_bytes: int, most_texts: int = MOST_TEXTS) -> Iterator[list[str]]:
-    """The texts in order, in runs of at most so many and so long together; a longer text is alone."""
+    """Split texts into runs, in order, of at most `most_texts` texts and `most_bytes` bytes of UTF-8.
+
+    A text that is longer than `most_bytes` is a batch of its own.
+    """
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -137,9 +112,9 @@ def _checked(embedder: Embedder, vectors: Matrix, n: int) -> Matrix:
 
     vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != n or not vectors.shape[1]:
-        raise RunFailed(f"{embedder.name}: vectors of shape {vectors.shape}, ({n}, d) expected")
+        raise RunFailed(f"{embedder.name}: expected vectors of shape ({n}, d), got {vectors.shape}")
     if not np.isfinite(vectors).all():
-        raise RunFailed(f"{embedder.name}: a vector with NaN or infinity came back")
+        raise RunFailed(f"{embedder.name}: expected finite vectors, got NaN or infinity")
     return vectors
 
 
@@ -148,12 +123,14 @@ def _unit(vectors: Sequence[Matrix]) -> Matrix:
 
     matrix = np.stack(vectors)
     lengths = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1, keepdims=True))
-    unit: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)  # nothing is like a zero vector
+    unit: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(
+        np.float32
+    )  # a zero vector is similar to nothing
     return unit
 
 
 def _changed(embedder: Embedder, sizes: set[int]) -> RunFailed:
     return RunFailed(
-        f"{embedder.name}: vectors of {' and '.join(map(str, sorted(sizes)))} numbers: the model behind this name "
-        "has changed; start again, and all is embedded anew"
+        f"{embedder.name}: got vectors of {' and '.join(map(str, sorted(sizes)))} numbers, expected one size: the model "
+        "behind this name has changed; start again, and everything is embedded again"
     )

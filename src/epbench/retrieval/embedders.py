@@ -1,4 +1,4 @@
-"""The embedder of this machine: a sentence-transformers model."""
+"""The embedder on this machine: a sentence-transformers model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from epbench.models.fingerprint import digests_of
 from epbench.models.protocol import whole
 
 if TYPE_CHECKING:
-    from epbench.retrieval.dense import Matrix
+    from epbench.retrieval.protocol import Matrix
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
-_PUBLISHED = {  # by the BGE model cards; bge-m3 and later ones have none
+_PUBLISHED = {  # from the BGE model cards; bge-m3 and later models have no instruction
     "en": "Represent this sentence for searching relevant passages: ",
     "zh": "为这个句子生成表示以用于检索相关文章：",
 }
@@ -27,28 +27,30 @@ _log = logging.getLogger(__name__)
 
 
 def query_instruction(model: str) -> str:
-    """What the model's card puts before a query; empty for all but the English and Chinese BGE models.
+    """Return what the model's card puts before a query; empty for all but the English and Chinese BGE models.
 
     Args:
-        model: as on the Hub, or the name of its folder.
+        model: its name on the Hub, or the name of its folder.
     """
     found = re.search(r"(?:^|[/_-])bge-(?:small|base|large)-(en|zh)(?:[^a-z]|$)", model.lower())
     return _PUBLISHED[found[1]] if found else ""
 
 
 class SentenceTransformerEmbedder:
-    """A model of this machine, on its GPU if there is one. Nothing is downloaded."""
+    """A model on this machine, run on its GPU if there is one. Nothing is downloaded."""
 
-    batch_bytes = 1 << 15  # some 15 long chunks: seconds apiece for a large model without a GPU, lost by a kill
+    batch_bytes = (
+        1 << 15
+    )  # about 15 long chunks: without a GPU a large model takes seconds for each, and a kill loses them
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
-        """Load it.
+        """Load the model.
 
         Args:
-            model: a folder, or a name on the Hub whose files are in the Hub's cache.
+            model: its folder, or its name on the Hub if its files are in the Hub's cache.
 
         Raises:
-            BadInput: there is no such model here, or sentence-transformers is not installed.
+            BadInput: the model is not on this machine, or sentence-transformers is not installed.
         """
         try:
             from sentence_transformers import SentenceTransformer
@@ -65,17 +67,18 @@ class SentenceTransformerEmbedder:
                 local = _downloaded(model)
                 published, version = model, local.name
             self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
-        except Exception as error:  # of the Hub's client, transformers, safetensors, pickle, JSON or the system
+        except Exception as error:  # from the Hub's client, transformers, safetensors, pickle, JSON or the system
             raise BadInput(
-                f"st:{model}: no model here ({one_line(error)}); first `hf download {model}`, give a folder, or use bm25"
+                f"st:{model}: cannot load the model ({one_line(error)}); run `hf download {model}` first, name a folder, or use "
+                "bm25"
             ) from None
         self.name = f"st:{published}@{version}"
         self._instruction = query_instruction(published)
 
     def check(self, chunks: Sequence[str]) -> None:
-        """Warn of chunks that are longer than the model reads."""
+        """Warn of chunks that are longer than what the model reads."""
         limit, tokenizer = self._model.max_seq_length, self._model.tokenizer
-        if not chunks or limit is None or not callable(tokenizer):  # a bag of words has no limit
+        if not chunks or limit is None or not callable(tokenizer):  # a bag of words reads texts of any length
             return
         found = tokenizer(
             [whole(chunk) for chunk in chunks], truncation=False, return_attention_mask=False, verbose=False
@@ -83,27 +86,27 @@ class SentenceTransformerEmbedder:
         lengths = [len(tokens) for tokens in found]
         if cut := sum(length > limit for length in lengths):
             _log.warning(
-                "%s reads %d tokens at most: of %d chunks %d are cut, the longest has %d; choose shorter chunks or a "
-                "model that reads more", self.name, limit, len(chunks), cut, max(lengths),
+                "%s reads at most %d tokens: %d of %d chunks are cut, and the longest has %d tokens; choose shorter chunks or "
+                "a model that reads more", self.name, limit, cut, len(chunks), max(lengths),
             )  # fmt: skip
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """One vector for each text, (number of texts, d)."""
+        """See `Embedder.embed`."""
         asked = [whole(self._instruction + text if query else text) for text in texts]
-        # The empty prompt: no default of the model's configuration may come before chunks or queries.
+        # With the empty prompt, no default from the model's configuration is put before chunks or queries.
         vectors: Matrix = self._model.encode(asked, prompt="", show_progress_bar=False, convert_to_numpy=True)
         return vectors
 
 
 def _downloaded(model: str) -> Path:
-    """Folder of the Hub's cache, named by the commit."""
+    """Return the model's folder in the Hub's cache, which is named after its commit."""
     from huggingface_hub import snapshot_download
 
     return Path(snapshot_download(model, local_files_only=True))
 
 
 def _content_of(folder: Path) -> str:
-    """Hash of what makes the model: another one in the same folder must not find its vectors."""
+    """Hash the files that make up the model, so that another model in this folder does not get its vectors."""
     parts = [path for path in sorted(folder.rglob("*")) if path.suffix in _PARTS_OF_A_MODEL and path.is_file()]
     parts = [path for path in parts if path.relative_to(folder).parts[0] not in ("onnx", "openvino")]
     digest = hashlib.sha256()
@@ -113,5 +116,5 @@ def _content_of(folder: Path) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """An error of a library for a message of ours."""
+    """Shorten an error of a library so that a message can quote it."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""The embedder elsewhere: an OpenAI-compatible embeddings endpoint."""
+"""The embedder behind an OpenAI-compatible embeddings endpoint."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from epbench.retrieval.embedders import query_instruction
 from epbench.runs.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from epbench.retrieval.dense import Matrix
+    from epbench.retrieval.protocol import Matrix
 
-_REQUEST_BYTES = 600_000  # an endpoint takes 300,000 tokens a request; no usual text has more than one in two bytes
-_RETRIES = 8  # of a request, after 0.5 s, 1 s, … 8 s, or as the server says: three quarters of a minute in all
-_TOO_MUCH = (400, 413, 422)  # what endpoints answer where a request or one of its texts is too long
+_REQUEST_BYTES = (
+    600_000  # an endpoint takes 300,000 tokens per request, and ordinary text has at most one token in two bytes
+)
+_RETRIES = 8  # of a request, after 0.5 s, 1 s, … 8 s or as long as the server asks: about 45 s in all
+_TOO_MUCH = (400, 413, 422)  # statuses of a request that is too long, or has a text that is too long
 _LONGEST_WORDS = 200  # characters
 _PASSING = (408, 409, 429, *range(500, 600))
 
 
 class EndpointEmbedder:
-    """A model behind an OpenAI-compatible `/embeddings`; the key is the environment's OPENAI_API_KEY."""
+    """A model behind an OpenAI-compatible `/embeddings`; its key is read from OPENAI_API_KEY."""
 
     batch_bytes = _REQUEST_BYTES
 
     def __init__(self, model: str, base_url: str | None = None, timeout_s: float = 300.0) -> None:
         """
         Args:
-            model: as the endpoint calls it.
-            base_url: up to `/v1`; OPENAI_BASE_URL or OpenAI's own if None. Elsewhere no key is needed. Its query, if it
-                has one, is sent with every request.
-            timeout_s: seconds, above 0, that the endpoint may be silent in one try of one request.
+            model: its name at the endpoint.
+            base_url: URL up to `/v1`; by default OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may
+                need no key. The query of the URL, if it has one, is sent with every request.
+            timeout_s: seconds, more than 0, that the endpoint may stay silent in one attempt at one request.
 
         Raises:
-            BadInput: the URL is none, the key is missing or cannot be sent, or the openai package is not installed.
+            BadInput: the URL is not valid, the key is missing or cannot be sent, or the openai package is not installed.
         """
         self._address = find_address(base_url, f"openai:{model}")
         import openai
@@ -51,14 +53,14 @@ class EndpointEmbedder:
         self.name = f"openai:{model}@{shown(self._address.url).rstrip('/')}"
 
     def check(self, chunks: Sequence[str]) -> None:
-        """Nothing is known of the model; the endpoint refuses what is too long."""
+        """Do nothing: the endpoint itself refuses texts that are too long."""
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """One vector for each text, (number of texts, d), in as few requests as the endpoint takes.
+        """Embed the texts in as few requests as the endpoint takes; see `Embedder.embed`.
 
         Raises:
-            BadInput: the request is refused: wrong key, unknown model, too long a text, a redirect.
-            RunFailed: there is still no answer after eight retries, or a wrong number of vectors.
+            BadInput: the endpoint refuses a request because of its key, its model or its length, or redirects it.
+            RunFailed: there is no answer after eight retries, or the number of vectors is wrong.
         """
         import numpy as np
 
@@ -75,21 +77,23 @@ class EndpointEmbedder:
             if error.status_code in _TOO_MUCH and len(texts) > 1:
                 half = len(texts) // 2
                 return self._request(texts[:half]) + self._request(texts[half:])
-            told = f"{self.name}: HTTP {error.status_code}: {self._words(error)}"
+            message = f"{self.name}: HTTP {error.status_code}: {self._words(error)}"
             if 300 <= error.status_code < 400:
-                told += f"; it redirects to {shown(error.response.headers.get('location', ''))}, which is not followed"
+                message += (
+                    f"; it redirects to {shown(error.response.headers.get('location', ''))}, which is not followed"
+                )
             if error.status_code in _TOO_MUCH:
-                told += f"; the text has {len(texts[0])} characters and begins {texts[0][:40]!r}"
-            raise (RunFailed if error.status_code in _PASSING else BadInput)(told) from None
-        except (openai.OpenAIError, ValueError) as error:  # no connection, or an answer that is none
+                message += f"; the text has {len(texts[0])} characters and begins {texts[0][:40]!r}"
+            raise (RunFailed if error.status_code in _PASSING else BadInput)(message) from None
+        except (openai.OpenAIError, ValueError) as error:  # no connection, or no valid answer
             raise RunFailed(f"{self.name}: {self._words(error)}") from None
         if not all(isinstance(getattr(item, "index", None), int) for item in data):
-            raise RunFailed(f"{self.name}: the answer holds no numbered vectors")
+            raise RunFailed(f"{self.name}: expected numbered vectors in the answer")
         if sorted(item.index for item in data) != list(range(len(texts))):
-            raise RunFailed(f"{self.name}: {len(data)} vectors for {len(texts)} texts, or their numbers are wrong")
+            raise RunFailed(f"{self.name}: expected {len(texts)} vectors, numbered from 0, got {len(data)}")
         return [item.embedding for item in sorted(data, key=lambda item: item.index)]
 
     def _words(self, error: Exception) -> str:
-        """One line, without keys: some endpoints quote them."""
+        """Return the error as one line without keys, which some endpoints quote."""
         words = " ".join(without_secrets(str(error), self._address.secrets).split())
         return words[:_LONGEST_WORDS] or type(error).__name__

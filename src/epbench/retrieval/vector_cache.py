@@ -1,14 +1,13 @@
-"""Vectors on disk, by content and model: no text is embedded twice, whatever happens to the process.
+"""Vectors on disk, by text and model, so that no text is embedded twice, even if the process is killed.
 
-One file per embedder: a header, then records of one size, each a key, a vector and a checksum. Records are only ever
-appended, so that a kill can tear the last one alone.
+There is one file per embedder: a header, then records of one size, each with a key, a vector and a checksum. Records
+are only ever appended, so a kill can damage no record but the last.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import re
 import struct
 import tempfile
@@ -21,24 +20,18 @@ from typing import TYPE_CHECKING
 from epbench.errors import BadInput, RunFailed
 
 if TYPE_CHECKING:
-    from epbench.retrieval.dense import Matrix
+    from epbench.retrieval.protocol import Matrix
 
 _HEADER = struct.Struct("<8s32sII")  # magic, sha256 of the embedder's name, numbers per vector, checksum of these
 _MAGIC = b"epbvec1\n"
-_KEY = 32  # bytes of a sha256
-_PATIENCE = 120  # seconds to wait for another process; it holds the lock for one read or one batch
+_KEY_BYTES = 32  # of a SHA-256
+_LOCK_TIMEOUT_S = 120  # another process holds the lock for one read or one batch
 
 _log = logging.getLogger(__name__)
 
 
-def default_folder() -> Path:
-    """`$EPBENCH_CACHE`, or `~/.cache/epbench/vectors`."""
-    chosen = os.environ.get("EPBENCH_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench" / "vectors"
-
-
 def text_key(embedder: str, text: str, *, query: bool) -> bytes:
-    """sha256 of the embedder's name, the text, and whether it is a query."""
+    """Return the SHA-256 of the embedder's name, the text, and whether the text is a query."""
     digest = hashlib.sha256(f"{len(embedder)}:{embedder}:{'query' if query else 'chunk'}:".encode())
     digest.update(text.encode("utf-8", "surrogatepass"))
     return digest.digest()
@@ -50,7 +43,7 @@ class VectorCache:
     def __init__(self, folder: Path, embedder: str) -> None:
         """
         Args:
-            folder: made when it is first written to.
+            folder: where the file lies. It is created with the first read or write.
             embedder: name of the embedder.
         """
         self._name = hashlib.sha256(embedder.encode()).digest()
@@ -58,11 +51,11 @@ class VectorCache:
         self.path = folder / f"{readable}-{self._name.hex()[:12]}.vectors"
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, Matrix]:
-        """The vectors that are there, by key. What is damaged is dropped with a warning, never returned.
+        """Return the vectors of those keys that the file has. Damaged records are dropped with a warning.
 
         Raises:
             BadInput: the folder cannot be used.
-            RunFailed: another process holds the file for minutes.
+            RunFailed: another process has held the file for two minutes.
         """
         import numpy as np
 
@@ -71,39 +64,40 @@ class VectorCache:
             for record in self._records():
                 if record is None:
                     damaged += 1
-                elif record[:_KEY] in wanted:
-                    found[record[:_KEY]] = np.frombuffer(
-                        record, "<f4", offset=_KEY, count=(len(record) - _KEY) // 4 - 1
+                elif record[:_KEY_BYTES] in wanted:
+                    found[record[:_KEY_BYTES]] = np.frombuffer(
+                        record, "<f4", offset=_KEY_BYTES, count=(len(record) - _KEY_BYTES) // 4 - 1
                     )
             if damaged:
-                _log.warning("%s: %d damaged vectors dropped; they are embedded again", self.path, damaged)
+                _log.warning("%s: dropped %d damaged vectors; their texts are embedded again", self.path, damaged)
                 self._rewrite()
         return found
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
-        """Append vectors of one size; they are in the file when this returns. Raises as `read`.
+        """Append vectors of one size; they are in the file when this returns. It raises what `read` raises.
 
-        Vectors of another size than those in the file mean another model: the file begins anew, with a warning.
+        Vectors of a different size than those in the file come from a different model: the file is started again, with
+        a warning.
         """
         if not vectors:
             return
         size = len(next(iter(vectors.values())))
         new = b"".join(_packed(key, vector) for key, vector in vectors.items())
         with self._alone():
-            there = self._size()
-            if there not in (None, size):
-                _log.warning("%s: vectors of %s numbers dropped, those of now have %d", self.path, there, size)
-            if there != size:
+            current = self._size()
+            if current not in (None, size):
+                _log.warning("%s: dropped vectors of %s numbers; the new ones have %d", self.path, current, size)
+            if current != size:
                 head = _HEADER.pack(_MAGIC, self._name, size, 0)[:-4]
                 self._replace([head + struct.pack("<I", zlib.crc32(head))])
             with self.path.open("r+b") as file:
                 whole = self.path.stat().st_size - _HEADER.size
                 file.seek(_HEADER.size + whole - whole % _record_bytes(size))
-                file.truncate()  # what a killed process left half written
+                file.truncate()  # drops what a killed process left half written
                 file.write(new)
 
     def _size(self) -> int | None:
-        """Numbers per vector; None if there is no file yet, or none that can be used."""
+        """Return how many numbers a vector has; None if there is no usable file yet."""
         if not self.path.exists():
             return None
         with self.path.open("rb") as file:
@@ -112,12 +106,12 @@ class VectorCache:
             magic, name, size, checksum = _HEADER.unpack(head)
             if (magic, name, checksum) == (_MAGIC, self._name, zlib.crc32(head[:-4])):
                 return int(size)
-        _log.warning("%s: a damaged file is put away; its vectors are made again", self.path)
+        _log.warning("%s: deleted, because the file is damaged; its texts are embedded again", self.path)
         self.path.unlink()
         return None
 
     def _records(self) -> Iterator[bytes | None]:
-        """Each whole record, None for a damaged one."""
+        """Yield every complete record, and None for a damaged one."""
         size = self._size()
         if size is None:
             return
@@ -132,7 +126,7 @@ class VectorCache:
         self._replace([head, *filter(None, self._records())])
 
     def _replace(self, content: Iterable[bytes]) -> None:
-        """The file appears whole or not at all."""
+        """Replace the file at once, so that no half-written file is ever seen."""
         with tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as scratch:
             draft = Path(scratch) / self.path.name
             with draft.open("wb") as file:
@@ -145,20 +139,20 @@ class VectorCache:
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{self.path}.lock", timeout=_PATIENCE):
+            with FileLock(f"{self.path}.lock", timeout=_LOCK_TIMEOUT_S):
                 yield
         except Timeout:
             raise RunFailed(
-                f"{self.path}: another process has held it for {_PATIENCE} s; end it and try again"
+                f"{self.path}: another process has held this file for {_LOCK_TIMEOUT_S} s; end it and try again"
             ) from None
         except OSError as error:
             raise BadInput(
-                f"{self.path}: vectors cannot be kept there ({error}); set EPBENCH_CACHE to a folder"
+                f"{self.path}: cannot store vectors there ({error}); set EPBENCH_CACHE to a folder that can be written to"
             ) from None
 
 
 def _record_bytes(size: int) -> int:
-    return _KEY + 4 * size + 4
+    return _KEY_BYTES + 4 * size + 4
 
 
 def _packed(key: bytes, vector: Matrix) -> bytes:

@@ -10,13 +10,13 @@ import pytest
 
 from epbench import BadInput
 from epbench.memfail.dataset.sources import file_of, open_source
-from epbench.memories.baselines import BASELINES, choose_system
+from epbench.memories.load import BASELINES, load_memory
 
 TEXTS = ("I drink green tea in the morning.", "Ada plays chess on Sundays.", "My cat sleeps late.", "Ada fears moths.")
 
 
 def filled(name, folder, texts=TEXTS, gold=None):
-    system = choose_system(name, gold or {})
+    system = load_memory(name, gold or {})
     instance = system.open(folder)
     for text in texts:
         instance.store_conversation([{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}])
@@ -59,8 +59,8 @@ def test_the_oracle_returns_stored_gold_memories_in_order(tmp_path):
 
 def test_a_missing_model_is_named(tmp_path):
     pytest.importorskip("sentence_transformers")
-    with pytest.raises(BadInput, match="no model here"):
-        choose_system(f"verbatim-dense:{tmp_path / 'nothing'}", {})
+    with pytest.raises(BadInput, match="cannot load the model"):
+        load_memory(f"verbatim-dense:{tmp_path / 'nothing'}", {})
 
 
 def _rows(folder, config):

@@ -21,7 +21,7 @@ from epbench.memfail.pipeline.queries import gold_of, limited, queries_of
 from epbench.memfail.pipeline.reader import LexicalReader
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
-from epbench.memories.baselines import BASELINES, choose_system
+from epbench.memories.load import BASELINES, load_memory
 from epbench.models.protocol import Reply, Sampling
 from epbench.runs.answers import no_progress
 
@@ -45,7 +45,7 @@ QUESTIONS = [
 
 def run(folder, system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
     setting = setting or Setting(timeout=20)
-    chosen = choose_system(system, gold_of(questions, setting))
+    chosen = load_memory(system, gold_of(questions, setting))
     folder.mkdir(exist_ok=True)
     model = model or LexicalReader()
     return run_config(folder, facts, questions, chosen, model, load_prompts(), setting, no_progress)
@@ -162,9 +162,9 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
         (Setting((5, 0)), "k: expected numbers of at least 1, got 5 0"),
         (Setting(()), "k: expected numbers of at least 1, got nothing"),
         (Setting((5, 5)), "k: expected each number once, got 5 5"),
-        (Setting(timeout=0), "--timeout 0: seconds above 0"),
-        (Setting(timeout=float("nan")), "--timeout nan: seconds above 0"),
-        (Setting(timeout=float("inf")), "--timeout inf: seconds above 0"),
+        (Setting(timeout=0), "timeout: expected a finite number of seconds above 0, got 0"),
+        (Setting(timeout=float("nan")), "timeout: expected a finite number of seconds above 0, got nan"),
+        (Setting(timeout=float("inf")), "timeout: expected a finite number of seconds above 0, got inf"),
         (Setting(units_per_conversation=0), "units_per_conversation: expected at least 1, got 0"),
         (Setting(sampling=Sampling(0)), "max_tokens: expected at least 1, got 0"),
     ],
@@ -218,7 +218,7 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     """It has as many requests as the run, and as many tokens if memories are stored word for word."""
     facts, questions = made
     setting, prompts, model = Setting((2, 4)), load_prompts(), LexicalReader()
-    system = choose_system(baseline, gold_of(questions, setting))
+    system = load_memory(baseline, gold_of(questions, setting))
     estimated = requests_in_advance(facts, questions, system, setting, prompts)
     output = run(tmp_path, baseline, facts, questions, setting)
     assert len(estimated) == output.usage["answering"]["requests"] == 2 * len(questions)

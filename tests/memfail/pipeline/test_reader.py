@@ -62,9 +62,9 @@ def test_notes_are_read_from_the_prompt_and_a_message_is_only_acknowledged():
     question = Question("q", "coexisting_facts", "r", "", "Which hats?", "Which hats?", (), "")
     memories = ["I like fedoras.\n\nIn summer too.", "I wear [2] caps."]
     asked = prompts.ask("q@2", question, memories, sampling)
-    told = prompts.reply_to("c", [{"role": "user", "content": "Question: is it raining?"}], sampling)
+    said = prompts.reply_to("c", [{"role": "user", "content": "Question: is it raining?"}], sampling)
     empty = prompts.ask("q@2", question, [], sampling)
-    texts = [reply.text for reply in reader.answer([asked, told, empty])]
+    texts = [reply.text for reply in reader.answer([asked, said, empty])]
     assert texts == ["- I like fedoras.\n\nIn summer too.\n- I wear [2] caps.", HEARD, NOTHING]
 
 

@@ -142,10 +142,10 @@ def test_published_rows_have_the_published_floors(published_rows):
 
 
 def test_a_run_without_memory_is_the_floor_that_was_computed(tmp_path):
-    from epbench.memories.baselines import choose_system
+    from epbench.memories.load import load_memory
 
     def none(units, questions):
-        return choose_system("none", {})
+        return load_memory("none", {})
 
     for config in CONFIGS:
         outcomes = plant.run(tmp_path / config, config, none, LexicalJudge(), n=20)

@@ -120,13 +120,13 @@ def test_probabilities_are_those_behind_the_start_over_all_spellings(folder, tem
         ids = model.prompts.ids(request)
         assert tokenizer.decode(ids).endswith(START)
         with torch.inference_mode():
-            told = causal(torch.tensor([ids])).logits[0, -1].softmax(-1)
+            probabilities = causal(torch.tensor([ids])).logits[0, -1].softmax(-1)
         reply = replies[request.id]
         for label in "AB":
             spelled = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"Ġ{label}")]
             assert len(set(spelled)) == 2 and tokenizer.unk_token_id not in spelled
-            assert reply.probabilities[label] == pytest.approx(float(told[spelled].sum()), rel=1e-3, abs=1e-7)
-        assert reply.text == tokenizer.decode([int(told.argmax())]).strip()
+            assert reply.probabilities[label] == pytest.approx(float(probabilities[spelled].sum()), rel=1e-3, abs=1e-7)
+        assert reply.text == tokenizer.decode([int(probabilities.argmax())]).strip()
     assert sorted(reply.usage.cached > 0 for reply in replies.values()) == [False, True, True, True]
 
 

@@ -5,7 +5,7 @@ import transformers
 from epbench.models.hf import prefix_attention
 from epbench.models.hf.prefix_rows import Forward
 from epbench.models.hf.prompt_tokens import common_prefix
-from epbench.models.hf.shared_prefix import Ask, SharedPrefix
+from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
 
@@ -45,10 +45,12 @@ MODELS = {
 
 
 def tiny(kind):
-    settings, way = MODELS[kind]
+    settings, strategy = MODELS[kind]
     torch.manual_seed(1)
     config = getattr(transformers, f"{kind}Config")(**settings, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-    return getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")(config).eval(), way
+    return getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")(
+        config
+    ).eval(), strategy
 
 
 def prompts(n=22, head=200, longest=9):
@@ -70,44 +72,44 @@ def alone(model, ids, n):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_greedy_tokens_are_those_of_the_plain_path(kind):
-    model, way = tiny(kind)
+    model, strategy = tiny(kind)
     asked = prompts()
     expected = [alone(model, ids, 12) for ids in asked]
     reader = SharedPrefix(model, [2], batch_size=8)
-    told = dict(reader.answer([Ask(ids, 12) for ids in asked]))
-    assert [told[i].ids for i in range(len(asked))] == expected
+    found = dict(reader.answer([Prompt(ids, 12) for ids in asked]))
+    assert [found[i].ids for i in range(len(asked))] == expected
     assert len(set(map(tuple, expected))) >= 10
-    assert way is None or reader.way == way
-    assert {t.shared for t in told.values()} == {0 if reader.way == "none" else 200}
-    assert all(t.ended == (len(t.ids) < 12) for t in told.values())
+    assert strategy is None or reader.strategy == strategy
+    assert {t.shared for t in found.values()} == {0 if reader.strategy == "none" else 200}
+    assert all(t.ended == (len(t.ids) < 12) for t in found.values())
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])
 def test_label_probabilities_are_those_of_a_plain_forward(kind):
     model, _ = tiny(kind)
     asked = prompts()
-    told = dict(
-        SharedPrefix(model, [2], batch_size=7).answer([Ask(ids, labels={"A": [5, 9], "B": [7]}) for ids in asked])
+    found = dict(
+        SharedPrefix(model, [2], batch_size=7).answer([Prompt(ids, labels={"A": [5, 9], "B": [7]}) for ids in asked])
     )
     for i, ids in enumerate(asked):
         with torch.no_grad():
             plain = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
-        assert told[i].probabilities == pytest.approx(
+        assert found[i].probabilities == pytest.approx(
             {"A": float(plain[5] + plain[9]), "B": float(plain[7])}, rel=1e-3, abs=1e-7
         )
-        assert told[i].ids == [int(plain.argmax())]
+        assert found[i].ids == [int(plain.argmax())]
 
 
 @pytest.mark.parametrize("most", [1, 2**27])
 def test_attention_without_the_fused_kernel_is_the_same(monkeypatch, most):
     monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
-    monkeypatch.setattr(prefix_attention, "_MOST_SCORES", most)
+    monkeypatch.setattr(prefix_attention, "_MAX_SCORES", most)
     model, _ = tiny("Llama")
     asked = prompts()
     reader = SharedPrefix(model, [2])
-    told = dict(reader.answer([Ask(ids, 6) for ids in asked]))
-    assert [told[i].ids for i in range(22)] == [alone(model, ids, 6) for ids in asked]
-    assert reader.way == "joint"
+    found = dict(reader.answer([Prompt(ids, 6) for ids in asked]))
+    assert [found[i].ids for i in range(22)] == [alone(model, ids, 6) for ids in asked]
+    assert reader.strategy == "joint"
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -118,15 +120,15 @@ def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dty
     exact, asked = tiny("Llama")[0], prompts(12)
     model = tiny("Llama")[0].to(dtype)
     reader = SharedPrefix(model, [2])
-    told = dict(reader.answer([Ask(ids, labels={"some": range(3, 150)}) for ids in asked]))
-    assert reader.way == "joint"
+    found = dict(reader.answer([Prompt(ids, labels={"some": range(3, 150)}) for ids in asked]))
+    assert reader.strategy == "joint"
 
     def plain(model, ids):
         with torch.no_grad():
             return float(model(torch.tensor([ids])).logits[0, -1].float().softmax(-1)[3:150].sum())
 
     truth = [plain(exact, ids) for ids in asked]
-    ours = sum(abs(told[i].probabilities["some"] - p) for i, p in enumerate(truth)) / 12
+    ours = sum(abs(found[i].probabilities["some"] - p) for i, p in enumerate(truth)) / 12
     theirs = sum(abs(plain(model, ids) - p) for ids, p in zip(asked, truth, strict=True)) / 12
     assert ours < 2 * theirs + 0.005
 
@@ -135,38 +137,41 @@ def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dty
 def test_chunks_change_nothing(chunk):
     model, _ = tiny("Llama")
     asked = prompts(6)
-    told = dict(SharedPrefix(model, [2], chunk=chunk).answer([Ask(ids, 6) for ids in asked]))
-    assert [told[i].ids for i in range(6)] == [alone(model, ids, 6) for ids in asked]
+    found = dict(SharedPrefix(model, [2], chunk=chunk).answer([Prompt(ids, 6) for ids in asked]))
+    assert [found[i].ids for i in range(6)] == [alone(model, ids, 6) for ids in asked]
 
 
 def test_prompts_of_all_sorts_stand_in_one_call():
     model, _ = tiny("Llama")
     asked = [*prompts(4), [1], [1, 7], prompts(1, head=90)[0]]
-    asks = [Ask(ids, 1 + i) for i, ids in enumerate(asked)] + [Ask(asked[0], labels={"A": [5]}), Ask(asked[0], 3)]
-    told = dict(SharedPrefix(model, [2]).answer(asks))
-    assert [told[i].ids for i in range(len(asked))] == [alone(model, ids, 1 + i) for i, ids in enumerate(asked)]
-    assert told[len(asked)].probabilities and len(told[len(asked)].ids) == 1
+    batch = [Prompt(ids, 1 + i) for i, ids in enumerate(asked)] + [
+        Prompt(asked[0], labels={"A": [5]}),
+        Prompt(asked[0], 3),
+    ]
+    found = dict(SharedPrefix(model, [2]).answer(batch))
+    assert [found[i].ids for i in range(len(asked))] == [alone(model, ids, 1 + i) for i, ids in enumerate(asked)]
+    assert found[len(asked)].probabilities and len(found[len(asked)].ids) == 1
     assert list(SharedPrefix(model, [2]).answer([])) == []
 
 
 def test_draws_depend_on_their_stream_alone():
     model, _ = tiny("Llama")
     asked = prompts(6)
-    warm = [Ask(ids, 8, 1.0, (1, i)) for i, ids in enumerate(asked)]
+    warm = [Prompt(ids, 8, 1.0, (1, i)) for i, ids in enumerate(asked)]
     together = dict(SharedPrefix(model, [2]).answer(warm))
     again = dict(SharedPrefix(model, [2], batch_size=2).answer(warm[::-1]))
     assert [together[i].ids for i in range(6)] == [again[5 - i].ids for i in range(6)]
-    other = dict(SharedPrefix(model, [2]).answer([Ask(ids, 8, 1.0, (2, i)) for i, ids in enumerate(asked)]))
+    other = dict(SharedPrefix(model, [2]).answer([Prompt(ids, 8, 1.0, (2, i)) for i, ids in enumerate(asked)]))
     assert sum(together[i].ids != other[i].ids for i in range(6)) >= 5
-    cold = dict(SharedPrefix(model, [2]).answer([Ask(ids, 8, 1e-4, (1, i)) for i, ids in enumerate(asked)]))
+    cold = dict(SharedPrefix(model, [2]).answer([Prompt(ids, 8, 1e-4, (1, i)) for i, ids in enumerate(asked)]))
     assert [cold[i].ids for i in range(6)] == [alone(model, ids, 8) for ids in asked]
 
 
 def test_draws_follow_the_distribution():
     model, _ = tiny("Llama")
     ids = prompts(1)[0]
-    told = SharedPrefix(model, [2]).answer([Ask(ids, 1, 2.0, (i,)) for i in range(2000)])
-    drawn = torch.tensor([t.ids[0] for _, t in told if t.ids])
+    found = SharedPrefix(model, [2]).answer([Prompt(ids, 1, 2.0, (i,)) for i in range(2000)])
+    drawn = torch.tensor([t.ids[0] for _, t in found if t.ids])
     with torch.no_grad():
         expected = (model(torch.tensor([ids])).logits[0, -1] / 2).softmax(-1)
     top = expected.topk(5).indices
@@ -179,7 +184,7 @@ def test_batches_shrink_when_memory_runs_out(monkeypatch, most):
     model, _ = tiny("Llama")
     asked = prompts(10)
     reader = SharedPrefix(model, [2])
-    list(reader.answer([Ask(asked[0], 1)]))
+    list(reader.answer([Prompt(asked[0], 1)]))
     whole = Forward.__call__
 
     def scarce(self, ids, *args, **more):
@@ -188,12 +193,12 @@ def test_batches_shrink_when_memory_runs_out(monkeypatch, most):
         return whole(self, ids, *args, **more)
 
     monkeypatch.setattr(Forward, "__call__", scarce)
-    told = dict(reader.answer([Ask(ids, 4) for ids in asked]))
+    found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
     if most:
-        assert [told[i].ids for i in range(10)] == [alone(model, ids, 4) for ids in asked]
+        assert [found[i].ids for i in range(10)] == [alone(model, ids, 4) for ids in asked]
         assert reader.batch_size == 2
     else:
-        assert all("no memory" in t.failure for t in told.values())
+        assert all("no memory" in t.failure for t in found.values())
 
 
 def test_a_prefix_is_read_in_smaller_pieces_when_memory_runs_out(monkeypatch):
@@ -208,18 +213,18 @@ def test_a_prefix_is_read_in_smaller_pieces_when_memory_runs_out(monkeypatch):
 
     monkeypatch.setattr(Forward, "__call__", scarce)
     reader = SharedPrefix(model, [2])
-    told = dict(reader.answer([Ask(ids, 4) for ids in asked]))
-    assert [told[i].ids for i in range(3)] == [alone(model, ids, 4) for ids in asked]
+    found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
+    assert [found[i].ids for i in range(3)] == [alone(model, ids, 4) for ids in asked]
     assert reader.chunk <= 100
 
 
 def test_a_prefix_is_read_once(monkeypatch):
     model, _ = tiny("Llama")
     reader = SharedPrefix(model, [2])
-    asks = [Ask(ids, 2) for ids in prompts(4)]
-    first = dict(reader.answer(asks))
+    batch = [Prompt(ids, 2) for ids in prompts(4)]
+    first = dict(reader.answer(batch))
     monkeypatch.setattr(Forward, "read", None)
-    assert dict(reader.answer(asks)) == first
+    assert dict(reader.answer(batch)) == first
 
 
 def test_common_prefix():

@@ -166,7 +166,7 @@ def test_a_pause_that_grows_while_requests_wait_holds():
     run(work())
 
 
-def test_nobody_waits_for_a_quota_of_the_day():
+def test_a_daily_quota_is_not_waited_for():
     async def work() -> None:
         gate = Gate(Limit(1))
         await gate.enter()

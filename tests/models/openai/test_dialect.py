@@ -1,4 +1,4 @@
-"""What an endpoint refuses is said in another way, or left out and told."""
+"""What an endpoint refuses is written in another way, or left out with a warning."""
 
 import logging
 import threading
@@ -26,7 +26,7 @@ def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
     assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
 
 
-def test_fields_that_a_model_does_not_take_are_left_out_and_told(caplog):
+def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
     words = (
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
     )
@@ -44,8 +44,8 @@ def test_fields_that_a_model_does_not_take_are_left_out_and_told(caplog):
     assert all(reply.failure is None and reply.probabilities is None for reply in found.values())
     assert len(endpoint.calls) == 5 and "temperature" not in endpoint.calls[-1].body
     assert not {"logprobs", "top_logprobs"} & endpoint.calls[-1].body.keys()
-    told = [record.getMessage() for record in caplog.records if "it answers without" in record.getMessage()]
-    assert len(told) == 2 and "takes no temperature" in told[0] and "takes no logprobs" in told[1]
+    warnings = [record.getMessage() for record in caplog.records if "it answers without" in record.getMessage()]
+    assert len(warnings) == 2 and "takes no temperature" in warnings[0] and "takes no logprobs" in warnings[1]
 
 
 def refusing(*forms, words, status=400, body=None):
@@ -91,8 +91,8 @@ def test_an_endpoint_without_schemas_is_asked_for_any_json_object(words, status,
     assert len(got) == 40 and not any(reply.failure for reply in got.values())
     assert len(endpoint.calls) == 41
     assert [call.body["response_format"]["type"] for call in endpoint.calls] == ["json_schema"] + ["json_object"] * 40
-    (told,) = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
-    assert told.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
+    (warning,) = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
+    assert warning.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
 
 
 @pytest.mark.parametrize(

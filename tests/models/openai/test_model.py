@@ -94,7 +94,7 @@ def test_contexts_of_one_request_are_plainly_concurrent():
     assert endpoint.peak == 8 and not endpoint.stuck
 
 
-def test_requests_without_a_context_share_nothing_and_nobody_waits():
+def test_requests_without_a_context_share_nothing_and_do_not_wait():
     requests = [Request(str(i), "system", "", f"question {i}") for i in range(4)]
     with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= 4 - endpoint.answered) as endpoint:
         replies(endpoint, requests, concurrency=4, timeout_s=PATIENT_S)
@@ -387,10 +387,10 @@ def test_a_local_endpoint_needs_no_key(monkeypatch):
         ("tiny", {"base_url": "localhost:8000/v1"}, "http://"),
         ("tiny", {"base_url": "http://127.0.0.1:port/v1"}, "http://"),
         ("tiny", {"base_url": "http://[::1/v1"}, "http://"),
-        ("tiny", {"concurrency": 0}, "concurrency of openai:tiny: 0 was found"),
-        ("tiny", {"attempts": 0}, "attempts of openai:tiny: 0"),
-        ("tiny", {"window": -1}, "window of openai:tiny: -1"),
-        ("tiny", {"timeout_s": 0}, "timeout of openai:tiny: 0 s"),
+        ("tiny", {"concurrency": 0}, "concurrency of openai:tiny: expected at least 1, got 0"),
+        ("tiny", {"attempts": 0}, "attempts of openai:tiny: expected at least 1, got 0"),
+        ("tiny", {"window": -1}, "window of openai:tiny: expected at least 1, got -1"),
+        ("tiny", {"timeout_s": 0}, "timeout of openai:tiny: expected a finite number of seconds above 0, got 0"),
     ],
 )
 def test_bad_input_is_one_line(name, options, words):

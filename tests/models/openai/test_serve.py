@@ -1,4 +1,4 @@
-"""The endpoint model against a server that is none of ours: `transformers serve` with a tiny model."""
+"""The endpoint model against a server that is not ours: `transformers serve` with a tiny model."""
 
 import os
 import socket

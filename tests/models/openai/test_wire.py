@@ -37,7 +37,7 @@ def test_without_logprobs_there_are_no_probabilities(logprobs):
     assert reply.probabilities is None and reply.failure is None and reply.text
 
 
-def test_nobody_asks_for_logprobs_without_labels():
+def test_without_labels_no_logprobs_are_requested():
     with LoopbackEndpoint() as endpoint:
         replies(endpoint, book(1))
     assert not {"logprobs", "top_logprobs", "response_format"} & set(endpoint.calls[0].body)

@@ -124,11 +124,11 @@ def test_labels_have_the_probabilities_of_the_first_token(model, tiny, eight_tho
     for request, reply in zip(requests, replies, strict=True):
         assert reply.usage.completion == 1
         logits = reference(torch.tensor([model._prompts.ids(request)])).logits[0, -1]
-        told = torch.softmax(logits, -1)
+        probabilities = torch.softmax(logits, -1)
         for label in "AB":
             spelled = [id for token, id in tokenizer.get_vocab().items() if token in (label, f"\u0120{label}")]
             assert len(spelled) == 2, "the tiny tokenizer should know both spellings"
-            assert reply.probabilities[label] == pytest.approx(sum(told[spelled].tolist()), rel=1e-2, abs=1e-6)
+            assert reply.probabilities[label] == pytest.approx(sum(probabilities[spelled].tolist()), rel=1e-2, abs=1e-6)
     assert all(reply.usage.cached > 0.9 * reply.usage.prompt for reply in replies[1:])
 
 
@@ -140,8 +140,8 @@ def test_a_label_that_is_no_token_is_refused(model):
 
 def test_a_schema_is_followed(model, eight_thousand_tokens):
     for reply in answers(model, ask(eight_thousand_tokens, 3, name="schema", max_tokens=200, schema=SCHEMA)):
-        told = json.loads(reply.text)
-        assert told.keys() == {"found", "label"} and told["label"] in ("right", "wrong")
+        answer = json.loads(reply.text)
+        assert answer.keys() == {"found", "label"} and answer["label"] in ("right", "wrong")
 
 
 def test_a_schema_that_the_engine_cannot_follow_fails_alone(model):

@@ -40,13 +40,13 @@ def test_probabilities_are_those_behind_the_start_of_the_answer(model, tiny, req
     for request in requests[:4]:
         ids = model._prompts.ids(request)
         assert tokenizer.decode(ids).endswith("Answer: Segment")
-        told = torch.softmax(reference(torch.tensor([ids])).logits[0, -1], -1)
+        expected = torch.softmax(reference(torch.tensor([ids])).logits[0, -1], -1)
         reply = replies[request.id]
         assert reply.failure is None and reply.usage.completion == 1
         for label in "AB":
             spelled = [id for token, id in tokenizer.get_vocab().items() if token in (label, f"\u0120{label}")]
             assert len(spelled) == 2, "the tiny tokenizer should know both spellings"
-            assert reply.probabilities[label] == pytest.approx(sum(told[spelled].tolist()), rel=1e-2, abs=1e-6)
+            assert reply.probabilities[label] == pytest.approx(sum(expected[spelled].tolist()), rel=1e-2, abs=1e-6)
 
 
 def test_an_excerpt_is_read_once_for_its_four_pairs(model, requests):

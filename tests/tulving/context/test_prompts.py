@@ -59,13 +59,13 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
         ({"extra": "x"}, "key 'extra': unknown"),
     ],
 )
-def test_a_bad_pack_is_named(tmp_path, change, message):
+def test_a_bad_pack_is_refused(tmp_path, change, message):
     with pytest.raises(BadInput) as error:
         load_prompts(write(tmp_path, PACK | change))
     assert message in str(error.value)
 
 
-def test_a_missing_key_or_file_is_named(tmp_path):
+def test_a_missing_key_or_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match="key 'nothing': missing"):
         load_prompts(write(tmp_path, {k: v for k, v in PACK.items() if k != "nothing"}))
     with pytest.raises(BadInput, match="no such file"):

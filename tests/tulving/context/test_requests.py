@@ -54,5 +54,5 @@ def test_bm25_ranks_every_chunk_with_stable_ties():
 def test_unknown_memory_and_bad_top_k_are_refused():
     with pytest.raises(BadInput, match="in-context, rag-paragraph, rag-chapter, none"):
         context("human")
-    with pytest.raises(BadInput, match="--top-k 0"):
+    with pytest.raises(BadInput, match="top-k: expected at least 1, got 0"):
         context("rag-chapter", top_k=0)

@@ -22,7 +22,7 @@ def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
     reader = EndpointModel("big")
     assert load_judge("openai:big", reader=reader).model is reader
     assert load_judge("openai:bigger", reader=reader).model is not reader
-    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; there are: lexical"):
+    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; expected one of: lexical"):
         load_judge("gpt")
     with pytest.raises(BadInput, match="judge max_tokens: expected at least 1, got 0"):
         load_judge("openai:big", max_tokens=0)

@@ -1,10 +1,12 @@
 import pytest
 
-from epbench.models.load import load_model
+from epbench import BadInput
+from epbench.models.load import Options
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question
+from epbench.tulving.reader.load import load_reader
 from epbench.tulving.reader.story import read_story
 
 STORY = """Chapter 1
@@ -74,6 +76,10 @@ def test_keys_depend_on_all_of_the_prompt():
     assert len({base.key("m"), base.key("n"), *(o.key("m") for o in others)}) == 6
 
 
-def test_unknown_model_is_refused():
-    with pytest.raises(ValueError, match="lexical"):
-        load_model("gpt")
+def test_a_reader_is_the_lexical_one_or_a_model():
+    reader = load_reader("lexical")
+    assert isinstance(reader, LexicalReader) and reader.costs_nothing and reader.identity == "lexical"
+    model = load_reader("openai:tiny", Options("http://127.0.0.1:9/v1"))
+    assert model.name == "openai:tiny" and not model.costs_nothing
+    with pytest.raises(BadInput, match="unknown model 'gpt'; expected one of: lexical .*, hf:PATH_OR_ID"):
+        load_reader("gpt")

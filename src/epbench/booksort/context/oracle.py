@@ -1,29 +1,29 @@
-"""A baseline without a model, which looks up both segments in the context of the request.
+"""A baseline without a model: it looks up both segments in the context that it is given.
 
-With the excerpt in the context it must always be right. If the context does not contain both segments, it guesses and must
-be right half of the time. It knows nothing but the requests.
+With the excerpt in context it must always be right. If the context does not have both segments it guesses, and must be
+right by chance. It knows nothing but the requests.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Generator, Sequence
 from functools import lru_cache
 
 from epbench.booksort.context.prompts import Pack
 from epbench.draws import RandomStream
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Request
+from epbench.models.rules import RuleBasedReader
 
 
-class Oracle:
+class Oracle(RuleBasedReader):
     """Answers by the positions of the segments in the request's context.
 
     Args:
-        pack: The prompt pack of the requests, which determines where in a question the segments are.
+        pack: the prompts with which the requests were written; they say where the segments are in a question.
     """
 
-    name = identity = "oracle"
+    name = "oracle"
 
     def __init__(self, pack: Pack) -> None:
         parts = [
@@ -32,28 +32,17 @@ class Oracle:
         ]
         self._segments = re.compile("".join(parts), re.DOTALL)
 
-    def window(self) -> int | None:
-        """Return None, because a text of any length can be searched."""
-        return None
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Return the number of words of the prompt and of its shared part."""
-        shared = len(request.context.split())
-        return shared + len(request.question.split()), shared
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`."""
-        for request in requests:
-            first, second = self._positions(request)
-            found = first >= 0 and second >= 0
-            earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
-            yield Reply(request.key(self.identity), request.id, "A" if earlier else "B")
+    def answer_to(self, request: Request) -> str:
+        """Answer with the label of the segment that comes first in the context."""
+        first, second = self._positions(request)
+        found = first >= 0 and second >= 0
+        earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
+        return "A" if earlier else "B"
 
     def _positions(self, request: Request) -> tuple[int, int]:
-        """Return where both segments begin in the context, or -1 for a segment that is not in it.
+        """Return where the segments begin in the context, -1 for a segment that is not in it.
 
-        In the question, the second segment cannot be separated from what follows it, but both have the same number of
-        words.
+        The question does not show where the second segment ends, but both segments have the same number of words.
         """
         shown = self._segments.search(request.question)
         if not shown:
@@ -65,5 +54,5 @@ class Oracle:
 
 @lru_cache(maxsize=4)
 def _spaced(text: str) -> str:
-    """Return the words with single spaces between and around them."""
+    """Put single spaces between and around all words."""
     return f" {' '.join(text.split())} "

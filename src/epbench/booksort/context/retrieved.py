@@ -5,7 +5,7 @@ Paper: Section 3.2, Appendix C.4 (retrieval) and D.5 (whole books).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from epbench.booksort.context.passages import Passage, SegmentPositions
 from epbench.booksort.dataset.load import BookText, Pair
 from epbench.errors import BadInput
-from epbench.retrieval.load import Searcher
+from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.answers import fingerprint_of
 from epbench.runs.journal import Journal
 
@@ -23,8 +23,6 @@ TOP_K = 2
 DEPTH = 10
 """Number of passages that recall takes into account (Table 8)."""
 RECALL = f"recall_at_{DEPTH}"
-
-MakeSearcher = Callable[[Sequence[str]], Searcher]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
 from epbench.booksort.texts.cleaning import Rules, split_at_markers
+from epbench.cache import cache_folder
 from epbench.errors import BadInput, RunFailed
 from epbench.files.packaged import packaged
 
@@ -104,7 +104,7 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
     from requests.exceptions import RequestException
 
     address = f"{base_url.rstrip('/')}/cache/epub/{book.id}/pg{book.id}.txt"
-    path = _cache() / f"{book.id}-0.txt"
+    path = cache_folder("gutenberg") / f"{book.id}-0.txt"
 
     def fetch(url: str, draft: str, _: object) -> None:
         pooch.HTTPDownloader(timeout=_SECONDS)(url, draft, None)
@@ -127,11 +127,6 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
             f"{address} could not be downloaded ({type(error).__name__}); try again, use a mirror, or use a folder of the "
             "nine files"
         ) from error
-
-
-def _cache() -> Path:
-    chosen = os.environ.get("EPBENCH_CACHE")
-    return (Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench") / "gutenberg"
 
 
 def read_text(path: Path, where: str = "") -> str:

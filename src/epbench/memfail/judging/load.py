@@ -29,6 +29,6 @@ def load_judge(name: str, options: Options | None = None, prompts: Path | None =
         return LexicalJudge()
     pack = load_judging_prompts(prompts)
     try:
-        return ModelJudge(load_model(name, options), pack)
+        return ModelJudge(load_model(name, options, also=["lexical (rule-based, offline)"]), pack)
     except BadInput as error:
         raise BadInput(f"judge: {error}") from None

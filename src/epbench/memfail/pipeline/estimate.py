@@ -14,7 +14,7 @@ from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.memfail.pipeline.conversations import facts_told
 from epbench.memfail.pipeline.prompts import Prompts
 from epbench.memfail.pipeline.setting import Setting
-from epbench.memories.load import SystemSpec
+from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Model, Request
 
@@ -92,7 +92,7 @@ def _retrieved(facts: Sequence[Fact], question: Question, k: int, system: System
     """
     if system.may_be_empty:
         return []
-    if system.name == "oracle":
+    if system.knows_gold:
         return [memory.text for memory in question.gold]
     held = _held(facts, question, setting)
     if system.beyond_k:

@@ -19,9 +19,9 @@ from epbench.memfail.pipeline.prompts import Prompts
 from epbench.memfail.pipeline.queries import queries_of
 from epbench.memfail.pipeline.replies import REPLIES, with_replies
 from epbench.memfail.pipeline.setting import Setting
-from epbench.memories.load import SystemSpec
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import fill_and_ask
+from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request
 from epbench.runs.answers import ANSWERS, Progress, ask
@@ -98,7 +98,7 @@ def _failures(questions: Sequence[Question], recall: Recall, setting: Setting) -
     by_id = {question.id: question for question in questions}
     for query in queries_of(questions, setting):
         for memory in by_id[query.question].gold:
-            if reason := recall.untold.get((query.store, memory.fact)):
+            if reason := recall.unstored.get((query.store, memory.fact)):
                 failures[query.id] = f"memory system: could not store {memory.fact}: {reason}"
     return failures
 

@@ -1,7 +1,7 @@
-"""The embedded reader of MemFail: answers from numbered notes by rules, without a model.
+"""The rule-based reader of MemFail: it answers questions from numbered notes, without a model.
 
-It sees what a model would see, the notes and the question, and knows nothing of the data. It is there so that the whole
-pipeline runs offline, and as a floor: what it gets right needs no understanding.
+It sees what a model would see, the notes and the question, and knows nothing else of the data. With it the whole
+pipeline runs offline. It also serves as a floor: what it gets right takes no understanding.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 from epbench.memfail.judging.word_rules import content_of, sentences_of, stands_in
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Request
+from epbench.models.rules import RuleBasedReader
 
 NOTHING = "I have no information about that."
 HEARD = "Thank you, I will keep that in mind."
@@ -41,33 +42,23 @@ _BELOW = re.compile(r"\b(?:below|under|drops?|falls?|less|fewer|at most)\b", re.
 _ABOVE = re.compile(r"\b(?:above|over|exceeds?|more|rises?|at least|or longer)\b", re.IGNORECASE)
 
 
-class LexicalReader:
-    """Rule-based reader of notes."""
+class LexicalReader(RuleBasedReader):
+    """A rule-based reader of notes."""
 
-    name = identity = "lexical"
+    name = "lexical"
 
-    def window(self) -> int | None:
-        """None: rules read a text of any length."""
-        return None
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Words of the prompt, and of its shared part."""
-        shared = len(request.context.split())
-        return shared + len(request.question.split()), shared
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`; what asks nothing is only acknowledged."""
-        for request in requests:
-            asked = _QUESTION.search(request.question)
-            text = read_notes(_NOTE.findall(request.context), asked[1]) if asked else HEARD
-            yield Reply(request.key(self.identity), request.id, text)
+    def answer_to(self, request: Request) -> str:
+        """Answer the question from the notes; anything else than a question is only acknowledged."""
+        question = _QUESTION.search(request.question)
+        return read_notes(_NOTE.findall(request.context), question[1]) if question else HEARD
 
 
 def read_notes(notes: Sequence[str], question: str) -> str:
     """Answer a question from notes.
 
-    Of a multiple choice it is the letter, in JSON; of somebody with a full name what the notes say closest to the
-    question; of what a named one would do yes or no; of anything else all the notes.
+    The answer to a multiple-choice question is the letter, in JSON. If the question asks about somebody with a full
+    name, it is the sentences that are closest to the question; if it asks what somebody would do in a scene, yes or no;
+    else all notes.
     """
     if options := list(_OPTION.finditer(question)):
         return json.dumps({"choice": _linked_option(notes, question[: options[0].start()], options)})
@@ -85,7 +76,7 @@ def read_notes(notes: Sequence[str], question: str) -> str:
 
 
 def _linked_option(notes: Sequence[str], stem: str, options: Sequence[re.Match[str]]) -> str | None:
-    """The first option on the way from fact to fact, each time the one that shares the rarest words with the last."""
+    """Go from fact to fact, each time to the one that shares the rarest words with the last, up to the first option."""
     left = [fact for note in notes for fact in sentences_of(note)]
     facts_with = Counter(word for fact in left for word in content_of(fact))
     frontier = content_of(stem)
@@ -101,7 +92,7 @@ def _linked_option(notes: Sequence[str], stem: str, options: Sequence[re.Match[s
 
 
 def _closest(notes: Sequence[str], question: str, names: Sequence[str]) -> str:
-    """The two sentences that share most words with the question; "" if none does."""
+    """Return the two sentences that share the most words with the question; "" if none shares any."""
     asked = content_of(question) - content_of(" ".join(names))
     sentences = [sentence for note in notes for sentence in sentences_of(note)]
     ranked = sorted(sentences, key=lambda sentence: -len(content_of(sentence) & asked))
@@ -109,7 +100,7 @@ def _closest(notes: Sequence[str], question: str, names: Sequence[str]) -> str:
 
 
 def _decided(notes: Sequence[str], scene: str, asked: str, names: Sequence[str]) -> str:
-    """Yes or no: does the scene fit what the notes couple the asked behaviour with?"""
+    """Answer yes or no: does the scene fit the condition that the notes give for this behaviour?"""
     sentences = [sentence for note in notes for sentence in sentences_of(note)]
     if not sentences:
         return NOTHING
@@ -119,7 +110,9 @@ def _decided(notes: Sequence[str], scene: str, asked: str, names: Sequence[str])
     behaviour = content_of(asked) | who
     rule = max(sentences, key=lambda s: (len(content_of(s) & behaviour), bool(_CONDITION.search(s))))
     clauses = [clause for clause in _CONDITION.findall(rule) if content_of(clause) - behaviour]
-    condition = clauses[0] if clauses else next(note for note in notes if rule in note)  # or in another sentence
+    condition = (
+        clauses[0] if clauses else next(note for note in notes if rule in note)
+    )  # the condition may be in another sentence
     fits = _compared(condition, scene)
     if fits is None:
         denied = [bool(_denials(text) - _denials(asked)) for text in (condition, scene)]
@@ -132,7 +125,7 @@ def _denials(text: str) -> set[str]:
 
 
 def _compared(condition: str, scene: str) -> bool | None:
-    """Whether a number of the scene keeps to the bounds that the condition names; None without such numbers."""
+    """Whether a number in the scene is within the bounds in the condition; None if either has no number."""
     bounds, given = _numbers(condition), _numbers(scene)
     if not bounds or not given:
         return None

@@ -1,4 +1,4 @@
-"""What a checkpoint tells before any of its weights are loaded: its tokenizer, its window, the tokens of a label."""
+"""What is known of a checkpoint before its weights are loaded: its tokenizer, its window and the tokens of a label."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 from epbench.errors import BadInput
 
 _WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "model_max_length")
-_NO_LIMIT = 10**9  # a tokenizer that knows no length says 1e30
+_NO_LIMIT = 10**9  # a tokenizer without a limit says 1e30
 
 
 def load_tokenizer(path_or_id: str) -> Any:
-    """The tokenizer in a folder, or of a model on the Hub.
+    """Load the tokenizer of a model, from its folder or the Hub.
 
-    No code of the folder is run, and nothing is asked on standard input.
+    No code from the folder is run, and the user is asked nothing.
 
     Raises:
-        BadInput: there is none, or it needs code of its own.
+        BadInput: there is no tokenizer, or it needs code of its own.
     """
     from transformers import AutoTokenizer
 
     _check_folder(path_or_id)
     try:
         return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False)
-    except Exception as error:  # what a foreign file makes transformers, tokenizers and JSON raise
+    except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "tokenizer", error) from None
 
 
 def read_window(path_or_id: str, tokenizer: Any) -> int | None:
-    """Most tokens that prompt and answer may have together, as config and tokenizer say; None if neither does.
+    """Read how many tokens prompt and answer may have together; None if neither config nor tokenizer says.
 
-    Where they differ the smaller counts, as it does for vLLM.
+    If they differ, the smaller number counts, as it does for vLLM.
 
     Raises:
         BadInput: the config cannot be read.
@@ -41,18 +41,18 @@ def read_window(path_or_id: str, tokenizer: Any) -> int | None:
     _check_folder(path_or_id)
     try:
         config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False).get_text_config()
-    except Exception as error:  # what a foreign file makes transformers, tokenizers and JSON raise
+    except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "config", error) from None
-    told = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
-    lengths = [int(length) for length in told if isinstance(length, int | float) and 0 < length < _NO_LIMIT]
+    found = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
+    lengths = [int(length) for length in found if isinstance(length, int | float) and 0 < length < _NO_LIMIT]
     return min(lengths, default=None)
 
 
 def label_ids(tokenizer: Any, label: str) -> list[int]:
-    """Tokens that spell the label alone or after a space, in rising order.
+    """Return the ids of the tokens that spell the label alone or after a space, in ascending order.
 
     Raises:
-        BadInput: none does, so that its probability cannot be read from one token.
+        BadInput: there is no such token, so the probability of the label cannot be read from one token.
     """
     marked = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"\u2581{label}", f"\u0120{label}")]
     found = {id_ for id_ in marked if id_ is not None and id_ != tokenizer.unk_token_id}
@@ -60,12 +60,14 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
         ids = tokenizer(spelling, add_special_tokens=False)["input_ids"]
         found |= {ids[0]} if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else set()
     if not found:
-        raise BadInput(f"label {label!r}: expected one token, the tokenizer has none for it; choose a shorter label")
+        raise BadInput(
+            f"label {label!r}: expected one token, but the tokenizer has no single token for it; choose a shorter label"
+        )
     return sorted(found)
 
 
 def _check_folder(path_or_id: str) -> None:
-    """A path that is none would be taken for a name on the Hub, and the error would speak of that."""
+    """Refuse a path that does not exist; transformers would take it for a name on the Hub and report that instead."""
     looks_local = path_or_id.startswith(("/", ".")) or path_or_id.count("/") > 1
     if looks_local and not Path(path_or_id).is_dir():
         raise BadInput(f"model {path_or_id}: no such folder")

@@ -1,6 +1,6 @@
-"""Causal language models of transformers as readers: a context is read once, its questions are answered in batches.
+"""Causal language models of transformers: a context is read once, and its questions are answered in batches.
 
-Torch and transformers are imported when they are first needed, weights are loaded with the first answer.
+Torch and transformers are imported when they are first needed; weights are loaded with the first answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
 if TYPE_CHECKING:
-    from epbench.models.hf.shared_prefix import Ask, SharedPrefix, Told
+    from epbench.models.hf.shared_prefix import Completion, Prompt, SharedPrefix
 
 log = logging.getLogger(__name__)
 
@@ -28,18 +28,21 @@ _LONGEST_REASON = 300  # characters
 
 
 class TransformersModel:
-    """A model of a folder or of the Hub, on this machine.
+    """A model from a folder or the Hub, on this machine.
 
-    Answers are greedy, or drawn from the whole distribution at the request's temperature with a stream of draws that
-    depends on the request's seed, id and repeat alone. Penalties and limits of the model's own generation settings are
-    left aside. A request's `schema` does not constrain what is generated: whoever reads the answer checks it.
+    Answers are greedy, or drawn from the whole distribution at the request's temperature, with random numbers that
+    depend only on the request's seed, id and repeat. Penalties and limits in the model's own generation settings are
+    ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
 
     Args:
-        path_or_id: folder, or name on the Hub; with `HF_HUB_OFFLINE=1` only what is in the cache is found.
-        device: as torch names it, or "auto": CUDA if there is any (all of several devices), else the CPU.
-        dtype: as torch names it, or "auto": on CUDA bfloat16, where that is missing float16; else float32.
-        batch_size: most questions answered at a time; by default what memory takes.
+        path_or_id: folder of the model, or its name on the Hub; with `HF_HUB_OFFLINE=1` only the Hub's cache is searched.
+        device: name of a device for torch, or "auto" for CUDA if there is any (all devices), else the CPU.
+        dtype: name of a dtype of torch, or "auto": on CUDA bfloat16, or float16 if that is not supported; else float32.
+        batch_size: the largest number of questions answered at one time; by default as many as fit in memory.
     """
+
+    costs_nothing = False
+    continues_prompts = True
 
     def __init__(
         self, path_or_id: str, *, device: str = "auto", dtype: str = "auto", batch_size: int | None = None
@@ -55,7 +58,7 @@ class TransformersModel:
 
     @cached_property
     def prompts(self) -> PromptTokens:
-        """How this model's tokenizer writes prompts.
+        """The prompts as this model's tokenizer writes them.
 
         Raises:
             BadInput: there is no tokenizer at this path or name.
@@ -67,7 +70,7 @@ class TransformersModel:
         """The model with its weights; the first use loads them.
 
         Raises:
-            BadInput: there are none at this path or name, or no such device or dtype.
+            BadInput: there are no weights at this path or name, or the device or dtype does not exist.
         """
         from epbench.models.hf.shared_prefix import SharedPrefix
 
@@ -78,7 +81,7 @@ class TransformersModel:
         return SharedPrefix(model, [*ends, *([] if own is None else [own])], batch_size=self.batch_size)
 
     def window(self) -> int | None:
-        """As config and tokenizer say; None if neither does."""
+        """See `Model.window`; config and tokenizer say it."""
         return self._window
 
     @cached_property
@@ -86,15 +89,15 @@ class TransformersModel:
         return read_window(self.path, self.prompts.tokenizer)
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """(tokens of the prompt, of these those before the question), by the tokenizer."""
+        """See `Model.count_tokens`; the tokenizer counts."""
         n = len(self.prompts.ids(request))
         return n, min(n, self.prompts.shared(request))
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Requests of one system text and context are answered together, wherever they stand.
+        """See `Model.answer`. Requests with one system message and context are answered together, in whatever order.
 
-        A prompt that does not fit in the window with its answer is not cut: its reply is a failure with both numbers.
-        Contexts with one request only, such as retrieved ones, are put together and share what they have in common.
+        If a prompt and its answer do not fit in the window, nothing is cut: the reply is a failure with both numbers.
+        Contexts with only one request, such as retrieved passages, are answered together and share a common beginning.
         """
         groups: dict[tuple[str, str], list[Request]] = {}
         for request in requests:
@@ -104,7 +107,7 @@ class TransformersModel:
             yield from self._answer_group(group)
 
     def _answer_group(self, group: Sequence[Request]) -> Iterator[Reply]:
-        asks, asked = [], []
+        prompts, fitting = [], []
         for request in group:
             ids, new = self.prompts.ids(request), 1 if request.labels else request.sampling.max_tokens
             window = self.window()
@@ -114,17 +117,17 @@ class TransformersModel:
                 )
                 yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
                 continue
-            asks.append(self.ask_of(request, ids))
-            asked.append(request)
-        for n, (place, told) in enumerate(self.reader.answer(asks) if asks else ()):
-            yield self._reply(asked[place], told, len(asks[place].ids), told.shared if n else 0)
+            prompts.append(self.prompt_of(request, ids))
+            fitting.append(request)
+        for n, (i, completion) in enumerate(self.reader.answer(prompts) if prompts else ()):
+            yield self._reply(fitting[i], completion, len(prompts[i].ids), completion.shared if n else 0)
 
-    def ask_of(self, request: Request, ids: Sequence[int]) -> Ask:
-        """The request as the reader takes it, with the token ids of its prompt."""
-        from epbench.models.hf.shared_prefix import Ask
+    def prompt_of(self, request: Request, ids: Sequence[int]) -> Prompt:
+        """Turn a request and the token ids of its prompt into what `SharedPrefix` answers."""
+        from epbench.models.hf.shared_prefix import Prompt
 
         sampling = request.sampling
-        return Ask(
+        return Prompt(
             ids,
             max(1, sampling.max_tokens),
             sampling.temperature,
@@ -132,16 +135,16 @@ class TransformersModel:
             {label: label_ids(self.prompts.tokenizer, label) for label in request.labels},
         )
 
-    def _reply(self, request: Request, told: Told, n_prompt: int, cached: int) -> Reply:
-        key, usage = request.key(self.identity), Usage(n_prompt, cached, len(told.ids))
-        if told.failure is not None:
-            return Reply(key, request.id, failure=told.failure, usage=Usage(n_prompt))
+    def _reply(self, request: Request, completion: Completion, n_prompt: int, cached: int) -> Reply:
+        key, usage = request.key(self.identity), Usage(n_prompt, cached, len(completion.ids))
+        if completion.failure is not None:
+            return Reply(key, request.id, failure=completion.failure, usage=Usage(n_prompt))
         tokenizer = self.prompts.tokenizer
-        # Marks of reasoning may be special tokens, so these are dropped only after it is split off.
-        text = self.prompts.opening(request) + tokenizer.decode(told.ids, skip_special_tokens=False)
+        # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
+        text = self.prompts.opening(request) + tokenizer.decode(completion.ids, skip_special_tokens=False)
         reasoning, answer = (self.prompts.without_specials(part) for part in split_reasoning(text))
-        reply = Reply(key, request.id, answer, reasoning, probabilities=told.probabilities, usage=usage)
-        return as_answered(request, reply, cut=not told.ended)
+        reply = Reply(key, request.id, answer, reasoning, probabilities=completion.probabilities, usage=usage)
+        return as_answered(request, reply, cut=not completion.ended)
 
     def _with_weights(self) -> Any:
         import torch
@@ -151,34 +154,38 @@ class TransformersModel:
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
             n = torch.cuda.device_count()
-            log.info("device %s: %s", device, f"{n} of CUDA" if n else "no CUDA here")
+            log.info("device %s: %s", device, f"{n} CUDA devices" if n else "there is no CUDA device")
             spread = {"device_map": "auto"} if n > 1 else {}
         dtype = getattr(torch, self.dtype, None)
         if self.dtype == "auto":
             dtype = torch.float32
             if device.startswith("cuda"):
                 dtype = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-            log.info("dtype %s: %s", dtype, "what this device supports" if dtype != torch.float32 else f"on {device}")
+            log.info(
+                "dtype %s: %s",
+                dtype,
+                "supported by this device" if dtype != torch.float32 else f"the default on {device}",
+            )
         if not isinstance(dtype, torch.dtype):
-            raise BadInput(f"dtype {self.dtype!r} is none of torch's; expected auto, float32, bfloat16 or float16")
+            raise BadInput(f"dtype: expected auto, float32, bfloat16 or float16, got {self.dtype!r}")
         model = self._loaded("weights", AutoModelForCausalLM.from_pretrained, dtype=dtype, **spread)
         try:
             return (model if spread else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:
             if isinstance(error, torch.OutOfMemoryError):
                 raise
-            raise BadInput(f"device {self.device!r} cannot be used: {str(error).splitlines()[0]}") from error
+            raise BadInput(f"device {self.device!r}: cannot be used: {str(error).splitlines()[0]}") from error
 
     def _loaded(self, what: str, load: Any, **more: Any) -> Any:
         try:
             return load(self.path, trust_remote_code=False, **more)
         except MemoryError:
             raise
-        except Exception as error:  # what foreign files make transformers, safetensors, pickle and JSON raise
+        except Exception as error:  # foreign files can make transformers, safetensors, pickle and JSON raise anything
             import torch
 
             if isinstance(error, torch.OutOfMemoryError):
                 raise
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-            expected = "a folder with a model of transformers, or its name on the Hub"
-            raise BadInput(f"model {self.name}: no {what} that can be read; expected {expected} ({reason})") from error
+            expected = "the folder of a transformers model, or its name on the Hub"
+            raise BadInput(f"model {self.name}: cannot read its {what} ({reason}); expected {expected}") from error

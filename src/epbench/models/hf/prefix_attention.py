@@ -1,8 +1,8 @@
 """Attention of many questions to one stored prefix, without a copy of the prefix for each question.
 
-Every question's tokens attend to the same keys of the prefix and to their own. Both scores go through one softmax, so
-the result is that of the usual attention; but the prefix is read once for a whole batch and lies in memory once
-(the idea of Hydragen, arXiv 2402.05099). Importing this module imports torch and transformers.
+The tokens of every question attend to the keys of the prefix and to their own. Both scores go through one softmax, so
+the result is that of ordinary attention, but the prefix is read once for a whole batch and is in memory once (the idea
+of Hydragen, arXiv 2402.05099). Importing this module imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 NAME = "sdpa_shared_prefix"
-_MOST_SCORES = 2**27  # of one part, 512 MB in float32: questions are taken in parts so that the scores stay below
+_MAX_SCORES = 2**27  # 512 MiB in float32; a batch is computed in parts that have no more scores than this
 _OTHER_ATTENTION = ("softcap", "s_aux", "sliding_window", "position_bias")
 
 Prefix = Sequence[tuple[torch.Tensor, torch.Tensor]]
 
 
 class NotShareable(Exception):
-    """This model's attention has a term that the joint attention does not know."""
+    """The attention of this model has a term that joint attention does not support."""
 
 
 class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
-    """Keys and values of the questions' own tokens, in memory set aside at once: growing by copies costs more."""
+    """Keys and values of the questions' own tokens, in memory that is allocated at once, because copying costs more."""
 
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -38,7 +38,7 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add tokens; all that are there come back, as views."""
+        """Add tokens and return views of all keys and values."""
         if self.stored is None:
             self.stored = self._empty(key_states), self._empty(value_states)
         start, self.length = self.length, self.length + key_states.shape[-2]
@@ -47,11 +47,11 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
         return self.stored[0][:, :, : self.length], self.stored[1][:, :, : self.length]
 
     def get_seq_length(self) -> int:
-        """Number of tokens."""
+        """Return the number of tokens."""
         return self.length
 
     def reorder_cache(self, beam_idx: torch.Tensor) -> None:
-        """Go on with these rows."""
+        """Keep these rows, in this order."""
         if self.stored is not None:
             rows = beam_idx.to(self.stored[0].device)
             self.stored = self.stored[0][rows], self.stored[1][rows]
@@ -62,7 +62,7 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 def own_tokens(n_layers: int, room: int) -> Cache:
-    """An empty cache for `room` tokens of each question."""
+    """Return an empty cache for `room` tokens of each question."""
     return Cache(layers=[OwnTokens(room) for _ in range(n_layers)])
 
 
@@ -76,7 +76,7 @@ def joint_attention(
     shared_prefix: Prefix | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention to `shared_prefix` and to the own tokens; without a shared prefix it is the usual one.
+    """Attend to `shared_prefix` and to the own tokens; without a shared prefix this is ordinary attention.
 
     Raises:
         NotShareable: the model's attention does more than a softmax of scaled products.
@@ -91,7 +91,7 @@ def joint_attention(
     n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
     grouped = (query * (size**-0.5 if scaling is None else scaling)).view(rows, key.shape[1], -1, length, size)
     answer = query.new_empty(rows, length, heads, value.shape[-1])
-    step = max(1, _MOST_SCORES // (heads * length * n_keys))
+    step = max(1, _MAX_SCORES // (heads * length * n_keys))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         found = _joint(grouped[part], prefix, (key[part], value[part]), attention_mask[part])
@@ -105,9 +105,9 @@ def _joint(
     own: tuple[torch.Tensor, torch.Tensor],
     mask: torch.Tensor,
 ) -> torch.Tensor:
-    """Query is (rows, key heads, queries per key head, length, size), and so is what comes back."""
+    """Attend to both; query and result have the shape (rows, key heads, queries per key head, length, size)."""
     rows, heads, group, length, size = query.shape
-    # All rows are queries of one sequence to the prefix: one product per head reads its keys once.
+    # For the prefix, all rows are one sequence of queries, so that one product per head reads its keys once.
     folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
     found, sums = _attend(folded, *prefix)
     far = found.view(heads, rows, group, length, -1).transpose(0, 1)
@@ -124,12 +124,12 @@ def _joint(
 
 
 def _fused(query: torch.Tensor) -> bool:
-    """Whether torch has an attention here that also tells the sums of its softmax, and keeps no scores."""
+    """Whether torch has an attention for this device that returns the sums of its softmax and keeps no scores."""
     return query.device.type == "cpu" and hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu")
 
 
 def _attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention of scaled queries to all keys, and the logarithm of the sum of exp(score) of each, in float32."""
+    """Return the attention of scaled queries to all keys, and for each query log(sum(exp(scores))) in float32."""
     if _fused(query):
         found, weight = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, keys, values, scale=1.0)
         return found, weight.float()

@@ -1,4 +1,4 @@
-"""A batch of token rows that continue one stored prefix. Importing this module imports torch and transformers."""
+"""A batch of rows of tokens that continue one stored prefix. Importing this module imports torch and transformers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from epbench.models.hf.prefix_attention import own_tokens
 
 
 class Forward:
-    """One model's forward call, with the arguments that it knows."""
+    """The forward call of a model, with the arguments that this model takes."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -23,8 +23,10 @@ class Forward:
         self._cache = "past_key_values" if "past_key_values" in self._known else "cache_params"
 
     def __call__(self, ids: torch.Tensor, cache: Cache, positions: torch.Tensor, **more: Any) -> torch.Tensor:
-        """Logits behind the last token of each row, (rows, vocabulary), in float32; the cache grows by the tokens."""
-        if "logits_to_keep" in self._known:  # else a whole chapter of logits would be made for its last row
+        """Return the float32 logits after the last token of each row, (rows, vocabulary); the cache grows by the tokens."""
+        if (
+            "logits_to_keep" in self._known
+        ):  # else logits would be computed for every token, and only the last are needed
             more["logits_to_keep"] = 1
         if "position_ids" in self._known:
             more["position_ids"] = positions
@@ -34,19 +36,19 @@ class Forward:
         return logits
 
     def tensor(self, values: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """The values on the device where the model begins."""
+        """Put values on the device of the model's first layers."""
         return torch.tensor(values, dtype=dtype, device=self.model.device)
 
     def empty_cache(self) -> DynamicCache:
-        """A cache that knows which layers of the model slide."""
+        """Return a cache that knows which layers of the model have a sliding window."""
         return DynamicCache(config=self.config)
 
     def read_logits(self, ids: Sequence[int]) -> torch.Tensor:
-        """Logits behind a text, read at once."""
+        """Return the logits after a text that is read at once."""
         return self(self.tensor([list(ids)]), self.empty_cache(), self.tensor([list(range(len(ids)))]))[0]
 
     def read(self, ids: Sequence[int], chunk: int) -> DynamicCache:
-        """The cache of a text, read in pieces of at most `chunk` tokens: activations then need no more than those."""
+        """Return the cache of a text, read in pieces of at most `chunk` tokens to limit the memory for activations."""
         cache = self.empty_cache()
         for start in range(0, len(ids), chunk):
             piece = ids[start : start + chunk]
@@ -56,36 +58,36 @@ class Forward:
 
 
 def can_be_padded(cache: Cache) -> bool:
-    """Whether rows of different lengths may stand in one batch: sliding windows and running states count the padding."""
+    """Whether one batch may have rows of different lengths; sliding windows and running states would count the padding."""
     return all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 def bytes_per_token(cache: Cache) -> int:
-    """Bytes of keys and values that one token of one row takes."""
+    """Return the bytes of keys and values that one token of one row takes."""
     states = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
     return sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
 
 
 def _repeated(cache: Cache, n: int) -> Cache:
-    """The cache for n rows; the original stays as it is."""
-    plain = (DynamicLayer, DynamicSlidingWindowLayer)  # these replace their tensors, others change them in place
+    """Return the cache for n rows; the original does not change."""
+    plain = (DynamicLayer, DynamicSlidingWindowLayer)  # these layers replace their tensors, others change them in place
     repeated = copy.copy(cache)
     repeated.layers = [copy.copy(x) if type(x) in plain else copy.deepcopy(x) for x in cache.layers]
-    if n > 1:  # the one way to repeat that layers with a running state have too
+    if n > 1:  # the only way to repeat that layers with a running state have too
         repeated.reorder_cache(torch.LongTensor([0] * n))
     return repeated
 
 
 class Rows:
-    """Rows of tokens behind a prefix of `n_prefix` tokens, padded on the left to one length.
+    """Rows of tokens that follow a prefix, padded on the left to one length.
 
     Args:
-        forward: of the model.
-        prefix: cache of the prefix; it is left as it is.
-        n_prefix: number of its tokens.
-        suffixes: what follows in each row, at least one token.
-        room: most tokens that will be generated.
-        joint: attend to the prefix jointly; else it is repeated for every row.
+        forward: the forward call of the model.
+        prefix: cache of the prefix; it does not change.
+        n_prefix: number of tokens in the prefix.
+        suffixes: the token ids that follow in each row, at least one.
+        room: the largest number of tokens that will be generated in a row.
+        joint: whether all rows attend to one prefix; else it is repeated for every row.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class Rows:
             self.cache = _repeated(prefix, n) if n_prefix else forward.empty_cache()
 
     def read(self, chunk: int) -> torch.Tensor:
-        """Read the suffixes, at most `chunk` tokens at a time; the logits behind them."""
+        """Read the suffixes, at most `chunk` tokens at one time, and return the logits after them."""
         width = self.ids.shape[1]
         step = max(1, chunk // len(self.ids))
         for start in range(0, width, step):
@@ -122,12 +124,12 @@ class Rows:
         return logits
 
     def add(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Add one token to each row; the logits behind it."""
+        """Add one token to each row and return the logits after it."""
         self.valid[:, self.length] = True
         return self._step(tokens[:, None])
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
+        """Drop all other rows."""
         self.valid = self.valid[list(rows)]
         self.cache.reorder_cache(torch.LongTensor(list(rows)))
 

@@ -1,4 +1,4 @@
-"""How a model can share a prefix, found by trying. Importing this module imports torch and transformers."""
+"""How a model can share a prefix, found out by trying. Importing this module imports torch and transformers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from epbench.models.hf.prefix_rows import Forward, Rows, bytes_per_token, can_be
 log = logging.getLogger(__name__)
 
 PrefixStrategy = Literal["joint", "repeated", "none"]
-"""joint: all questions attend to one prefix; repeated: each row has a copy of it; none: nothing can be shared."""
+"""joint: all questions attend to one prefix; repeated: each row has a copy of it; none: no prefix can be shared."""
 
 _TOKENS = 96
 
 
 def reads_at_once(config: Any) -> bool:
-    """Whether a text must be read in one piece: rotary frequencies that depend on the length read at once."""
+    """Whether a text must be read in one piece, because its rotary frequencies depend on the length that is read."""
     rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
     return rope.get("rope_type") in ("dynamic", "longrope")
 
 
 def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrategy, int]:
-    """Try on a few tokens: logits behind a shared prefix must be those of reading the whole text at once.
+    """Find the best strategy on a few tokens: logits after a shared prefix must be those of reading the text at once.
 
     Returns:
-        The best way that passes, and the bytes that a token takes in the cache.
+        The best strategy that passes, and the bytes that one token takes in the cache.
 
     Raises:
-        BadInput: this model's cache cannot be used at all.
+        BadInput: the cache of this model cannot be used at all.
     """
     sample = (list(ids) * _TOKENS)[:_TOKENS]
     head = 2 * _TOKENS // 3
@@ -55,7 +55,7 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
                     _compare(logits, whole[i], most)
         except torch.OutOfMemoryError:
             raise
-        except Exception as error:  # whatever a foreign model raises says that this way is not for it
+        except Exception as error:  # whatever a foreign model raises, this strategy is not for it
             return f"{type(error).__name__}: {error}"
         return None
 
@@ -68,16 +68,17 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
         log.info("the prefix is repeated for every question of a batch: %s", why)
     if (why := difference(head, joint=False)) is None:
         return "repeated", size
-    log.warning("every prompt is read from its beginning, this model does not go on from a prefix: %s", why)
+    log.warning("every prompt is read from its beginning, because this model cannot continue from a prefix: %s", why)
     if (why := difference(0, joint=False)) is None:
         return "none", size
     raise BadInput(
-        f"{type(forward.model).__name__} cannot be used: its cache does not give the logits of one reading ({why})"
+        f"{type(forward.model).__name__} cannot be used: with its cache the logits differ from those of reading a text at "
+        f"once ({why})"
     )
 
 
 def _compare(found: torch.Tensor, expected: torch.Tensor, most: float) -> None:
-    """Raise where two rows of logits differ by more than rounding; a missing prefix makes them differ by about 1."""
+    """Raise ValueError if logits differ by more than rounding; without the prefix they differ by about 1."""
     off = float((found - expected).abs().max() / expected.std())
     if not off < most:
         raise ValueError(f"logits differ by {off:.2g} of their standard deviation")

@@ -1,4 +1,4 @@
-"""From a request to the token ids of its prompt, exactly, and fast where many requests share a long context."""
+"""From a request to the token ids of its prompt, exactly, and fast if many requests share a long context."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from epbench.models.protocol import Request, whole
 
 log = logging.getLogger(__name__)
 
-_OVERLAP = 600  # characters before the first difference that are read again
+_OVERLAP = 600  # characters before the first difference that are tokenised again
 _OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
-_CHANNELS = "<|start|>assistant"  # how a template ends whose answers name their channel
+_CHANNELS = "<|start|>assistant"  # the end of a template whose answers name their channel
 _LONGEST_REASON = 300  # characters
-_MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat a prompt
-_RUN = 16  # equal tokens in a row that show that both readings are in step
+_MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat the prompt
+_RUN = 16  # equal tokens in a row show that both tokenisations agree from there on
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """A text, its token ids, and the character at which each begins."""
+    """A text, its token ids, and the position of the character at which each token begins."""
 
     text: str
     ids: list[int]
@@ -34,13 +34,13 @@ class _Reading:
 class PromptTokens:
     """Prompts as one tokenizer writes them.
 
-    With a chat template the prompt is a system and a user message and the head of the answer, and the template alone
-    says which special tokens there are, as in training. Without one it is plain text: system, a blank line, user, a
-    line that says "Answer:", after the token that begins every text of this tokenizer, if there is one.
+    With a chat template, the prompt is a system message, a user message and the head of the answer, and the template
+    alone says which special tokens there are, as in training. Without a template it is plain text: the token that begins
+    every text of this tokenizer, if there is one, then system, a blank line, user, and a line that says "Answer:".
 
-    A request's `answer_start` ends the prompt, so that the model goes on from there. It is the answer that begins so,
-    not the reasoning: a block of reasoning that the template opens is closed at once, empty, and an answer in channels
-    begins in its last one.
+    A request's `answer_start` ends the prompt, so that the model continues from there. It is the beginning of the answer
+    and not of the reasoning: a block of reasoning that the template opens is closed at once, and an answer in channels
+    begins in its last channel.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -53,7 +53,7 @@ class PromptTokens:
         self._after_start: dict[tuple[str, str], str] = {}
 
     def text(self, request: Request) -> str:
-        """The prompt as text."""
+        """Write the prompt as text."""
         if self.tokenizer.chat_template:
             asked = self._chat(request)
             start = _answer_head(asked) + request.answer_start if request.answer_start else ""
@@ -66,7 +66,7 @@ class PromptTokens:
         return asked + start
 
     def _chat(self, request: Request) -> str:
-        """The messages as the template writes them, with the head of the answer."""
+        """Write the messages with the template, and the head of the answer."""
         if not request.system:
             return self._templated([{"role": "user", "content": request.user}])
         if self._folds_system is None:
@@ -77,15 +77,16 @@ class PromptTokens:
         return self._templated(messages)
 
     def opening(self, request: Request) -> str:
-        """The tag of a block of reasoning that is open where the answer begins, or ""."""
+        """Return the tag of a block of reasoning that is open when the answer begins; "" if there is none."""
         end = _OPENED.search(self.text(replace(request, context="")) if self.tokenizer.chat_template else "")
         return end[0] if end else ""
 
     def ids(self, request: Request) -> list[int]:
-        """Token ids of the prompt: those of the whole text.
+        """Return the token ids of the prompt, which are those of tokenising the whole text.
 
-        After a first request of a context only the end of the others is tokenised: from some characters before the
-        first difference, and joined where a run of tokens is the same in both. Where there is no such run, all of it.
+        Of all requests with one context only the first is tokenised as a whole. Of the others only the end is, from some
+        characters before the first difference, and joined where a run of tokens is the same in both; if there is no such
+        run, the whole text is tokenised.
         """
         text, about = self.text(request), (request.system, request.context)
         if not getattr(self.tokenizer, "is_fast", False):
@@ -99,7 +100,7 @@ class PromptTokens:
         return self._begin + reading.ids
 
     def shared(self, request: Request) -> int:
-        """Number of tokens at the head of the prompt that do not depend on the question."""
+        """Return the number of tokens at the head of the prompt that do not depend on the question."""
         about = request.system, request.context
         if not self._shared or self._shared[0] != about:
             others = [self.ids(replace(request, question=question)) for question in ("Who?", "4 of them", "\u00e9")]
@@ -107,7 +108,7 @@ class PromptTokens:
         return self._shared[1]
 
     def without_specials(self, text: str) -> str:
-        """A decoded text without special tokens and without space around it."""
+        """Remove special tokens and surrounding space from a decoded text."""
         for token in self.tokenizer.added_tokens_decoder.values():
             if token.special:
                 text = text.replace(token.content, "")
@@ -125,7 +126,7 @@ class PromptTokens:
         offset = known.starts[first]
         tail = self._read(text[offset:])
         starts = [start + offset for start in tail.starts]
-        # The first tokens of the tail may differ: a tokenizer may mark the beginning of a text.
+        # The first tokens of the tail may differ, because a tokenizer may mark the beginning of a text.
         for j in range(1, len(starts) - _RUN):
             i = bisect_left(known.starts, starts[j], lo=first)
             if i + _RUN >= len(known.starts) or known.starts[i + _RUN] > same - _OVERLAP // 2:
@@ -136,10 +137,10 @@ class PromptTokens:
         return None
 
     def _space_after(self, start: str, label: str) -> str:
-        """The space between the start of an answer and its label, where the tokenizer makes it a token of its own.
+        """Return the space between the start of an answer and its label if it is a token of its own; else "".
 
-        Behind "Segment" most tokenizers go on with " A", a single token. With the others the next token would be the
-        space, whatever the answer, and no label would have any probability.
+        After "Segment", most tokenizers continue with " A", a single token. With the others the next token would be the
+        space, whatever the answer is, and no label would have any probability.
         """
         if (start, label) not in self._after_start:
             spaced, whole = (
@@ -150,30 +151,31 @@ class PromptTokens:
         return self._after_start[start, label]
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
-        """
+        """Write messages with the chat template.
+
         Raises:
             BadInput: the chat template fails, or writes far more than it was given.
         """
         given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
         try:
             text = str(self.tokenizer.apply_chat_template(given, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # templates raise what they like, and are kept from what they should not do
+        except Exception as error:  # templates may raise anything; transformers keeps them from doing harm
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
             raise BadInput(f"model {self._name}: its chat template cannot write the prompt ({reason})") from error
         most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
         if len(text) > most:
             raise BadInput(
-                f"model {self._name}: its chat template made {len(text):,} characters of a prompt, at most {most:,} "
-                "are expected"
+                f"model {self._name}: expected a prompt of at most {most:,} characters from its chat template, "
+                f"got {len(text):,}"
             )
         return text
 
     def _refuses_system(self) -> bool:
-        """Whether the template has no place for a system message: it raises, or leaves the text out."""
+        """Whether the template has no place for a system message, so that it raises or leaves the text out."""
         system = "a system message"
         try:
             text = self._templated([{"role": "system", "content": system}, {"role": "user", "content": "a question"}])
-        except Exception as error:  # templates raise what they like
+        except Exception as error:  # templates may raise anything
             log.info("system text goes into the user message: the chat template refuses it (%s)", error)
             return True
         if system not in text:
@@ -182,14 +184,14 @@ class PromptTokens:
 
 
 def _answer_head(prompt: str) -> str:
-    """What must stand between a templated prompt and the start of the answer itself."""
+    """Return what has to come between a templated prompt and the start of the answer itself."""
     if opened := _OPENED.search(prompt):
         return f"\n</{opened[1]}>\n\n"
     return "<|channel|>final<|message|>" if prompt.endswith(_CHANNELS) else ""
 
 
 def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
-    """Number of tokens at the head of all prompts that are the same."""
+    """Return the number of equal tokens at the head of all prompts."""
     first = prompts[0]
     shared = len(first)
     for other in prompts[1:]:
@@ -200,7 +202,7 @@ def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def _common_length(one: Any, other: Any) -> int:
-    """Length of the common head of two strings or lists, by halving: slices compare at the speed of C."""
+    """Return the length of the common head of two strings or lists, by bisection; slices compare at the speed of C."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -212,6 +214,6 @@ def _common_length(one: Any, other: Any) -> int:
 
 
 def _beginning(tokenizer: Any) -> list[int]:
-    """The token that the tokenizer puts before every text, if it does; never one that it puts behind."""
+    """Return the token that the tokenizer puts before every text, if there is one; never one that it puts after a text."""
     ids = tokenizer("a")["input_ids"]
     return [ids[0]] if ids and ids[0] == tokenizer.bos_token_id else []

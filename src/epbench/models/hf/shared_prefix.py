@@ -1,4 +1,4 @@
-"""Many prompts that begin with the same tokens: the head is read once, the questions are answered in batches.
+"""Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches.
 
 Importing this module imports torch and transformers.
 """
@@ -25,15 +25,15 @@ _MOST_ROWS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Prompt:
     """One prompt.
 
     Attributes:
-        ids: its tokens, at least one.
-        max_tokens: most tokens to generate.
-        temperature: 0 is greedy; else tokens are drawn from the whole distribution.
-        stream: names the stream of draws: the same name draws the same tokens, whatever stands beside it in a batch.
-        labels: by label, the token ids that spell it; if there are any, nothing is generated.
+        ids: its token ids, at least one.
+        max_tokens: the largest number of tokens to generate.
+        temperature: 0 for greedy decoding; else tokens are drawn from the whole distribution.
+        stream: name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
+        labels: by label, the ids of the tokens that spell it. If there are labels, nothing is generated.
     """
 
     ids: Sequence[int]
@@ -44,15 +44,15 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Told:
-    """What came of an `Ask`.
+class Completion:
+    """What a model made of a prompt.
 
     Attributes:
-        ids: generated tokens, without the one that ends; with labels, the one most probable token.
+        ids: generated token ids, without the one that ends the answer; with labels, the most probable token alone.
         ended: whether the model ended the answer itself.
-        probabilities: of each label.
-        shared: tokens of the prompt that all prompts had in common.
-        failure: why there is nothing, or None.
+        probabilities: by label, its probability.
+        shared: number of tokens that all prompts have in common.
+        failure: why there is no completion; None if there is one.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -66,12 +66,12 @@ class SharedPrefix:
     """Answers prompts of one causal language model.
 
     Args:
-        model: in evaluation mode, with its weights on a device.
-        end_ids: tokens that end an answer.
-        batch_size: most questions at a time; by default what free memory takes, at most 128. It is halved, and stays
-            so, whenever memory runs out.
-        chunk: most tokens read at a time; by default as many as have their activations in an eighth of free memory,
-            at most 8192.
+        model: a model in evaluation mode, with its weights on a device.
+        end_ids: ids of the tokens that end an answer.
+        batch_size: the largest number of questions at one time; by default as many as fit in free memory, at most 128.
+            It is halved for good whenever memory runs out.
+        chunk: the largest number of tokens read at one time; by default as many as have their activations in an eighth
+            of free memory, at most 8192.
     """
 
     def __init__(
@@ -80,47 +80,48 @@ class SharedPrefix:
         self.forward = Forward(model)
         self.end_ids = frozenset(end_ids)
         self.batch_size, self.chunk = batch_size, chunk
-        self.way: PrefixStrategy | None = None
+        self.strategy: PrefixStrategy | None = None
         self._token_bytes = 0
         self._stored: tuple[Sequence[int], Cache] | None = None
 
-    def answer(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Told]]:
-        """(place in `asks`, what came of it) for all, in any order."""
-        if not asks:
+    def answer(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield the position in `prompts` and the completion of each prompt, in any order."""
+        if not prompts:
             return
-        if self.way is None:
-            self.way, self._token_bytes = choose_strategy(self.forward, asks[0].ids)
-        prompts = [ask.ids for ask in asks]
-        shared = 0 if self.way == "none" else min(common_prefix(prompts), min(map(len, prompts)) - 1)
+        if self.strategy is None:
+            self.strategy, self._token_bytes = choose_strategy(self.forward, prompts[0].ids)
+        ids = [prompt.ids for prompt in prompts]
+        shared = 0 if self.strategy == "none" else min(common_prefix(ids), min(map(len, ids)) - 1)
         try:
-            cache = self.read(prompts[0][:shared])
+            cache = self.read(ids[0][:shared])
         except torch.OutOfMemoryError:
             why = f"no memory for the {shared:,} tokens that the prompts share"
-            yield from ((i, Told(failure=why)) for i in range(len(asks)))
+            yield from ((i, Completion(failure=why)) for i in range(len(prompts)))
             return
-        # Longest first: if memory runs out, it does so at once; and neighbours need little padding.
-        waiting = sorted(range(len(asks)), key=lambda i: (bool(asks[i].labels), -len(asks[i].ids)))
+        # With the longest first, memory runs out at once if it does, and neighbours need little padding.
+        waiting = sorted(range(len(prompts)), key=lambda i: (bool(prompts[i].labels), -len(ids[i])))
         while waiting:
-            places = self._next_batch(asks, waiting, shared, cache)
+            batch = self._next_batch(prompts, waiting, shared, cache)
             try:
-                told = self._run([asks[i] for i in places], shared, cache)
+                completions = self._run([prompts[i] for i in batch], shared, cache)
             except torch.OutOfMemoryError:
-                told = []
-            if told or len(places) == 1:
-                told = told or [Told(failure=f"no memory for a prompt of {len(prompts[places[0]]):,} tokens")]
-                yield from zip(places, told, strict=True)
-                waiting = waiting[len(places) :]
+                completions = []
+            if completions or len(batch) == 1:
+                why = f"no memory for a prompt of {len(ids[batch[0]]):,} tokens"
+                completions = completions or [Completion(failure=why)]
+                yield from zip(batch, completions, strict=True)
+                waiting = waiting[len(batch) :]
             else:
-                self.batch_size = len(places) // 2
-                log.info("out of memory with %d questions at a time: %d from now on", len(places), self.batch_size)
-            if (told and told[0].failure) or not told:
+                self.batch_size = len(batch) // 2
+                log.info("out of memory with %d questions at a time: %d from now on", len(batch), self.batch_size)
+            if not completions or completions[0].failure:
                 release()
 
     def read(self, prefix: Sequence[int]) -> Cache:
-        """The cache of a prefix; the last one is kept, so that reading it again costs nothing."""
+        """Return the cache of a prefix. The last one is kept, so that reading it again costs nothing."""
         if self._stored and self._stored[0] == prefix:
             return self._stored[1]
-        self._stored = None  # before the next one is made: two may not fit
+        self._stored = None  # dropped before the next one is made, because two may not fit
         chunk = self._chunk(len(prefix))
         while True:
             try:
@@ -136,60 +137,60 @@ class SharedPrefix:
         return cache
 
     def forget(self) -> None:
-        """Drop the stored prefix and give its memory back."""
+        """Drop the stored prefix and release its memory."""
         self._stored = None
         release()
 
-    def _run(self, asks: Sequence[Ask], shared: int, cache: Cache) -> list[Told]:
-        """A batch: either all with labels, or none."""
-        suffixes = [ask.ids[shared:] for ask in asks]
-        # The joint attention spells out the scores of the own tokens, so these should be the smaller part.
-        joint = self.way == "joint" and shared >= 2 * max(map(len, suffixes))
-        room = 0 if asks[0].labels else max(ask.max_tokens for ask in asks)
+    def _run(self, prompts: Sequence[Prompt], shared: int, cache: Cache) -> list[Completion]:
+        """Answer a batch, in which either all prompts have labels or none has."""
+        suffixes = [prompt.ids[shared:] for prompt in prompts]
+        # Joint attention keeps the scores of the questions' own tokens in memory, so these should be the smaller part.
+        joint = self.strategy == "joint" and shared >= 2 * max(map(len, suffixes))
+        room = 0 if prompts[0].labels else max(prompt.max_tokens for prompt in prompts)
         rows = Rows(self.forward, cache, shared, suffixes, room, joint=joint)
-        logits = rows.read(self._chunk(max(map(len, suffixes)) * len(asks)))
-        if asks[0].labels:
-            return [_labelled(ask, one, shared) for ask, one in zip(asks, logits.softmax(-1), strict=True)]
-        return self._generate(asks, rows, logits, shared)
+        logits = rows.read(self._chunk(max(map(len, suffixes)) * len(prompts)))
+        if prompts[0].labels:
+            return [_labelled(prompt, one, shared) for prompt, one in zip(prompts, logits.softmax(-1), strict=True)]
+        return self._generate(prompts, rows, logits, shared)
 
-    def _generate(self, asks: Sequence[Ask], rows: Rows, logits: torch.Tensor, shared: int) -> list[Told]:
-        told = [Told(shared=shared) for _ in asks]
-        draws = [RandomStream("answer", *ask.stream) for ask in asks]
-        going = list(range(len(asks)))  # the ask of each row
+    def _generate(self, prompts: Sequence[Prompt], rows: Rows, logits: torch.Tensor, shared: int) -> list[Completion]:
+        completions = [Completion(shared=shared) for _ in prompts]
+        draws = [RandomStream("answer", *prompt.stream) for prompt in prompts]
+        going = list(range(len(prompts)))  # the prompt of each row
         open_ = set(going)
         while True:
-            tokens = _choose(logits, [asks[i].temperature for i in going], [draws[i] for i in going])
+            tokens = _choose(logits, [prompts[i].temperature for i in going], [draws[i] for i in going])
             for i, token in zip(going, tokens.tolist(), strict=True):
                 if i in open_ and token in self.end_ids:
-                    told[i].ended = True
+                    completions[i].ended = True
                 elif i in open_:
-                    told[i].ids.append(token)
-                if told[i].ended or len(told[i].ids) >= asks[i].max_tokens:
+                    completions[i].ids.append(token)
+                if completions[i].ended or len(completions[i].ids) >= prompts[i].max_tokens:
                     open_.discard(i)
             if not open_:
-                return told
-            if len(open_) <= len(going) // 2:  # rows that ended cost as much as others
+                return completions
+            if len(open_) <= len(going) // 2:  # rows that have ended cost as much as others
                 kept = [row for row, i in enumerate(going) if i in open_]
                 rows.keep(kept)
                 tokens, going = tokens[kept], [going[row] for row in kept]
             logits = rows.add(tokens)
 
-    def _next_batch(self, asks: Sequence[Ask], waiting: Sequence[int], shared: int, cache: Cache) -> list[int]:
-        first = asks[waiting[0]]
-        room = len(first.ids) - shared + first.max_tokens + (0 if self.way == "joint" else shared)
+    def _next_batch(self, prompts: Sequence[Prompt], waiting: Sequence[int], shared: int, cache: Cache) -> list[int]:
+        first = prompts[waiting[0]]
+        room = len(first.ids) - shared + first.max_tokens + (0 if self.strategy == "joint" else shared)
         size = self.batch_size or self._fitting(room)
-        same = [i for i in waiting[:size] if bool(asks[i].labels) == bool(first.labels)]
-        if self.way != "none" and can_be_padded(cache):
+        same = [i for i in waiting[:size] if bool(prompts[i].labels) == bool(first.labels)]
+        if self.strategy != "none" and can_be_padded(cache):
             return same
-        return [i for i in same if len(asks[i].ids) == len(first.ids)]
+        return [i for i in same if len(prompts[i].ids) == len(first.ids)]
 
     def _fitting(self, tokens: int) -> int:
-        """How many rows of so many tokens fit in half of free memory: growing caches are copied."""
+        """Return how many rows of so many tokens fit in half of free memory; growing caches are copied."""
         row = 2 * max(1, tokens * self._token_bytes)
         return max(1, min(_MOST_ROWS, free_bytes(self.forward.model.device) // row))
 
     def _chunk(self, tokens: int) -> int:
-        """Most tokens to read at a time, where `tokens` are to be read in all."""
+        """Return how many tokens to read at one time if `tokens` have to be read in all."""
         if reads_at_once(self.forward.config):
             return max(1, tokens)
         if self.chunk is None:
@@ -198,9 +199,9 @@ class SharedPrefix:
 
 
 def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence[RandomStream]) -> torch.Tensor:
-    """The next token of each row: the most probable one, or one drawn by a number of its own stream.
+    """Choose the next token of each row: the most probable one, or one drawn with a number from the row's own stream.
 
-    One number a token, and the distribution's running sum: the same on every device, up to rounding.
+    Drawing takes one number and the running sum of the distribution, so it is the same on every device, up to rounding.
     """
     chosen = logits.argmax(-1)
     warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
@@ -213,6 +214,6 @@ def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence
     return chosen
 
 
-def _labelled(ask: Ask, probabilities: torch.Tensor, shared: int) -> Told:
-    by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in ask.labels.items()}
-    return Told([int(probabilities.argmax())], probabilities=by_label, shared=shared)
+def _labelled(prompt: Prompt, probabilities: torch.Tensor, shared: int) -> Completion:
+    by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in prompt.labels.items()}
+    return Completion([int(probabilities.argmax())], probabilities=by_label, shared=shared)

@@ -1,4 +1,4 @@
-"""Where an OpenAI-compatible endpoint is and how it is reached: address, key, and what of both no file may hold."""
+"""Where an OpenAI-compatible endpoint is and how it is reached: its address, its key, and the secrets in both."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OPENAI = "https://api.openai.com/v1"
 
 @dataclass(frozen=True)
 class Address:
-    """An endpoint.
+    """The address of an endpoint.
 
     Attributes:
-        url: without query and fragment; a login in it is sent with every request.
-        query: what stood behind the `?` of the URL; it is sent with every request.
-        key: sent as the bearer token; "none" where the endpoint needs no key, because the client insists on one.
-        secrets: what may stand in no file: the key, the password and the login of the URL, the values of the query.
+        url: URL without query and fragment; a login in it is sent with every request.
+        query: the parameters after the `?` of the URL; they are sent with every request.
+        key: the bearer token; "none" if the endpoint needs no key, because the client insists on one.
+        secrets: what must not appear in any file: the key, the password and login in the URL, the values of the query.
     """
 
     url: str
@@ -34,28 +34,28 @@ class Address:
 
     @property
     def client_options(self) -> dict[str, Any]:
-        """What the clients of the package openai are made with.
+        """The arguments for a client of the package openai; attempts and deadlines are left to the caller.
 
-        No redirect is followed: it would carry the prompt to a host that nobody named, and a loop of redirects would
-        multiply every request. Tries and deadlines are left to the caller.
+        Clients must not follow redirects: these would carry the prompt to a host that nobody named, and a loop of them
+        would multiply every request.
         """
         return {"base_url": self.url, "api_key": self.key, "default_query": dict(self.query)}
 
 
 def find_address(base_url: str | None, who: str) -> Address:
-    """The endpoint at a base URL, with the key of the environment.
+    """Find the endpoint at a base URL, with the key from the environment.
 
     Args:
-        base_url: up to `/v1`; None for the environment variable OPENAI_BASE_URL, else OpenAI itself.
-        who: whom messages name, such as `openai:gpt-4o-mini`.
+        base_url: URL up to `/v1`; by default the environment variable OPENAI_BASE_URL, else OpenAI itself.
+        who: the model that messages name, such as `openai:gpt-4o-mini`.
 
     Raises:
-        BadInput: the URL is none, the key is missing or cannot be sent, or the package openai is not installed.
+        BadInput: the URL is not valid, the key is missing or cannot be sent, or the package openai is not installed.
     """
     given = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if given and not _is_http(given):
         raise BadInput(
-            f"base URL {shown(given)!r}: http:// or https:// and a host are expected, such as http://127.0.0.1:8000/v1"
+            f"base URL {shown(given)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8000/v1"
         )
     key = checked_key("OPENAI_API_KEY")
     if not key and not given:
@@ -69,7 +69,7 @@ def find_address(base_url: str | None, who: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """A URL, however badly written, without login, query and fragment.
+    """Remove login, query and fragment from a URL, however badly written.
 
     >>> [shown(url) for url in ("http://me:word@host/v1?api_key=x", "me:word@host/v1#x", "/other?key=x")]
     ['http://host/v1', 'host/v1', '/other']
@@ -82,5 +82,5 @@ def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, half a bracket
+    except ValueError:  # a port that is not a number, or an unclosed bracket
         return False

@@ -1,4 +1,4 @@
-"""Asynchronous work for synchronous code: an event loop in a thread, and a plain generator of what it hands over."""
+"""Asynchronous work for synchronous code: an event loop in a thread, and a plain generator of its results."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 
 class Outbox(Generic[T]):
-    """Where the work lays its results and the reader takes them."""
+    """A queue between the work and whoever reads its results."""
 
     def __init__(self) -> None:
         self.queue: SimpleQueue[tuple[T, Callable[[], None]] | BaseException | None] = SimpleQueue()
 
     def put(self, value: T, taken: Callable[[], None] = lambda: None) -> None:
-        """Hand over a result; `taken` is called in the event loop when the reader comes back for the next one."""
+        """Hand over a result. `taken` is called in the event loop when the reader asks for the next one."""
         self.queue.put((value, taken))
 
 
 def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator[T]:
-    """Yield what the work hands over, as soon as it does.
+    """Yield each result of the work as soon as it is handed over.
 
-    It starts with the first `next`. Closing the generator cancels it and waits until that is done; an exception of the
-    work is raised here.
+    The work starts with the first `next`. Closing the generator cancels the work and waits for its end. An exception of
+    the work is raised here.
     """
     outbox: Outbox[T] = Outbox()
     loop = asyncio.new_event_loop()
@@ -39,7 +39,7 @@ def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator
         except asyncio.CancelledError:
             pass
         except BaseExceptionGroup as errors:
-            outbox.queue.put(errors.exceptions[0])  # the others followed from it
+            outbox.queue.put(errors.exceptions[0])  # the others are consequences of it
         except BaseException as error:
             outbox.queue.put(error)
         finally:
@@ -55,10 +55,10 @@ def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator
                 raise item
             value, taken = item
             yield value
-            with suppress(RuntimeError):  # the loop is closed: that was the last
+            with suppress(RuntimeError):  # the loop is closed, because this was the last result
                 loop.call_soon_threadsafe(taken)
     finally:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(task.cancel)
-        if threading.current_thread() is not thread:  # the collector of garbage may come by there
+        if threading.current_thread() is not thread:  # the garbage collector may close the generator in that thread
             thread.join()

@@ -1,4 +1,4 @@
-"""What an endpoint wants said in another way, found out by what it refuses."""
+"""How an endpoint wants requests written, found out from what it refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 ANSWER_FORMATS = ("json_schema", "json_object", "prompt")
-"""How JSON is asked for, the surest way first: under a schema, as any object, by the prompt alone."""
+"""The ways to ask for JSON, the most reliable first: under a schema, as any object, by the prompt alone."""
 
 _REFUSED = re.compile(
     r"unsupported|not support|not (?:allowed|permitted)|forbidden|unrecognized|unknown", re.IGNORECASE
@@ -14,7 +14,7 @@ _REFUSED = re.compile(
 _FORMAT = re.compile(
     r"response.?format|json.?schema|json.?object|\bschemas?\b|structured.?output|guided|grammar", re.IGNORECASE
 )
-# Such an error may name the schema among what makes the prompt long; without it the prompt would be as good as too long.
+# Such an error may mention the schema among what makes the prompt long. Without a schema it would still be too long.
 _TOO_LONG = re.compile(r"context.?(?:length|window|size)|too long|too many tokens|reduce the length", re.IGNORECASE)
 
 
@@ -23,9 +23,9 @@ class Dialect:
     """How requests are written for one endpoint.
 
     Attributes:
-        max_tokens: name of that field; OpenAI's newer models know `max_completion_tokens` only.
-        without: fields that it does not take, of temperature, seed and logprobs.
-        answer_format: how an answer in JSON is asked for, one of `ANSWER_FORMATS`.
+        max_tokens: name of the field that limits tokens; OpenAI's newer models only know `max_completion_tokens`.
+        without: those of the fields temperature, seed and logprobs that the endpoint does not take.
+        answer_format: how JSON is asked for, one of `ANSWER_FORMATS`.
     """
 
     max_tokens: str = "max_tokens"
@@ -33,10 +33,10 @@ class Dialect:
     answer_format: str = ANSWER_FORMATS[0]
 
     def learned(self, reason: str, *, with_format: bool = False) -> Dialect:
-        """The dialect after a refusal; the same where the reason is another one.
+        """Return the dialect that avoids a refusal; it is the same if the refusal has another reason.
 
         Args:
-            reason: in the words of the endpoint.
+            reason: the refusal, in the words of the endpoint.
             with_format: whether the refused request asked for JSON by `response_format`.
         """
         if self.max_tokens == "max_tokens" and "max_completion_tokens" in reason:
@@ -51,7 +51,7 @@ class Dialect:
         return replace(self, without=self.without | named, answer_format=format_)
 
     def joined(self, other: Dialect) -> Dialect:
-        """What either has learned: requests that are open at once are refused for the same reason, which counts once."""
+        """Combine what two dialects have learned, because several open requests may be refused for one reason."""
         return Dialect(
             max(self.max_tokens, other.max_tokens, key=len),
             self.without | other.without,

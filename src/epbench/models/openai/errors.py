@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 OVERLOADED = frozenset([429, 503, 529])
 _TIMED_OUT = frozenset([408, 504])
-_NOT_LET_IN = frozenset([401, 403])
-MOST_GIVEN_UP = 8  # requests in a row
-MOST_NOT_LET_IN = 3  # requests in a row with the same words
+_TURNED_AWAY = frozenset([401, 403])
+MAX_GIVEN_UP = 8  # requests in a row
+MAX_TURNED_AWAY = 3  # requests in a row with the same words
 
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """A call that brought no answer.
+    """A call without an answer.
 
     Attributes:
-        reason: beginning with the status where there was one; it quotes the endpoint, as long as that is.
+        reason: begins with the HTTP status if there is one, and quotes the endpoint in full.
         passing: whether the same request may succeed later.
-        overload: whether fewer requests at once would help.
-        wait_s: seconds that the endpoint asks all to wait; None if it does not.
-        refused: whether the endpoint finds fault with the request itself, so that another wording may help.
-        closed: whether the key or the address is wrong, so that every other request would fare the same.
+        overload: whether fewer open requests would help.
+        wait_s: seconds that the endpoint asks all requests to wait; None if it does not.
+        refused: whether the endpoint rejects the request itself, so that another wording may help.
+        closed: whether the key or the address is wrong, so that every other request would fail as well.
     """
 
     reason: str
@@ -42,55 +42,55 @@ class Fault(Exception):
 
 
 class Outage:
-    """Counts requests that failed in a row, to end a run that cannot succeed instead of failing question by question."""
+    """Counts requests that failed in a row, so that a run that cannot succeed ends instead of failing at every question."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._given_up = self._not_let_in = 0
+        self._given_up = self._turned_away = 0
         self._words = ""
 
     def over(self) -> None:
-        """The endpoint has answered, or has found fault with one request only."""
-        self._given_up = self._not_let_in = 0
+        """Note that the endpoint answered, or rejected one request only."""
+        self._given_up = self._turned_away = 0
 
     def failed(self, fault: Fault, words: str) -> None:
-        """A request has failed for good.
+        """Note that a request has failed for good.
 
         Args:
-            fault: of its last attempt.
-            words: the reason, fit for a message.
+            fault: what was wrong in its last attempt.
+            words: the reason, in a form that a message can quote.
 
         Raises:
-            RunFailed: `MOST_GIVEN_UP` requests in a row failed after all their attempts, or `MOST_NOT_LET_IN` were
-                not let in with the same words.
+            RunFailed: `MAX_GIVEN_UP` requests in a row failed in all their attempts, or `MAX_TURNED_AWAY` in a row were
+                turned away with the same words.
         """
         if not (fault.passing or fault.closed):
             return self.over()
         if fault.passing:
-            self._given_up, self._not_let_in = self._given_up + 1, 0
+            self._given_up, self._turned_away = self._given_up + 1, 0
         else:
-            self._given_up, self._not_let_in = 0, self._not_let_in + 1 if words == self._words else 1
+            self._given_up, self._turned_away = 0, self._turned_away + 1 if words == self._words else 1
         self._words = words
-        if self._not_let_in >= MOST_NOT_LET_IN:
+        if self._turned_away >= MAX_TURNED_AWAY:
             self.over()
             raise RunFailed(
-                f"{self._name}: the endpoint turned away {MOST_NOT_LET_IN} requests in a row: {words}; check "
-                "OPENAI_API_KEY and the base URL, then give the same command again: all answers so far are kept"
+                f"{self._name}: the endpoint turned away {MAX_TURNED_AWAY} requests in a row: {words}; check "
+                "OPENAI_API_KEY and the base URL, then start the run again: all answers so far are kept"
             )
-        if self._given_up >= MOST_GIVEN_UP:
+        if self._given_up >= MAX_GIVEN_UP:
             self.over()
             raise RunFailed(
-                f"{self._name}: {MOST_GIVEN_UP} requests in a row got no answer in any of their attempts, the last: "
-                f"{words}; all answers so far are kept: give the same command again when the endpoint works, with a "
-                "longer --request-timeout if it is slow"
+                f"{self._name}: {MAX_GIVEN_UP} requests in a row got no answer in any of their attempts, the last: "
+                f"{words}; all answers so far are kept: start the run again when the endpoint works, with a longer "
+                "timeout of requests if it is slow"
             )
 
 
 def fault_of(error: Exception, timeout_s: float) -> Fault:
-    """The fault behind an exception of the client or of the reading of its answer.
+    """Find the fault behind an exception of the client, or of reading its answer.
 
-    429 and 5xx, timeouts, cut connections and answers that are no JSON pass; every other status does not, redirects
-    included, nor does JSON that is no chat completion.
+    The statuses 429 and 5xx, timeouts, broken connections and answers that are not JSON may pass. Any other status, even
+    a redirect, does not, and neither does JSON that is not a chat completion.
     """
     import openai
 
@@ -109,13 +109,13 @@ def _fault_of_status(error: APIStatusError) -> Fault:
     if 300 <= status < 400:
         where = shown(error.response.headers.get("location", "")) or "an address that it does not name"
         return Fault(f"{status} redirects to {where}; no redirect is followed", passing=False, closed=True)
-    # Money that has run out does not come back by itself, though it has the status of a rate limit.
+    # A used-up quota has the status of a rate limit, but it does not come back by itself.
     passing = (status == 429 and "insufficient_quota" not in text) or status >= 500 or status in _TIMED_OUT
     return Fault(
         f"{status} {error_words(text) or error.response.reason_phrase}",
         passing=passing,
         refused=not passing and status != 429,
-        closed=status in _NOT_LET_IN,
+        closed=status in _TURNED_AWAY,
         overload=status in OVERLOADED | _TIMED_OUT,
         wait_s=retry_after_s(error.response.headers),
     )

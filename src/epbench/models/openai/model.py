@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 Deliver = Callable[[Reply, Callable[[], None]], None]
-"""Hands a reply over; the second argument is called when the reader comes back for the next one."""
+"""Hands over a reply; its second argument is called when the reader asks for the next reply."""
 
 log = logging.getLogger(__name__)
 
@@ -39,16 +39,19 @@ _FORMAT_WARNINGS = {
 
 
 class EndpointModel:
-    """Chat completions, many at once, each tried again where that can help.
+    """A model behind an endpoint: many chat completions at once, each tried again if that can help.
 
-    The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others of it. Slots
-    stay taken until the reader has come back for the next reply: at any time at most as many answers are paid for and
-    not yet in the reader's hands as requests may be open at once.
+    The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others. A slot stays
+    taken until the reader asks for the next reply, so the answers that are paid for but not yet with the reader are
+    never more than the requests that may be open at once.
 
-    What a kill loses: `answer_keeping` keeps each reply as soon as it is read, so that only an answer that the endpoint
-    has sent and this process has not read yet is paid for and not kept. There are at most as many of these as requests
-    are open at once: `concurrency`, or up to 64 where that is found out. They are asked once more by the next start.
+    What a kill loses: `answer_keeping` keeps each reply as soon as it is read, so that only answers are lost that the
+    endpoint has sent but this process has not read. These are at most as many as there are open requests: `concurrency`,
+    or up to 64 if that number is found out. The next start asks for them again.
     """
+
+    costs_nothing = False
+    continues_prompts = False
 
     def __init__(
         self,
@@ -63,28 +66,26 @@ class EndpointModel:
     ) -> None:
         """
         Args:
-            name: of the model, as the endpoint knows it.
-            base_url: such as `http://127.0.0.1:8000/v1`; None for OPENAI_BASE_URL, else OpenAI itself. Its query, if
-                it has one, is sent with every request. The key is OPENAI_API_KEY; with a base URL it may be missing.
-            window: tokens that prompt and answer may have together; None to ask the endpoint.
-            concurrency: requests at once, at least 1; None to find out what the endpoint bears, 1 to 64.
-            timeout_s: seconds, above 0, for one try of one request from its first to its last byte.
-            attempts: tries for one request, at least 1.
-            backoff_base_s: seconds that the wait after the first failed try has at most; it doubles with every try.
+            name: name of the model at the endpoint.
+            base_url: URL such as `http://127.0.0.1:8000/v1`; by default OPENAI_BASE_URL, else OpenAI itself. Its query,
+                if it has one, is sent with every request. The key is OPENAI_API_KEY; with a base URL it may be missing.
+            window: tokens that prompt and answer may have together; by default the endpoint is asked.
+            concurrency: number of open requests, at least 1; by default as many as the endpoint can take, 1 to 64.
+            timeout_s: seconds, more than 0, for one attempt at one request, from its first to its last byte.
+            attempts: number of attempts at one request, at least 1.
+            backoff_base_s: the longest wait after the first failed attempt, in seconds; it doubles with every attempt.
 
         Raises:
             BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
         """
         if not name:
-            raise BadInput("openai: a model name is expected after the colon, such as openai:gpt-4o-mini")
+            raise BadInput("openai: expected a model name after the colon, such as openai:gpt-4o-mini")
         self._address = find_address(base_url, f"openai:{name}")
         for what, value in (("window", window), ("concurrency", concurrency), ("attempts", attempts)):
             if value is not None and value < 1:
-                raise BadInput(f"{what} of openai:{name}: {value} was found, at least 1 is expected")
+                raise BadInput(f"{what} of openai:{name}: expected at least 1, got {value}")
         if not 0 < timeout_s < math.inf:
-            raise BadInput(
-                f"timeout of openai:{name}: {timeout_s} s was found, a finite number of seconds above 0 is expected"
-            )
+            raise BadInput(f"timeout of openai:{name}: expected a finite number of seconds above 0, got {timeout_s}")
         self._model, self._window = name, window
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
         self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
@@ -97,29 +98,29 @@ class EndpointModel:
 
     @property
     def identity(self) -> str:
-        """The name: nothing is known of an endpoint's weights."""
+        """The name, because nothing is known about the weights of an endpoint."""
         return self.name
 
     def window(self) -> int | None:
-        """As given, else what the endpoint's list of models says (vLLM does); None if it does not."""
+        """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none."""
         return self._window or self._listed_window
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """An estimate, about 4 characters a token as in English prose; too low for most other languages."""
+        """Estimate the tokens at 4 characters each, as in English prose; this is too low for most other languages."""
         shared = len(request.system) + len(request.context)
         whole = len(request.system) + len(request.user)
         return -(-whole // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Closing the iterator cancels what is open.
+        """See `Model.answer`. Closing the generator cancels open requests.
 
         Raises:
-            RunFailed: the endpoint does not answer, or lets nobody in: see `epbench.models.openai.errors.Outage`.
+            RunFailed: the endpoint does not answer or turns requests away; see `epbench.models.openai.errors.Outage`.
         """
         return self.answer_keeping(requests, lambda reply: None)
 
     def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
-        """See `KeepsReplies.answer_keeping`; raises what `answer` raises."""
+        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
         return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
 
     @cached_property
@@ -134,7 +135,7 @@ class EndpointModel:
                 models: Any = client.get("/models", cast_to=object)
             lengths = [model.get("max_model_len") for model in models["data"] if model["id"] == self._model]
             return int(lengths[0]) if lengths and lengths[0] else None
-        except Exception:  # whatever it answers: not knowing the window is no reason to stop
+        except Exception:  # whatever happens, an unknown window is no reason to stop
             return None
 
     async def _answer_all(
@@ -151,17 +152,17 @@ class EndpointModel:
             ended.set()
 
         def deliver(reply: Reply, taken: Callable[[], None]) -> None:
-            keep(reply)  # before anything else: it is paid for
+            keep(reply)  # first of all, because it is paid for
             outbox.put(reply, taken)
 
-        # The deadline is ours: the client's own counts from byte to byte and starts anew with each.
+        # We keep the deadline, because that of the client starts again with every byte.
         http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
         client = openai.AsyncOpenAI(**self._address.client_options, max_retries=0, timeout=None, http_client=http)
         async with client, asyncio.TaskGroup() as tasks:
             for group in by_context(requests):
                 if len(group) > 1:
-                    # The next context begins when the open requests leave slots idle, not before: two long contexts
-                    # at once may drive each other out of the endpoint's cache.
+                    # The next context waits until the open requests leave slots idle, because two long contexts at once
+                    # may drive each other out of the endpoint's cache.
                     while len(open_tasks) >= self._limit.value:
                         ended.clear()
                         await ended.wait()
@@ -172,10 +173,10 @@ class EndpointModel:
                     task.add_done_callback(end)
 
     async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, deliver: Deliver) -> None:
-        """Try until there is an answer, no hope or no attempt left.
+        """Try until there is an answer, until trying is of no use, or until no attempt is left.
 
         Raises:
-            RunFailed: that many requests before this one failed too that there is no hope for the others.
+            RunFailed: so many requests in a row have failed that the others would fail as well.
         """
         fault = Fault("")
         attempt = 0
@@ -203,7 +204,7 @@ class EndpointModel:
             gate.leave()
             if fault.refused and (learned := _learned(dialect, request, fault)) != dialect:
                 self._learn(learned, fault.reason)
-                attempt -= 1  # nothing was wrong with the line
+                attempt -= 1  # nothing was wrong with the connection
             elif not fault.passing:
                 break
             elif not fault.wait_s and attempt < self._attempts:
@@ -214,7 +215,7 @@ class EndpointModel:
         self._outage.failed(fault, failure)
 
     def _learn(self, learned: Dialect, reason: str) -> None:
-        """Speak to the endpoint as it wants; what that changes in the answers is said once."""
+        """Write later requests as the endpoint wants them; log once how this changes the answers."""
         known, self._dialect = self._dialect, self._dialect.joined(learned)
         for field in sorted(self._dialect.without - known.without):
             log.warning("%s takes no %s; it answers without (%s)", self.name, field, self._clean(reason))
@@ -222,7 +223,8 @@ class EndpointModel:
             log.warning(_FORMAT_WARNINGS[self._dialect.answer_format], self.name, self._clean(reason))
 
     async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
-        """
+        """Make one call.
+
         Raises:
             Fault: there is no answer.
         """
@@ -236,9 +238,9 @@ class EndpointModel:
         return self._cleaned(reply)
 
     def _cleaned(self, reply: Reply) -> Reply:
-        """The reply without keys, which some endpoints quote, and without halves of surrogate pairs.
+        """Remove keys, which some endpoints quote, and halves of surrogate pairs from a reply.
 
-        Short secrets stay in the answer: they may be words, such as a password "book".
+        Short secrets stay in the answer, because they may be ordinary words, such as a password "book".
         """
         secrets = [secret for secret in self._address.secrets if len(secret) >= SHORTEST_SECRET]
         return replace(
@@ -250,12 +252,12 @@ class EndpointModel:
         )
 
     def _clean(self, reason: str) -> str:
-        """One line of bearable length, without keys: some endpoints quote them."""
+        """Shorten a reason to one line without keys, which some endpoints quote."""
         reason = " ".join(without_secrets(whole(reason), self._address.secrets).split())
         return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
 
 
 def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:
-    """The dialect in which the request was refused, with what the refusal teaches."""
+    """Return the dialect of a refused request with what can be learned from the refusal."""
     with_format = request.schema is not None and dialect.answer_format != "prompt"
     return dialect.learned(fault.reason, with_format=with_format)

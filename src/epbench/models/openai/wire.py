@@ -1,4 +1,4 @@
-"""What goes to an OpenAI-compatible endpoint and what comes back: chat completions as plain JSON."""
+"""What is sent to an OpenAI-compatible endpoint and what it answers: chat completions as plain JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from epbench.models.protocol import Reply, Request, Usage, whole
 from epbench.models.reasoning import split_reasoning
 
 TOP_LOGPROBS = 20  # the most that the API allows
-_MOST_TOKENS = 10**9  # of one request; no model has such a window
-_MOST_DIGITS = 300  # of a number; Python refuses to read integers of more than 4,300
+_MOST_TOKENS = 10**9  # in one request; no model has such a window
+_MOST_DIGITS = 300  # in a number; Python refuses to read integers of more than 4,300 digits
 
 _CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
 _BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
@@ -23,18 +23,18 @@ _JSON_PLEASE = "Answer with one JSON object."
 
 
 class NoJson(ValueError):
-    """A response with status 200 that is no JSON, such as a proxy's page: the same request may get better later."""
+    """A response with status 200 that is not JSON, such as a proxy's page. The same request may succeed later."""
 
 
 class NoCompletion(Exception):
-    """A response with status 200 that holds JSON, but no chat completion: the same request would get the same."""
+    """A response with status 200 and JSON that is not a chat completion. The same request would get the same."""
 
 
 def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> dict[str, Any]:
-    """Body of POST /chat/completions; requests of one context agree in all bytes before their questions.
+    """Write the body of POST /chat/completions; requests with one context agree in all bytes before their questions.
 
-    The API has no place for the start of an answer, `request.answer_start`. Where an endpoint takes no schema, the
-    prompt asks for JSON, in a line of its own if it does not do so already; OpenAI refuses `json_object` without it.
+    The API has no place for the start of an answer, `request.answer_start`. If an endpoint takes no schema, the prompt
+    asks for JSON, in an extra line if it does not do so already, because OpenAI refuses `json_object` without it.
     """
     messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
     dialect = dialect or Dialect()
@@ -61,14 +61,15 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
 
 
 def read_chat(text: str, request: Request, key: str) -> Reply:
-    """The reply in the body of a response with status 200; a failure where it holds no answer.
+    """Read the reply in the body of a response with status 200; it is a failure if there is no answer in it.
 
-    A paid answer is not lost to odd parts beside it. Tokens that the endpoint counts in an odd way, such as below 0 or
-    in words, are unknown: 0. Probabilities, a refusal, reasoning or a model's name in an unknown form are not there.
+    An answer that was paid for is not lost because of odd parts beside it. Token counts in an odd form, such as negative
+    numbers or words, count as unknown, which is 0. Probabilities, refusals, reasoning and names of models in an unknown
+    form are ignored.
 
     Raises:
-        NoJson: it is no JSON, such as a proxy's page or a torn body; the message quotes it.
-        NoCompletion: it is no chat completion; the message quotes it.
+        NoJson: the body is not JSON, such as a proxy's page or a torn body; the message quotes it.
+        NoCompletion: the body is not a chat completion; the message quotes it.
     """
     try:
         body = json.loads(text, parse_int=_integer)
@@ -104,11 +105,11 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
 
 
 def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float] | None:
-    """Probability of each label as the first token, all its spellings (`A`, ` A`) together.
+    """Return the probability of each label as the first token, adding up its spellings (`A`, ` A`).
 
-    A label that is not among the most probable tokens that the endpoint lists has 0. None where no label is wanted,
-    the endpoint gives no probabilities, or the answer does not begin with a label: "The answer is B" says nothing by
-    its first token.
+    A label that is not among the most probable tokens listed by the endpoint has 0. The result is None if no label is
+    wanted, the endpoint lists no probabilities, or the answer does not begin with a label: the first token of "The
+    answer is B" says nothing.
     """
     try:
         first = logprobs["content"][0]
@@ -124,7 +125,7 @@ def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float
 
 
 def error_words(text: str) -> str:
-    """What the body of an error says, in the endpoint's words; the body itself where it has no known form."""
+    """Return the message in the body of an error, or the body itself if it has no known form."""
     try:
         body = json.loads(text, parse_int=_integer)
         error = body.get("error", body) if isinstance(body, Mapping) else body
@@ -136,14 +137,14 @@ def error_words(text: str) -> str:
 
 
 def _text(content: Any, kind: str = "text") -> str:
-    """The parts of this kind in a list of parts, joined; a plain string is one part of text."""
+    """Join the parts of one kind in a list of parts; a plain string is one part of text."""
     if content is None or isinstance(content, str):
         return (content or "") if kind == "text" else ""
     return "".join(part[kind] for part in content if part.get("type") == kind)
 
 
 def _beside(value: Any) -> str:
-    """The text of a part that nothing depends on; "" where it has another form."""
+    """Return the text of a part that nothing depends on; "" if it has an unknown form."""
     try:
         return _text(value)
     except (KeyError, TypeError, AttributeError):
@@ -166,7 +167,7 @@ def _usage(usage: Any) -> Usage:
 
 
 def _thought(usage: Any) -> bool:
-    """Whether tokens went into reasoning that the endpoint does not show."""
+    """Whether tokens were used for reasoning that the endpoint does not show."""
     return isinstance(usage, Mapping) and _detail(usage, "completion_tokens_details", "reasoning_tokens") > 0
 
 

@@ -1,6 +1,6 @@
-"""A model that vLLM runs in this process: many questions on one long context, which is computed once.
+"""A model that vLLM runs in this process: many questions share one long context, which is computed once.
 
-vLLM is an extra, `pip install 'epbench[vllm]'`. Window and token counts need transformers only.
+vLLM is an extra, `pip install 'epbench[vllm]'`. The window and token counts only need transformers.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from epbench.models.vllm.wire import LabelIds, answer_tokens, read_output, refus
 
 log = logging.getLogger(__name__)
 
-_OPEN = 512  # requests handed to the engine at once: as many as it may run and some to wait; each holds its prompt
+_OPEN = 512  # requests handed to the engine: as many as it runs at one time, and some that wait; each holds its prompt
 _LONGEST_REASON = 400  # characters
 
 
 class VllmModel:
-    """Reader on vLLM's offline engine, with prefix caching."""
+    """A model on vLLM's offline engine, with prefix caching."""
+
+    costs_nothing = False
+    continues_prompts = True
 
     def __init__(
         self,
@@ -43,23 +46,23 @@ class VllmModel:
         Args:
             path_or_id: folder of the model, or its name on the Hub.
             tensor_parallel: number of GPUs that share the weights, at least 1.
-            dtype: of weights and activations: `auto`, `bfloat16`, `float16` or `float32`.
-            max_model_len: tokens of prompt and answer, at least 1 and at most the model's window; None for the
-                window. A smaller one needs less memory.
-            engine_args: more arguments of vLLM's `LLM`, such as `gpu_memory_utilization`.
+            dtype: dtype of weights and activations: `auto`, `bfloat16`, `float16` or `float32`.
+            max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
+                default. Fewer tokens need less memory.
+            engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
 
         Raises:
             BadInput: a number is out of its range.
         """
         for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
-                raise BadInput(f"{what}: found {value}, expected at least 1")
+                raise BadInput(f"{what}: expected at least 1, got {value}")
         self._path = str(Path(path_or_id).expanduser()) if path_or_id.startswith("~") else path_or_id
         self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
-            "trust_remote_code": False,  # no code of the model's folder is run
-            # Free to put any white space between two keys, weak models put in nothing else until their tokens are used up.
+            "trust_remote_code": False,  # no code from the model's folder is run
+            # Weak models that may put white space between two keys write nothing else until their tokens are used up.
             "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
             **(engine_args or {}),
         }
@@ -74,34 +77,34 @@ class VllmModel:
         return identity_of(self.name, self._path)
 
     def window(self) -> int | None:
-        """`max_model_len`, else what config and tokenizer say."""
+        """Return `max_model_len`, else what config and tokenizer say."""
         return self._max_model_len or self._own_window
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Exact, by the model's own tokenizer."""
+        """See `Model.count_tokens`; the model's own tokenizer counts."""
         return len(self._prompts.ids(request)), self._prompts.shared(request)
 
     @property
     def hit_rate(self) -> float | None:
-        """Cached prompt tokens over all prompt tokens of the requests that came after the first of their context.
+        """The share, 0 to 1, of cached tokens in all prompts that came after the first of their context.
 
-        A share of 0 to 1 over all calls of `answer`; None where every context had one request.
+        It covers all calls of `answer`, and is None if every context had only one request.
         """
         return self._cached / self._repeated if self._repeated else None
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Closing the iterator takes what is open out of the engine.
+        """See `Model.answer`. Closing the generator takes open requests out of the engine.
 
         Raises:
-            BadInput: the engine cannot start as asked, or a label is not one token.
-            RunFailed: the engine could not start, or stopped.
+            BadInput: the engine cannot start with these arguments, or a label is not one token.
+            RunFailed: the engine did not start, or stopped.
         """
         if not requests:
             return
         room = self._room()
         for first, rest in batches_by_context(requests, lambda request: len(self._prompts.ids(request)), room):
-            yield from self._answer_wave(first, repeated=False)
-            yield from self._answer_wave(rest, repeated=True)
+            yield from self._answer_batch(first, repeated=False)
+            yield from self._answer_batch(rest, repeated=True)
         if self.hit_rate is not None:
             log.info("%s: %.1f %% of the repeated prompt tokens came from the cache", self.name, 100 * self.hit_rate)
 
@@ -115,31 +118,31 @@ class VllmModel:
 
     @cached_property
     def _llm(self) -> Any:
-        window = self.window()  # an unreadable model is told before vLLM's slow import
+        window = self.window()  # reports an unreadable model before the slow import of vLLM
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
         try:
             from vllm import LLM  # type: ignore[import-not-found]
         except ImportError as error:
-            raise BadInput(f"--model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
+            raise BadInput(f"model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
         try:
             return LLM(model=self._path, max_model_len=window, **self._engine_args)
         except Exception as error:
             if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
                 raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error
-            # What fails in the engine's own process comes here without its reason.
-            advice = "see its log above; where memory is short, a smaller max_model_len or more GPUs help"
+            # What fails in the engine's own process arrives here without a reason.
+            advice = "see its log above; if memory is short, a smaller window or more GPUs help"
             raise RunFailed(f"{self.name}: vLLM did not start: {_reason(error)} ({advice})") from error
 
     def _room(self) -> int:
-        """Tokens of contexts to keep at the same time: half of the cache, the other half is for what differs."""
+        """Return how many tokens of contexts to keep at one time: half of the cache; questions and answers take the rest."""
         cache = self._llm.llm_engine.vllm_config.cache_config
         tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
         return int(tokens) // 2
 
-    def _answer_wave(self, requests: Sequence[Request], *, repeated: bool) -> Iterator[Reply]:
-        """Hand requests to the engine as it has room for them, and give each reply as soon as it is there.
+    def _answer_batch(self, requests: Sequence[Request], *, repeated: bool) -> Iterator[Reply]:
+        """Hand requests to the engine as it has room for them, and yield each reply as soon as it is there.
 
-        `LLM.generate` does the same, but gives no reply before the last is there: a kill would lose them all.
+        `LLM.generate` does the same but returns only when the last reply is there, so that a kill would lose them all.
         """
         engine = self._llm.llm_engine
         waiting = iter(requests)
@@ -167,22 +170,22 @@ class VllmModel:
                 engine.abort_request(list(running))
 
     def _submit(self, number: str, request: Request, ids: list[int]) -> str | None:
-        """Hand over one request; the reason where that cannot be."""
+        """Hand one request to the engine; return the reason if that is not possible."""
         most, window = answer_tokens(request), self.window()
         if window is not None and len(ids) + most > window:
             return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
         params = sampling_params(request, self._ids_of(request))
         try:
             self._llm.llm_engine.add_request(number, {"prompt_token_ids": ids}, params)
-        except refusals() as error:  # such as a schema that the engine cannot follow
+        except refusals() as error:  # such as a schema that the engine does not support
             return f"vLLM refuses the request: {_reason(error)}"
         return None
 
     def _step(self) -> list[Any]:
-        """One step of the engine; the requests that it finished."""
+        """Do one step of the engine and return the requests that it finished."""
         try:
             return [output for output in self._llm.llm_engine.step() if output.finished]
-        except Exception as error:  # it is dead then: no later request can be answered
+        except Exception as error:  # the engine is dead then and can answer no other request
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
     def _read(self, request: Request, output: Any) -> Reply:

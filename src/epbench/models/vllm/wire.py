@@ -1,4 +1,4 @@
-"""What goes to vLLM's engine with one prompt, and what comes back."""
+"""What goes into vLLM's engine with one prompt, and what comes out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
 LabelIds = Mapping[str, Sequence[int]]
+"""By label, the ids of the tokens that spell it."""
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """Errors by which vLLM says that it cannot do what was asked; they leave the engine running."""
+    """Return the exceptions by which vLLM refuses what it was asked for; the engine goes on running."""
     try:
         from vllm.exceptions import VLLMClientError  # type: ignore[import-not-found]
     except ImportError:  # older versions raise a ValueError
@@ -23,16 +24,16 @@ def refusals() -> tuple[type[Exception], ...]:
 
 
 def answer_tokens(request: Request) -> int:
-    """Most tokens that will be generated."""
+    """Return the largest number of tokens that will be generated."""
     return 1 if request.labels else request.sampling.max_tokens
 
 
 def sampling_params(request: Request, label_ids: LabelIds) -> Any:
-    """vLLM's `SamplingParams` for this request.
+    """Make vLLM's `SamplingParams` for a request.
 
     Args:
-        request: to be answered.
-        label_ids: tokens that spell each of the request's labels.
+        request: what is to be answered.
+        label_ids: the token ids of each of its labels.
     """
     from vllm import SamplingParams  # type: ignore[import-not-found]
     from vllm.sampling_params import (  # type: ignore[import-not-found]
@@ -42,7 +43,7 @@ def sampling_params(request: Request, label_ids: LabelIds) -> Any:
 
     more: dict[str, Any] = {}
     if request.labels:
-        # Of the answer's first token, over the whole vocabulary. Not `prompt_logprobs`: those bypass the cache.
+        # For the first token of the answer, over the whole vocabulary; `prompt_logprobs` would bypass the cache.
         more["logprob_token_ids"] = [token for label in request.labels for token in label_ids[label]]
     elif request.schema is not None:
         more["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
@@ -50,7 +51,7 @@ def sampling_params(request: Request, label_ids: LabelIds) -> Any:
         temperature=request.sampling.temperature,
         seed=request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
         max_tokens=answer_tokens(request),
-        skip_special_tokens=False,  # marks of reasoning may be special tokens: dropped only after it is split off
+        skip_special_tokens=False,  # tags of reasoning may be special tokens: dropped only after reasoning has been split off
         output_kind=RequestOutputKind.FINAL_ONLY,
         **more,
     )
@@ -59,15 +60,15 @@ def sampling_params(request: Request, label_ids: LabelIds) -> Any:
 def read_output(
     request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, specials: Sequence[str]
 ) -> Reply:
-    """The reply in a finished `RequestOutput`; a failure where it holds no answer.
+    """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it.
 
     Args:
-        request: that was answered.
-        key: of the reply.
-        output: of the engine.
-        label_ids: as for `sampling_params`.
-        opening: tag of a block of reasoning that the prompt has opened, or "".
-        specials: tokens to leave out of the text.
+        request: the request that was answered.
+        key: the key of the request.
+        output: what the engine returned.
+        label_ids: the token ids of each label.
+        opening: the tag of a block of reasoning that the prompt has opened, or "".
+        specials: special tokens, which are left out of the text.
     """
     made = output.outputs[0]
     usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))

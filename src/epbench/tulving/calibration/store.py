@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 from pathlib import Path
 
+from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.judges.protocol import JudgeIdentity
 from epbench.runs.folder import read_json, write_json
@@ -19,12 +19,9 @@ _log = logging.getLogger(__name__)
 
 def passport_path(judge: JudgeIdentity) -> Path:
     """Return where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
-    chosen = os.environ.get("EPBENCH_CACHE")
-    cache = Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench"
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip(
-        "-."
-    )  # the end of a long path is its telling part
-    return cache / "passports" / f"{readable}-{judge.prompt_hash}.json"
+    # The end of a long path is its telling part.
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")
+    return cache_folder("passports") / f"{readable}-{judge.prompt_hash}.json"
 
 
 def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:

@@ -27,7 +27,7 @@ def check_windows(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
     warnings = [check_window(chapters, writer.model, {})]
     about_checker = check_window(_checks(writer, tasks), writer.checker, {})
     if writer.checker is not writer.model and about_checker:
-        warnings.append(about_checker.replace("--window", "--checker-window"))
+        warnings.append(about_checker)
     return [warning for warning in warnings if warning]
 
 

@@ -1,4 +1,4 @@
-"""A memory system reads a Tulving book: told chapter by chapter, then asked for what it remembers of each question."""
+"""A memory system reads a Tulving book: it stores chapter after chapter, and then retrieves memories for each question."""
 
 from __future__ import annotations
 
@@ -8,31 +8,56 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from epbench.memories.guard import Limits
-from epbench.memories.load import SystemSpec
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
+from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import Progress
 from epbench.tulving.context.prompts import Prompts
-from epbench.tulving.context.requests import Book, QuestionView
+from epbench.tulving.context.requests import Book, QuestionView, chapter_passage
 
 FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
-"""When the first chapter is told, and how long it is to the next; simulated, as no chapter's date is that of its telling."""
+"""The simulated time at which the first chapter is stored, and the time to the next; the events have other dates."""
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a system made of a book.
+    """What a system remembers of a book.
 
     Attributes:
-        found: by id of the question, what it remembers, best first.
-        failures: by id of the question, why there is nothing to show a reader: the question has failed.
+        found: by id of the question, the memories that were retrieved, best first.
+        failures: by id of the question, why there are no memories to show a reader: the question has failed.
         warnings: what a reader of the results has to know.
     """
 
     found: Mapping[str, list[str]]
     failures: Mapping[str, str]
     warnings: Sequence[str]
+
+
+def gold_texts(
+    book: Book, questions: Sequence[QuestionView], matching: Mapping[str, Sequence[int]]
+) -> dict[str, list[str]]:
+    """Find what each question needs: the chapters that match it, as they are stored. This is what the oracle returns.
+
+    Args:
+        book: with all chapters.
+        questions: those that may be asked.
+        matching: by id of the question, the numbers of the chapters that match it.
+
+    Returns:
+        By text of the question, the stored texts in the order of the chapters.
+    """
+    stored = {number: chapter_passage(number, text) for number, text in book.chapters}
+    needed: dict[str, set[int]] = {}
+    for question in questions:
+        needed.setdefault(question.question, set()).update(matching[question.id])
+    return {query: [text for number, text in stored.items() if number in numbers] for query, numbers in needed.items()}
+
+
+def stand_in(system: SystemSpec) -> str:
+    """Name the memory whose requests are about as long as those with the memories of a system that holds none yet."""
+    return "in-context" if system.beyond_k and not system.knows_gold else "rag-chapter"
 
 
 def remember(
@@ -45,22 +70,22 @@ def remember(
     progress: Progress,
     limits: Limits | None = None,
 ) -> Remembered:
-    """Tell the book to a system and put the questions to it; what the folder's journals hold is not done again.
+    """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
     Args:
         folder: of the run.
-        system: of which one instance is made.
-        book: its chapters are told, each in a conversation of its own.
-        questions: that are asked.
-        matching: by id of the question, numbers of the chapters that it is about.
-        k: most memories that are wanted.
-        progress: shows a bar.
-        limits: of one call, and of the memory of the system's process; the usual ones unless given.
+        system: what stores and retrieves; one instance of it is made.
+        book: its chapters are stored, each in a conversation of its own.
+        questions: for which memories are retrieved.
+        matching: by id of the question, the numbers of the chapters that match it.
+        k: the largest number of memories for a question.
+        progress: shows a progress bar.
+        limits: of one call, and of the memory of the system's process; by default 300 s and 8 GB.
 
     Raises:
-        BadInput: the system cannot be made.
+        BadInput: no instance of the system can be made.
     """
-    told = [
+    conversations = [
         Conversation(
             f"{number}",
             "",
@@ -68,7 +93,7 @@ def remember(
             (
                 {
                     "role": "user",
-                    "content": f"Chapter {number}\n\n{text}",
+                    "content": chapter_passage(number, text),
                     "timestamp": (FIRST + i * BETWEEN).isoformat(),
                 },
             ),
@@ -76,12 +101,12 @@ def remember(
         for i, (number, text) in enumerate(book.chapters)
     ]
     queries = [Query(f"{question.id}@{k}", question.id, "", question.question, k) for question in questions]
-    fill_and_ask(folder, system, told, queries, limits=limits or Limits(), progress=progress)
-    recall = read_recall(folder, system, told, queries)
+    fill_and_ask(folder, system, conversations, queries, limits=limits or Limits(), progress=progress)
+    recall = read_recall(folder, system, conversations, queries)
     failures = {query.question: recall.failures[query.id] for query in queries if query.id in recall.failures}
     for question in questions:
         for chapter in matching[question.id]:
-            if reason := recall.untold.get(("", f"{chapter}")):
+            if reason := recall.unstored.get(("", f"{chapter}")):
                 failures[question.id] = f"memory system: could not store chapter {chapter}: {reason}"
     found = {query.question: recall.found[query.id] for query in queries if query.question not in failures}
     return Remembered(found, failures, recall.warnings)
@@ -90,7 +115,7 @@ def remember(
 def remembered_requests(
     remembered: Remembered, questions: Sequence[QuestionView], prompts: Prompts, sampling: Sampling, repeats: int
 ) -> Iterator[Request]:
-    """What the reader is asked: the memories stand where passages of the book stand in retrieval."""
+    """Build the requests to the reader, with the memories in the place of retrieved passages."""
     for question in questions:
         if question.id in remembered.found:
             passages = [prompts.passage.format(passage=memory) for memory in remembered.found[question.id]]

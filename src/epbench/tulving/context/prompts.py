@@ -1,4 +1,4 @@
-"""Prompt packs: all that a reader is told, in one file that can be swapped (`data/prompts.toml` is ours)."""
+"""Prompt packs: everything that is said to a reader, in one file that can be replaced (`data/prompts.toml` is ours)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from epbench.prompt_packs import load_pack
 
 OWN = packaged("epbench.tulving", "prompts.toml")
 
-# The placeholders that a prompt must hold, each once; the others hold none.
+# The placeholders that each prompt must have once; the other prompts have none.
 _HOLDS = {"book": ["book"], "passages": ["passages"], "passage": ["passage"], "question": ["question"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A pack. `book`, `passages`, `nothing` come before `question`, after a blank line.
+    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`.
 
     Attributes:
-        system: what the model is told to be; may be empty.
-        book: around the whole book, `{book}`.
-        passages: around what was retrieved, `{passages}`.
-        passage: around each passage, `{passage}`.
-        nothing: instead of a book; may be empty.
-        question: around the question, `{question}`.
+        system: the system message; it may be empty.
+        book: the words around the whole book, `{book}`.
+        passages: the words around everything that was retrieved, `{passages}`.
+        passage: the words around each retrieved passage, `{passage}`.
+        nothing: the words in place of a book; they may be empty.
+        question: the words around the question, `{question}`.
     """
 
     system: str
@@ -36,9 +36,9 @@ class Prompts:
 
 
 def load_prompts(path: Path | None = None) -> Prompts:
-    """Our pack, or that of a TOML or JSON file with the same keys.
+    """Load our pack, or that of a TOML or JSON file with the same keys.
 
     Raises:
-        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+        BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
     """
     return load_pack(path or OWN, Prompts, _HOLDS)

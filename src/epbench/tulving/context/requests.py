@@ -1,36 +1,32 @@
-"""What a reader gets to see of the book: all of it, passages found for the question, or nothing.
+"""What a reader gets to see of the book: the whole book, passages retrieved for the question, or nothing.
 
 Paper: Section 5.1 and Appendix D.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from epbench.errors import BadInput
 from epbench.models.protocol import Request, Sampling
 from epbench.retrieval.bm25 import Bm25
+from epbench.retrieval.protocol import MakeSearcher
 from epbench.tulving.context.prompts import Prompts, load_prompts
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
 PARAGRAPHS_PER_CHAPTER = 4
-"""How many times more paragraphs than chapters are retrieved: 17 chapters and 68 paragraphs on the published book."""
-
-
-class Searcher(Protocol):
-    """An index over chunks; see `epbench.retrieval`."""
-
-    def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]: ...
-
-
-MakeSearcher = Callable[[Sequence[str]], Searcher]
+"""How many paragraphs are retrieved for each chapter: the published book has 68 paragraphs and 17 chapters."""
 
 
 @dataclass(frozen=True)
 class Book:
-    """What the memories read: the whole text, and (number, text) of each chapter in order."""
+    """What the memories read.
+
+    Attributes:
+        text: the whole book.
+        chapters: (number, text) of each chapter, in order.
+    """
 
     text: str
     chapters: Sequence[tuple[int, str]]
@@ -38,7 +34,13 @@ class Book:
 
 @dataclass(frozen=True)
 class QuestionView:
-    """A question as the memories see it."""
+    """What the memories see of a question.
+
+    Attributes:
+        id: of the question.
+        question: its text.
+        n_chapters: number of the chapters that match it.
+    """
 
     id: str
     question: str
@@ -46,7 +48,10 @@ class QuestionView:
 
 
 def published_top_k(memory: str, questions: Sequence[QuestionView]) -> int | None:
-    """As many chapters as any asked question has matches, and four times as many paragraphs; None without search."""
+    """Return how many passages the paper retrieves: as many chapters as match any of the questions, at the most.
+
+    Of paragraphs it is four times as many. Memories without a search have None.
+    """
     most = max([1, *(question.n_chapters for question in questions)])
     return {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
 
@@ -63,27 +68,27 @@ def requests_for(
     sampling: Sampling | None = None,
     repeats: int = 1,
 ) -> Iterator[Request]:
-    """The requests of a run, those of one context after one another.
+    """Build the requests of a run; those with one context follow one another.
 
     Args:
         memory: one of `MEMORIES`.
         book: what is remembered.
         questions: in the order in which they are asked.
-        top_k: number of chunks; as published unless given.
-        keep_order: show the chunks in the order of the book instead of best first.
-        search: makes the index over the chunks; BM25 unless given.
-        prompts: the pack; ours unless given.
-        sampling: of the answers; greedy unless given. Readers draw each repeat by a seed of its own.
-        repeats: how often each question is asked.
+        top_k: number of chunks for a question, at least 1; by default as published.
+        keep_order: whether the chunks are shown in the order of the book instead of best first.
+        search: builds the index over the chunks; by default BM25.
+        prompts: the prompt pack; by default ours.
+        sampling: how answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
+        repeats: how often each question is asked, at least 1.
 
     Raises:
-        BadInput: unknown memory, or top_k or repeats below 1.
+        BadInput: the memory is unknown, or top_k or repeats is below 1.
     """
     if memory not in MEMORIES:
-        raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}, module:Class")
-    for option, number in (("--top-k", top_k), ("--repeats", repeats)):
+        raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")
+    for what, number in (("top-k", top_k), ("repeats", repeats)):
         if number is not None and number < 1:
-            raise BadInput(f"{option} {number}: at least 1 expected")
+            raise BadInput(f"{what}: expected at least 1, got {number}")
     prompts, sampling = prompts or load_prompts(), sampling or Sampling()
     if memory == "none":
         contexts = iter([prompts.nothing] * len(questions))
@@ -99,14 +104,19 @@ def requests_for(
 
 
 def chunks_of(book: Book, memory: str) -> list[str]:
-    """The book in chapters or paragraphs, each under a line that tells its place."""
+    """Split the book into chapters or paragraphs, each under a line with its numbers."""
     if memory == "rag-chapter":
-        return [f"Chapter {number}\n\n{text}" for number, text in book.chapters]
+        return [chapter_passage(number, text) for number, text in book.chapters]
     return [
         f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
         for number, text in book.chapters
         for i, paragraph in enumerate(filter(str.strip, text.split("\n")), 1)
     ]
+
+
+def chapter_passage(number: int, text: str) -> str:
+    """Put the line `Chapter N` before the text of a chapter, as memories store it and searches find it."""
+    return f"Chapter {number}\n\n{text}"
 
 
 def _retrieved(
@@ -118,6 +128,6 @@ def _retrieved(
     prompts: Prompts,
 ) -> Iterator[str]:
     for found in search(chunks).search([question.question for question in questions], k):
-        places = sorted(found) if keep_order else found
-        passages = [prompts.passage.format(passage=chunks[place]) for place in places]
+        positions = sorted(found) if keep_order else found
+        passages = [prompts.passage.format(passage=chunks[position]) for position in positions]
         yield prompts.passages.format(passages="\n\n\n".join(passages))

@@ -44,7 +44,7 @@ def load_judge(
     pack = load_judge_prompts(prompts)
     if reader is None or reader.name != name:
         try:
-            reader = load_model(name, options)
+            reader = load_model(name, options, also=["lexical (rule-based, offline)"])
         except BadInput as error:
             raise BadInput(f"judge: {error}") from None
     return ModelJudge(reader, pack, calls=calls, max_tokens=max_tokens)

@@ -1,1 +1,4 @@
-"""."""
+"""The readers of Tulving books.
+
+`load` turns a name into a reader. The rule-based one is `lexical`; `story` finds the dates and names for it.
+"""

@@ -1,31 +1,33 @@
-"""The embedded reader: answers who, what, when and where from a story by rules, without a model.
+"""The rule-based reader: it answers who, what, when and where from a story, without a model.
 
-It sees what a model would see, the context and the question, and answers in plain text. It is a floor that needs no
-network, key or GPU, and a baseline: a score that it reaches needs no understanding.
+It sees what a model would see, the context and the question, and answers in plain text. It needs no network, key or GPU
+and serves as a floor: a score that it reaches takes no understanding.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Request
+from epbench.models.rules import RuleBasedReader
 from epbench.tulving.reader.story import DATE, NAME, Chapter, Story, read_story
 
-_QUESTION = re.compile(r"Question:\s*(.+)$", re.MULTILINE)  # the line that asks, where a prompt says more
+_QUESTION = re.compile(r"Question:\s*(.+)$", re.MULTILINE)  # the line with the question, if a prompt says more
 
 NOTHING = "The text does not say anything about that."
 
-QuestionView = Literal["when", "where", "who", "what", "who else", "everything"]
+Sought = Literal["when", "where", "who", "what", "who else", "everything"]
+"""What a question asks for."""
 
-# What the answer should leave out: dropped before looking for what is asked.
+# Parts of a question that say what the answer should leave out.
 _LEFT_OUT = re.compile(r"(,? without [^.?!,]*|,? rather than [^.?!]*|,? leaving aside [^.?!]*|Without [^,]*,)")
 _LATEST = re.compile(r"most recent|last time|last known|the last kind|latest (?:date|location|place|event)", re.I)
 _ORDERED = re.compile(r"chronological (?:list|order)|ordered from|earliest to latest", re.I)
-_CUES: tuple[tuple[QuestionView, re.Pattern[str]], ...] = (
+_CUES: tuple[tuple[Sought, re.Pattern[str]], ...] = (
     ("everything", re.compile(r"full detail|comprehensive|all relevant details|everything that happened", re.I)),
     ("who else", re.compile(r"who else|besides|other people|other persons", re.I)),
     ("what", re.compile(r"\b(?:describe|kinds? of event|key events|activities|doing)\b", re.I)),
@@ -35,26 +37,15 @@ _CUES: tuple[tuple[QuestionView, re.Pattern[str]], ...] = (
 )
 
 
-class LexicalReader:
-    """Rule-based reader of stories in chapters."""
+class LexicalReader(RuleBasedReader):
+    """A rule-based reader of stories in chapters."""
 
-    name = identity = "lexical"
+    name = "lexical"
 
-    def window(self) -> int | None:
-        """None: rules read a text of any length."""
-        return None
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Words of the prompt, and of its shared part."""
-        shared = len(request.context.split())
-        return shared + len(request.question.split()), shared
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`; a context is read once for all questions that follow one another on it."""
-        for request in requests:
-            question = _QUESTION.search(request.question)
-            asked = question[1] if question else request.question
-            yield Reply(request.key(self.identity), request.id, answer_question(_story(request.context), asked))
+    def answer_to(self, request: Request) -> str:
+        """Answer from the context; it is read once for all questions about it that follow one another."""
+        question = _QUESTION.search(request.question)
+        return answer_question(_story(request.context), question[1] if question else request.question)
 
 
 @lru_cache(maxsize=4)
@@ -63,29 +54,29 @@ def _story(context: str) -> Story:
 
 
 def answer_question(story: Story, question: str) -> str:
-    """Find the chapters that hold everything that the question names, and tell what it asks of them."""
+    """Find the chapters that contain everything that the question names, and answer from these."""
     named, unknown = _named(story, question)
-    asked = _asked(_without_names(question, named))
+    sought = _sought(_without_names(question, named))
     chapters = [] if unknown or not named else [c for c in story.chapters if all(c.holds(name) for name in named)]
     if _LATEST.search(question):
         chapters = sorted((c for c in chapters if c.day), key=_day)[-1:]
     elif _ORDERED.search(question):
         chapters = sorted((c for c in chapters if c.day), key=_day)
-    items = [item for chapter in chapters for item in _TELL[asked](story, chapter)]
-    if asked == "everything":
+    items = [item for chapter in chapters for item in _ANSWERS[sought](story, chapter)]
+    if sought == "everything":
         return "\n\n".join(items) or NOTHING
     return "\n".join(f"- {item}" for item in dict.fromkeys(items)) or NOTHING
 
 
 def _named(story: Story, question: str) -> tuple[list[str], list[str]]:
-    """Dates and names in the question: those that the story knows, and those that it does not."""
+    """Return the dates and names in the question: those that the story has, and those that it does not have."""
     named = [match[0] for match in DATE.finditer(question)]
     unknown: list[str] = []
     undated = DATE.sub("—", question)
     for match in NAME.finditer(undated):
         words = match[0].split(" ")
         if undated[: match.start()].rstrip()[-1:] in ("", ".", "?"):
-            words = words[1:]  # a sentence begins with a capital anyway
+            words = words[1:]  # the first word of a sentence is capitalised anyway
         known, rest = _split_names(story, re.sub(r"['’]s$", "", " ".join(words)).split())
         named += known
         unknown += rest
@@ -93,7 +84,7 @@ def _named(story: Story, question: str) -> tuple[list[str], list[str]]:
 
 
 def _split_names(story: Story, words: list[str]) -> tuple[list[str], list[str]]:
-    """Cut a run of capitalised words at the longest names that the story knows."""
+    """Split a run of capitalised words into the longest names that the story has and the remaining words."""
     for size in range(len(words), 1, -1):
         for start in range(len(words) - size + 1):
             name = " ".join(words[start : start + size])
@@ -111,16 +102,16 @@ def _without_names(question: str, named: list[str]) -> str:
     return _LEFT_OUT.sub("", question)
 
 
-def _asked(question: str) -> QuestionView:
-    """Sort of the answer, from the clearest words first; else that of the last sentence, the first may set the scene."""
-    for sort, words in _CUES[:3]:
+def _sought(question: str) -> Sought:
+    """Find out what is asked for: by the clearest words first, else by the last sentence that has any such word."""
+    for sought, words in _CUES[:3]:
         if words.search(question):
-            return sort
+            return sought
     for sentence in reversed(re.split(r"(?<=[.?!]) ", question)):
-        places = [(match.start(), sort) for sort, words in _CUES[3:] if (match := words.search(sentence))]
-        if places:
-            return min(places)[1]
-    return "what"  # what happened, unless another word of the question is more exact
+        found = [(match.start(), sought) for sought, words in _CUES[3:] if (match := words.search(sentence))]
+        if found:
+            return min(found)[1]
+    return "what"
 
 
 def _day(chapter: Chapter) -> date:
@@ -134,14 +125,14 @@ def _who(story: Story, chapter: Chapter) -> list[str]:
 
 
 def _who_else(story: Story, chapter: Chapter) -> list[str]:
-    return [name for name in story.names(chapter, "person") if name != story.protagonist(chapter)]
+    return [name for name in story.names(chapter, "entity") if name != story.protagonist(chapter)]
 
 
-_TELL: dict[QuestionView, Callable[[Story, Chapter], list[str]]] = {
+_ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {
     "when": lambda story, chapter: [written for written, _ in chapter.dates],
-    "where": lambda story, chapter: story.names(chapter, "place"),
+    "where": lambda story, chapter: story.names(chapter, "space"),
     "who": _who,
     "who else": _who_else,
-    "what": lambda story, chapter: story.names(chapter, "event"),
+    "what": lambda story, chapter: story.names(chapter, "content"),
     "everything": lambda story, chapter: [chapter.text],
 }

@@ -1,7 +1,7 @@
 """What a rule-based reader can see in a story: its chapters, and in each the dates and the names.
 
-No list of names is known in advance. A run of capitalised words is a name; what stands before it tells its sort:
-`at Fort Greene Park` is a place, `the Pottery Class` an event, and what is neither is a person.
+No names are known in advance. A run of capitalised words is a name, and the word before it says of what: `at Fort Greene
+Park` is a space, `the Pottery Class` is a content, and anything else is an entity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CAPITAL = r"(?:St\.|[A-Z][\w'’-]*)"
 NAME = re.compile(rf"{_CAPITAL}(?: (?:{_LINK} )?{_CAPITAL})*")
 _STARTS_SENTENCE = re.compile(r"(?:^|[.?!:\"”]\s+|\n|[\"“])$")
 _WORD = re.compile(r"[A-Za-z][\w'’-]*")
-_PLACE_WORDS = frozenset(["at", "in", "across", "within", "throughout"])
+_SPACE_WORDS = frozenset(["at", "in", "across", "within", "throughout"])
 _OPENERS = frozenset(
     [
         "at",
@@ -47,30 +47,31 @@ _OPENERS = frozenset(
         "while",
     ]
 )
-_EVENT_WORDS = frozenset(["the", "this", "that", "an", "a"])
+_CONTENT_WORDS = frozenset(["the", "this", "that", "an", "a"])
 
-Sort = Literal["place", "event", "person"]
+Kind = Literal["space", "content", "entity"]
+"""What a name stands for: where something happened, what happened, or who was there."""
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter, or the part of it that was retrieved."""
+    """A chapter, or as much of it as the text has."""
 
     number: int
     text: str
 
     @cached_property
     def dates(self) -> list[tuple[str, date]]:
-        """Dates in the order of the text, as written and as a day."""
+        """The dates in the order of the text, each as written and as a date."""
         return [(m[0], date(int(m[3]), MONTHS.index(m[1]) + 1, int(m[2]))) for m in DATE.finditer(self.text)]
 
     @cached_property
     def day(self) -> date | None:
-        """When it happened: the only date that its text should hold."""
+        """When the event happened: the first date, and usually the only one."""
         return self.dates[0][1] if self.dates else None
 
     def holds(self, words: str) -> bool:
-        """Whether the words stand there, as whole words, in any case."""
+        """Whether the chapter has these words, as whole words, in upper or lower case."""
         return re.search(rf"(?<!\w){re.escape(words.lower())}(?!\w)", self.lowered) is not None
 
     @cached_property
@@ -80,25 +81,31 @@ class Chapter:
 
 @dataclass
 class Story:
-    """A text that was cut at its chapter headings, with all names found and sorted."""
+    """A text split at its chapter headings, with the names in it.
+
+    Attributes:
+        chapters: in ascending order.
+        kinds: by name, what it stands for.
+        found: by number of the chapter, its names in the order of the text, each once.
+    """
 
     chapters: list[Chapter]
-    sorts: dict[str, Sort] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
     found: dict[int, list[str]] = field(default_factory=dict)
 
-    def names(self, chapter: Chapter, sort: Sort) -> list[str]:
-        """Names of one sort in a chapter, in the order of the text, each once."""
-        return [name for name in self.found[chapter.number] if self.sorts[name] == sort]
+    def names(self, chapter: Chapter, kind: Kind) -> list[str]:
+        """Return the names of one kind in a chapter, in the order of the text, each once."""
+        return [name for name in self.found[chapter.number] if self.kinds[name] == kind]
 
     def protagonist(self, chapter: Chapter) -> str | None:
-        """Whom the chapter is about.
+        """Return the entity that the chapter is about; None if it names nobody.
 
-        The person whom most chapters know; among equals the one whose first name stands there alone most often,
-        then the one named first.
+        This is the entity that is named in the most chapters. Of several, it is the one whose first name occurs most
+        often in this chapter, then the one that is named first.
         """
-        people = self.names(chapter, "person")
+        entities = self.names(chapter, "entity")
         words = Counter(_WORD.findall(chapter.text))
-        return max(people, key=lambda name: (self._spread[name], words[name.split()[0]]), default=None)
+        return max(entities, key=lambda name: (self._spread[name], words[name.split()[0]]), default=None)
 
     @cached_property
     def _spread(self) -> Counter[str]:
@@ -106,12 +113,12 @@ class Story:
 
     @cached_property
     def lowered_names(self) -> dict[str, str]:
-        """Every name by its lower-case form."""
-        return {name.lower(): name for name in self.sorts}
+        """Every name, by its lower-case form."""
+        return {name.lower(): name for name in self.kinds}
 
 
 def read_story(text: str) -> Story:
-    """Cut a text into chapters and find the names in them; pieces of one chapter are put together again."""
+    """Split a text into chapters and find the names in them. Paragraphs of one chapter are joined."""
     pieces: dict[int, list[str]] = {}
     headings = list(HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
@@ -129,12 +136,12 @@ def read_story(text: str) -> Story:
         for name in names:
             before.setdefault(name.text, Counter())[name.before] += 1
         story.found[number] = list(dict.fromkeys(name.text for name in names))
-    story.sorts = {name: _sort(words) for name, words in before.items()}
+    story.kinds = {name: _kind(words) for name, words in before.items()}
     return story
 
 
 class _Name(NamedTuple):
-    """A name in a text, and the lower-cased word before it (empty after punctuation)."""
+    """A name in a text, the lower-cased word before it ("" after punctuation), and whether it starts a sentence."""
 
     text: str
     before: str
@@ -142,7 +149,7 @@ class _Name(NamedTuple):
 
 
 def _find_names(text: str, ordinary: set[str]) -> list[_Name]:
-    """Names of two words or more."""
+    """Find names of at least two words."""
     found = []
     for match in NAME.finditer(text):
         name = _Name(match[0], _word_before(text, match.start()), False)
@@ -164,7 +171,7 @@ def _drop_first_word(name: _Name) -> _Name:
 
 
 def _without_first_word(name: _Name, certain: set[str]) -> _Name:
-    """Drop the first word of a sentence where what follows it is a name elsewhere."""
+    """Drop the first word of a sentence if what follows it is a name elsewhere."""
     shorter = _drop_first_word(name)
     return shorter if name.starts_sentence and name.text not in certain and shorter.text in certain else name
 
@@ -174,10 +181,10 @@ def _word_before(text: str, at: int) -> str:
     return match[1].lower() if match else ""
 
 
-def _sort(before: Counter[str]) -> Sort:
+def _kind(before: Counter[str]) -> Kind:
     n = before.total()
-    if sum(before[word] for word in _PLACE_WORDS) * 2 > n:
-        return "place"
-    if sum(before[word] for word in _EVENT_WORDS) * 2 > n:
-        return "event"
-    return "person"
+    if sum(before[word] for word in _SPACE_WORDS) * 2 > n:
+        return "space"
+    if sum(before[word] for word in _CONTENT_WORDS) * 2 > n:
+        return "content"
+    return "entity"

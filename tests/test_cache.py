@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+
+from epbench.cache import cache_folder
+from epbench.models.fingerprint import digests_of
+
+HOME = Path.home() / ".cache" / "epbench"
+
+
+@pytest.mark.parametrize("name", ["", "gutenberg", "passports", "vectors"])
+def test_without_the_variable_it_lies_in_the_home_folder(name, monkeypatch):
+    for value in (None, ""):
+        monkeypatch.delenv("EPBENCH_CACHE", raising=False)
+        if value is not None:
+            monkeypatch.setenv("EPBENCH_CACHE", value)
+        assert cache_folder(name) == HOME / name
+
+
+def test_the_variable_chooses_the_root(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    assert cache_folder("gutenberg") == tmp_path / "gutenberg"
+    assert cache_folder("passports") == tmp_path / "passports"
+    assert cache_folder("vectors") == tmp_path
+    monkeypatch.setenv("EPBENCH_CACHE", "~/elsewhere")
+    assert cache_folder("gutenberg") == Path.home() / "elsewhere" / "gutenberg"
+
+
+def test_fingerprints_lie_in_the_root(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("epbench.models.fingerprint._SETTLED_NS", -(10**12))
+    (tmp_path / "config.json").write_text("{}")
+    digests_of([tmp_path / "config.json"])
+    assert (tmp_path / "cache" / "weights.json").is_file()

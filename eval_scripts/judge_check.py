@@ -96,7 +96,7 @@ def _against_published(args: Any) -> None:
     from epbench.runs.folder import open_run, write_json, write_text
     from epbench.runs.secrets import without_login
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
-    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.runs import clipped, published_runs, read_published_run
     from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table, judge_agreement
     from epbench.tulving.scores.results import record_answers

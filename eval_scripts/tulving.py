@@ -418,7 +418,7 @@ def _searcher(args: Any) -> Any:
 def _rescore(archive: Path, out: Path) -> None:
 
     from epbench.errors import BadInput
-    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.runs import score_published_runs
     from epbench.tulving.scores.tables import screen_tables
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 BUILD = "builders/tulving.py"
 KEPT = "written-by-openai-tiny"
 OUTLINE = draw_outline(Recipe("short"))
-SEVERAL = [number for number, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+SEVERAL = [number for number, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
 NEVER = SEVERAL[3]
 MISTAKES = {
     SEVERAL[0]: ["date in another paragraph", "place in two paragraphs"],
@@ -241,17 +241,17 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
         command = ["--book", "short", "--writer", "openai:tiny", "--base-url", endpoint.url]
         message = "the window of openai:tiny has 8,192; lower --max-tokens"
         refused(*command, "--window", 8192, message=message)
-        refused(*command, "--max-tokens", 0, message="--max-tokens 0: at least 1 is expected")
-        refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical'; there are: template, hf:")
-        refused(*command, "--checker", "lexical", message="unknown checker 'lexical'; expected a model: hf:PATH")
+        refused(*command, "--max-tokens", 0, message="max_tokens 0: expected at least 1")
+        refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical': expected template, hf:")
+        refused(*command, "--checker", "lexical", message="unknown checker 'lexical': expected hf:PATH")
         small = [*command, "--window", 32768, "--checker", "openai:sage", "--checker-window", 8192]
         refused(*small, message="the window of openai:sage has 8,192; lower --max-tokens")
         refused("--book", "short", "--checker", "openai:x", message="no model checks the chapters of templates")
         refused("--book", "short", "--released", "data.zip", "--plan", message="--plan is for a new book")
-        refused(*command, "--released", "data.zip", message="--released takes a published one as it is")
+        refused(*command, "--released", "data.zip", message="--released takes a published book as it is")
         assert not list(tmp_path.iterdir())
         (tmp_path / "short").mkdir()
-        refused(*command, message="exists and is no dataset folder")
+        refused(*command, message="exists and is not a dataset folder")
         (tmp_path / "short").rmdir()
         done = script(BUILD, *command, "--events", 2, "--out", tmp_path)
         assert done.returncode == 0 and "the window of openai:tiny is unknown" in done.stdout

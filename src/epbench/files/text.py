@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from reprlib import Repr
 from types import NoneType
 from typing import Any
+
+from epbench.errors import BadInput
 
 _KINDS: dict[type, str] = {
     str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
@@ -38,6 +41,20 @@ def shown(value: Any) -> str:
     "['a']"
     """
     return _short.repr(value)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file that a user wrote, in UTF-8 with or without a byte order mark.
+
+    Raises:
+        BadInput: The file cannot be read, or is not in UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start})") from None
+    except OSError as error:
+        raise BadInput(f"{path}: expected a file that can be read ({error.strerror})") from None
 
 
 def parse_json(content: bytes | str) -> Any:

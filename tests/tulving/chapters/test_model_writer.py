@@ -36,7 +36,7 @@ FIRST_KEYS = (
     ["f4589f9e42668f9d516845d2", "c49ee7834be9efc1ca0e643c"],
     ["43f049c1dc4729e52e6fdfc1", "362cbe3192091ef253085e4f"],
 )
-LONG = next(i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3)
+LONG = next(i for i, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3)
 
 
 def model_at(endpoint, name="tiny"):
@@ -46,9 +46,9 @@ def model_at(endpoint, name="tiny"):
 def write(endpoint, folder, numbers, *, name="tiny", seed=0, checker=None):
     """Chapters of some of the events of the short book."""
     folder.mkdir(exist_ok=True)
-    events, plans = [OUTLINE.events[i] for i in numbers], [OUTLINE.plans[i] for i in numbers]
+    events, layouts = [OUTLINE.events[i] for i in numbers], [OUTLINE.layouts[i] for i in numbers]
     writer = ModelWriter(model_at(endpoint, name), OUTLINE.universe, folder, checker=checker, seed=seed)
-    return write_chapters(events, plans, writer, secondary_names())
+    return write_chapters(events, layouts, writer, secondary_names())
 
 
 def scripted(numbers, mistakes):
@@ -79,7 +79,7 @@ def test_every_mistake_is_found_by_its_own_check(tmp_path, mistake, check):
 
 
 def test_a_book_of_twenty_has_the_rounds_that_the_script_implies(tmp_path):
-    several = [i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+    several = [i for i, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
     kinds = [*FOUND_BY_EXACT, *FOUND_BY_LLM, *sorted(FORGIVEN)]
     mistakes = {
         number: [kinds[(place + k) % len(kinds)] for k in range(place % 4)] for place, number in enumerate(several)
@@ -95,7 +95,7 @@ def test_a_book_of_twenty_has_the_rounds_that_the_script_implies(tmp_path):
     kept = [i for i in range(20) if i != several[-1]]
     assert [chapter.event for chapter in chapters] == [OUTLINE.events[i] for i in kept]
     assert [chapter.number for chapter in chapters] == list(range(1, 20))
-    assert [chapter.n_paragraphs for chapter in chapters] == [OUTLINE.plans[i].n_paragraphs for i in kept]
+    assert [chapter.n_paragraphs for chapter in chapters] == [OUTLINE.layouts[i].n_paragraphs for i in kept]
     answered = paid(endpoint)
     assert set(answered.values()) == {1} and len(answered) == expected_requests(mistakes, 20)
     tokens = writing.about["tokens"]
@@ -152,7 +152,7 @@ def test_a_candidate_that_comes_again_is_checked_once(tmp_path):
     with scripted([LONG], {0: ["a second date"] * 2}).endpoint() as endpoint:
         write(endpoint, tmp_path, [LONG])
         writer = ModelWriter(EndpointModel("tiny", base_url=endpoint.url), OUTLINE.universe, tmp_path)
-        (first,) = writer.candidates([Task(0, OUTLINE.events[LONG], OUTLINE.plans[LONG], 0)], no_progress)
+        (first,) = writer.candidates([Task(0, OUTLINE.events[LONG], OUTLINE.layouts[LONG], 0)], no_progress)
         n = len(endpoint.calls)
         again = Candidate(replace(first.task, attempt=7), first.text)
         assert writer.doubts([again], no_progress) == [["llm_date"]]
@@ -254,7 +254,7 @@ def test_what_stands_around_a_chapter_costs_no_candidate(tmp_path, wrapping):
 
 
 def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
-    event, plan = OUTLINE.events[LONG], OUTLINE.plans[LONG]
+    event, layout = OUTLINE.events[LONG], OUTLINE.layouts[LONG]
     mistakes = ["date in another paragraph", "a second place", "name forgotten"]
     with scripted([LONG], {0: mistakes}).endpoint() as endpoint:
         _, writing = write(endpoint, tmp_path, [LONG])
@@ -262,12 +262,12 @@ def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
     assert RETRY not in first and all(prompt.startswith(first) for prompt in later)
     told = [prompt.removeprefix(first).strip().splitlines() for prompt in later]
     assert [lines[0] for lines in told] == [RETRY] * 3 and len(writing.iterations) == 4
-    other = plan.time % plan.n_paragraphs + 1
+    other = layout.time % layout.n_paragraphs + 1
     assert [lines[1:-1] for lines in told] == [
-        [f'- The date "{event.day}" was told in paragraph ({other}), but belongs in paragraph ({plan.time}) only.'],
+        [f'- The date "{event.day}" was told in paragraph ({other}), but belongs in paragraph ({layout.time}) only.'],
         [f"- A check found that not all of it happens at the place {event.space}, or that another place is named."],
         [
-            f'- The full name "{event.entity}" was told nowhere word for word, but belongs in paragraph ({plan.entity}) only.'
+            f'- The full name "{event.entity}" was told nowhere word for word, but belongs in paragraph ({layout.entity}) only.'
         ],
     ]
 
@@ -275,7 +275,7 @@ def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
 def test_the_requests_of_first_attempts_are_those_of_earlier_versions(tmp_path):
     """So that chapters that were paid for once are taken up; the keys are those of before there were retries."""
     writer = ModelWriter(EndpointModel("tiny", base_url="http://127.0.0.1:9/v1"), OUTLINE.universe, tmp_path)
-    tasks = first_tasks(OUTLINE.events, OUTLINE.plans)
+    tasks = first_tasks(OUTLINE.events, OUTLINE.layouts)
     keys = [writer.chapter_request(task).key("openai:tiny") for task in tasks[:2]]
     checks = [writer.check_request(Candidate(task, "(1) It rained.")).key("openai:tiny") for task in tasks[:2]]
     assert (keys, checks) == FIRST_KEYS
@@ -340,29 +340,29 @@ def test_another_model_checks(tmp_path):
 def test_prompts_say_all_that_the_checks_want(name, tmp_path):
     outline = draw_outline(Recipe("short", name))
     writer = ModelWriter(None, outline.universe, tmp_path)
-    for task in first_tasks(outline.events, outline.plans):
+    for task in first_tasks(outline.events, outline.layouts):
         request = writer.chapter_request(task)
-        event, plan = task.event, task.plan
+        event, layout = task.event, task.layout
         assert (request.sampling.temperature, request.sampling.max_tokens) == (1.0, 4096)
-        assert f"{plan.style}: {', '.join(outline.universe.styles[plan.style])}." in request.user
+        assert f"{layout.style}: {', '.join(outline.universe.styles[layout.style])}." in request.user
         for fact, where in (
-            (event.day, plan.time),
-            (event.space, plan.space),
-            (event.entity, plan.entity),
-            (event.deed, plan.content),
+            (event.day, layout.time),
+            (event.space, layout.space),
+            (event.entity, layout.entity),
+            (event.deed, layout.content),
         ):
             line = next(line for line in request.user.splitlines() if f'"{fact}"' in line)
             assert line.endswith(
-                "anywhere in the paragraph" if plan.n_paragraphs == 1 else f"in paragraph ({where}) only"
+                "anywhere in the paragraph" if layout.n_paragraphs == 1 else f"in paragraph ({where}) only"
             )
-        assert ("One single paragraph" in request.user) == (plan.n_paragraphs == 1)
+        assert ("One single paragraph" in request.user) == (layout.n_paragraphs == 1)
         assert "{" not in request.system + request.user
-    assert any(plan.n_paragraphs == 1 for plan in draw_outline(Recipe("short")).plans)
+    assert any(layout.n_paragraphs == 1 for layout in draw_outline(Recipe("short")).layouts)
 
 
 def test_every_kind_of_universe_has_a_tone_of_its_own(tmp_path):
     outlines = [draw_outline(Recipe("short", name)) for name in ("default", "news", "scifi")]
-    tasks = [first_tasks(outline.events, outline.plans)[0] for outline in outlines]
+    tasks = [first_tasks(outline.events, outline.layouts)[0] for outline in outlines]
     requests = [
         ModelWriter(None, outline.universe, tmp_path).chapter_request(task)
         for outline, task in zip(outlines, tasks, strict=True)

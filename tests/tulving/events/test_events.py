@@ -95,11 +95,11 @@ def test_a_universe_of_1000_holds_20_000_events():
 
 @given(st.integers(1, 50), st.integers(0, 50), st.integers(0, 1000))
 def test_plans_are_possible_and_prefix_stable(n, more, seed):
-    plans = draw_layouts(n, ["b", "a"], seed=seed)
-    for plan in plans:
-        assert 1 <= plan.n_paragraphs <= 10
-        assert all(1 <= at <= plan.n_paragraphs for at in (plan.space, plan.time, plan.entity, plan.content))
-    assert draw_layouts(n + more, ["a", "b"], seed=seed)[:n] == plans
+    layouts = draw_layouts(n, ["b", "a"], seed=seed)
+    for layout in layouts:
+        assert 1 <= layout.n_paragraphs <= 10
+        assert all(1 <= at <= layout.n_paragraphs for at in (layout.space, layout.time, layout.entity, layout.content))
+    assert draw_layouts(n + more, ["a", "b"], seed=seed)[:n] == layouts
 
 
 PINNED = (

@@ -18,7 +18,7 @@ class Draft:
 
     number: int
     event: Event
-    plan: Layout
+    layout: Layout
     text: str
 
 
@@ -55,7 +55,7 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
             Chapter(
                 number=len(chapters) + 1,
                 event=draft.event,
-                style=draft.plan.style,
+                style=draft.layout.style,
                 n_paragraphs=len(paragraphs),
                 text="\n\n".join(paragraphs),
                 secondary=tuple(given.values()),

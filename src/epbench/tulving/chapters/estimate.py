@@ -27,11 +27,11 @@ def check_windows(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
     warnings = [check_window(chapters, writer.model, {})]
     about_checker = check_window(_checks(writer, tasks), writer.checker, {})
     if writer.checker is not writer.model and about_checker:
-        warnings.append(about_checker.replace("--window", "--checker-window"))
+        warnings.append(f"checker: {about_checker}")
     return [warning for warning in warnings if warning]
 
 
-def plan_lines(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
+def estimate_lines(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
     """Requests and tokens of the first round, and the most that there can be."""
     chapters = estimate([writer.chapter_request(task) for task in tasks], writer.model)
     retries = estimate([writer.chapter_request(task) for task in _retries(tasks)], writer.model)
@@ -42,9 +42,9 @@ def plan_lines(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
     checks = replace(checks, uncached=checks.uncached + most_tokens, completion=checks.completion - most_tokens)
     most = (
         f"at most, in {MOST_ATTEMPTS} rounds with up to {CHECK_ATTEMPTS} checks of a chapter: "
-        f"{n_chapters:,} chapters ({_prompts(chapters) + (MOST_ATTEMPTS - 1) * _prompts(retries):,} prompt tokens, "
+        f"{n_chapters:,} chapters ({_prompt_tokens(chapters) + (MOST_ATTEMPTS - 1) * _prompt_tokens(retries):,} prompt tokens, "
         f"{n_chapters * writer.max_tokens:,} answer tokens) and "
-        f"{n_checks:,} checks ({MOST_ATTEMPTS * CHECK_ATTEMPTS * _prompts(checks):,} prompt tokens, "
+        f"{n_checks:,} checks ({MOST_ATTEMPTS * CHECK_ATTEMPTS * _prompt_tokens(checks):,} prompt tokens, "
         f"{n_checks * writer.max_tokens:,} answer tokens)"
     )
     return [
@@ -56,8 +56,8 @@ def plan_lines(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
     ]
 
 
-def _prompts(plan: Estimate) -> int:
-    return plan.uncached + plan.cached
+def _prompt_tokens(estimated: Estimate) -> int:
+    return estimated.uncached + estimated.cached
 
 
 def _retries(tasks: Sequence[Task]) -> list[Task]:

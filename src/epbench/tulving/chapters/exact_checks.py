@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(r"\$entity_(\d+)")
 FACTS = ("location", "date", "entity", "content")
 
 
-def check_chapter(text: str, event: Event, plan: Layout) -> list[str]:
+def check_chapter(text: str, event: Event, layout: Layout) -> list[str]:
     """Names of the checks that the candidate fails, in the order of the checks; empty when it is exact.
 
     Form comes first: a text whose paragraphs or placeholders are wrong is not searched for facts.
@@ -27,8 +27,8 @@ def check_chapter(text: str, event: Event, plan: Layout) -> list[str]:
         paragraph than planned).
     """
     paragraphs = split_paragraphs(text)
-    form = check_paragraphs(paragraphs, plan.n_paragraphs) or check_placeholders(text)
-    return [form] if form else check_facts(paragraphs, event, plan)
+    form = check_paragraphs(paragraphs, layout.n_paragraphs) or check_placeholders(text)
+    return [form] if form else check_facts(paragraphs, event, layout)
 
 
 def split_paragraphs(text: str) -> list[str]:
@@ -77,9 +77,9 @@ def _entities(text: str) -> list[int]:
     return [match.start() for match in re.finditer("entity", text, re.IGNORECASE)]
 
 
-def check_facts(paragraphs: list[str], event: Event, plan: Layout) -> list[str]:
+def check_facts(paragraphs: list[str], event: Event, layout: Layout) -> list[str]:
     """Place, date, full name and detail stand word for word in the planned paragraph and in no other."""
-    found, planned = paragraphs_with(paragraphs, event), planned_paragraphs(plan)
+    found, planned = paragraphs_with(paragraphs, event), paragraphs_by_fact(layout)
     failed = [f"has_{fact}" for fact in FACTS if not found[fact]]
     failed += [f"single_{fact}" for fact in FACTS if len(found[fact]) > 1]
     failed += [f"correct_{fact}" for fact in FACTS if len(found[fact]) == 1 and found[fact] != [planned[fact]]]
@@ -93,9 +93,9 @@ def paragraphs_with(paragraphs: list[str], event: Event) -> dict[str, list[int]]
     return {fact: [i for i, p in enumerate(folded, 1) if words.lower() in p] for fact, words in facts.items()}
 
 
-def planned_paragraphs(plan: Layout) -> dict[str, int]:
+def paragraphs_by_fact(layout: Layout) -> dict[str, int]:
     """For each fact the number of the paragraph that alone may tell it."""
-    return dict(zip(FACTS, (plan.space, plan.time, plan.entity, plan.content), strict=True))
+    return dict(zip(FACTS, (layout.space, layout.time, layout.entity, layout.content), strict=True))
 
 
 def excerpt_at_fault(check: str, text: str) -> str:

@@ -31,7 +31,7 @@ class Task:
 
     Attributes:
         number: of the event, from 0.
-        event, plan: what the chapter tells, and where.
+        event, layout: what the chapter tells, and where.
         attempt: 0 for the first candidate of this event, then 1, 2, …
         failed: the checks that the candidate before failed; none for the first one.
         previous: the text of the candidate before.
@@ -39,7 +39,7 @@ class Task:
 
     number: int
     event: Event
-    plan: Layout
+    layout: Layout
     attempt: int
     failed: tuple[str, ...] = ()
     previous: str = ""
@@ -128,7 +128,7 @@ class Writing:
 
 def write_chapters(
     events: Sequence[Event],
-    plans: Sequence[Layout],
+    layouts: Sequence[Layout],
     writer: Writer,
     secondary_names: Iterable[str],
     *,
@@ -140,7 +140,7 @@ def write_chapters(
     with 20 candidates or more in a row had none accepted.
 
     Args:
-        events, plans: of the same length.
+        events, layouts: of the same length.
         writer: template or model.
         secondary_names: full names for side characters; each is used in one chapter only.
         progress: shows how far a round is.
@@ -160,7 +160,7 @@ def write_chapters(
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
         tasks = [
             _next_task(task, len(iterations), failed, last)
-            for task in first_tasks(events, plans)
+            for task in first_tasks(events, layouts)
             if task.number not in accepted
         ]
         if not tasks:
@@ -173,7 +173,7 @@ def write_chapters(
             task = candidate.task
             failed[task.number] = doubts
             if not doubts:
-                accepted[task.number] = Draft(task.number, task.event, task.plan, candidate.text)
+                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text)
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
@@ -184,9 +184,9 @@ def write_chapters(
     return fill_secondary(drafts, secondary_names), writing
 
 
-def first_tasks(events: Sequence[Event], plans: Sequence[Layout]) -> list[Task]:
+def first_tasks(events: Sequence[Event], layouts: Sequence[Layout]) -> list[Task]:
     """The first candidate of every event."""
-    return [Task(number, event, plan, 0) for number, (event, plan) in enumerate(zip(events, plans, strict=True))]
+    return [Task(number, event, layout, 0) for number, (event, layout) in enumerate(zip(events, layouts, strict=True))]
 
 
 def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: Mapping[int, Candidate]) -> Task:
@@ -199,7 +199,7 @@ def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: 
 def _exact_faults(candidate: Candidate) -> list[str]:
     if candidate.fault is not None:  # what a broken text lacks besides says nothing more
         return [candidate.fault]
-    return check_chapter(candidate.text, candidate.task.event, candidate.task.plan)
+    return check_chapter(candidate.text, candidate.task.event, candidate.task.layout)
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
@@ -229,7 +229,7 @@ def _no_chapter(
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]
     task, event = candidate.task, candidate.task.event
-    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.plan)
+    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout)
     beginning = " ".join(candidate.text[:120].split())
     shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"

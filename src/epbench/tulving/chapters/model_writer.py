@@ -1,7 +1,7 @@
 """A language model that writes the chapters, and one that checks them, which may be the same (paper: Appendices B.1.5
 and B.1.7).
 
-Every chapter and every verdict is journaled as it comes, by all that it depends on: model, prompts, event, plan,
+Every chapter and every verdict is journaled as it comes, by all that it depends on: model, prompts, event, layout,
 attempt, what was wrong with the attempt before, and seed. So a writing that was stopped goes on where it was, and books
 of one universe and seed share their chapters: the 20 events of the short book are the first of the long one, and the
 ordered book has the same texts.
@@ -81,9 +81,9 @@ class ModelWriter:
 
     def chapter_request(self, task: Task) -> Request:
         """What the model is asked for a candidate; of a later attempt, with what was wrong with the one before."""
-        prompt = self._prompts.chapter_prompt(task.event, task.plan, self._universe)
+        prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe)
         if task.failed:
-            prompt += "\n\n" + self._prompts.retry_prompt(task.failed, task.previous, task.event, task.plan)
+            prompt += "\n\n" + self._prompts.retry_prompt(task.failed, task.previous, task.event, task.layout)
         return Request(
             id=f"event {task.number}",
             system=self._prompts.chapter_system(self._universe),

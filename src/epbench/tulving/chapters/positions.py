@@ -55,7 +55,7 @@ def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, fl
     }
 
 
-def positions_picture(positions: Positions) -> str:
+def positions_figure(positions: Positions) -> str:
     """Figure 5 as an SVG file: for each span, the share of chapters that have told a fact by a position."""
     from matplotlib.figure import Figure
 

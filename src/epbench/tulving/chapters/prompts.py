@@ -10,8 +10,8 @@ from functools import cache
 from epbench.files.packaged import packaged
 from epbench.tulving.chapters.exact_checks import (
     excerpt_at_fault,
+    paragraphs_by_fact,
     paragraphs_with,
-    planned_paragraphs,
     split_paragraphs,
 )
 from epbench.tulving.events.events import Event
@@ -42,35 +42,35 @@ class WritingPrompts:
         """What the writer is told to be."""
         return self.system.format(genre=self.genres[universe.kind])
 
-    def chapter_prompt(self, event: Event, plan: Layout, universe: Universe) -> str:
+    def chapter_prompt(self, event: Event, layout: Layout, universe: Universe) -> str:
         """What the writer is asked for: one chapter, paragraph by paragraph."""
-        single = plan.n_paragraphs == 1
+        single = layout.n_paragraphs == 1
         return self.chapter.format(
             **_facts(event),
             genre=self.genres[universe.kind],
             first_name=event.first_name,
             deed=event.deed,
-            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=plan.n_paragraphs),
-            in_time=self._where(plan.time, plan),
-            in_space=self._where(plan.space, plan),
-            in_entity=self._where(plan.entity, plan),
-            in_content=self._where(plan.content, plan),
-            style=plan.style,
-            adjectives=", ".join(universe.styles[plan.style]),
+            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
+            in_time=self._where(layout.time, layout),
+            in_space=self._where(layout.space, layout),
+            in_entity=self._where(layout.entity, layout),
+            in_content=self._where(layout.content, layout),
+            style=layout.style,
+            adjectives=", ".join(universe.styles[layout.style]),
         )
 
-    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, plan: Layout) -> str:
+    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, layout: Layout) -> str:
         """What is added to the prompt of a chapter: how the attempt before failed.
 
         Args:
             failed: names of the checks that the attempt failed, at least one.
             text: of the attempt.
-            event, plan: of the chapter.
+            event, layout: of the chapter.
         """
-        faults = "\n".join(f"- {self.fault(check, text, event, plan)}" for check in failed)
+        faults = "\n".join(f"- {self.fault(check, text, event, layout)}" for check in failed)
         return self.retry.format(faults=faults)
 
-    def fault(self, check: str, text: str, event: Event, plan: Layout) -> str:
+    def fault(self, check: str, text: str, event: Event, layout: Layout) -> str:
         """One failed check of an attempt in a sentence: what was expected, and what was found."""
         kind, _, fact = check.partition("_")
         paragraphs = split_paragraphs(text)
@@ -78,17 +78,17 @@ class WritingPrompts:
             return self.faults[check].format(
                 **_facts(event),
                 n_found=len(paragraphs),
-                n_paragraphs=plan.n_paragraphs,
+                n_paragraphs=layout.n_paragraphs,
                 excerpt=excerpt_at_fault(check, text),
             )
         return self.faults[kind].format(
             fact=self.facts[fact].format(**_facts(event), deed=event.deed),
             found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, event)[fact]),
-            where=self._where(planned_paragraphs(plan)[fact], plan),
+            where=self._where(paragraphs_by_fact(layout)[fact], layout),
         )
 
-    def _where(self, paragraph: int, plan: Layout) -> str:
-        if plan.n_paragraphs == 1:
+    def _where(self, paragraph: int, layout: Layout) -> str:
+        if layout.n_paragraphs == 1:
             return self.in_the_only_one
         return self.in_one_of_several.format(paragraph=paragraph)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Writing
-from epbench.tulving.chapters.positions import fact_positions, position_quantiles, positions_picture
+from epbench.tulving.chapters.positions import fact_positions, position_quantiles, positions_figure
 from epbench.tulving.events.events import Event
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
         },
     }
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    return {"writing.json": text, "positions.svg": positions_picture(positions)}
+    return {"writing.json": text, "positions.svg": positions_figure(positions)}
 
 
 def event_values(event: Event) -> dict[str, str]:

@@ -11,14 +11,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from epbench.draws import RandomStream
+from epbench.errors import BadInput
+from epbench.files.packaged import packaged
 from epbench.runs.answers import Progress
 from epbench.tulving.chapters.loop import Candidate, Task
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
-from epbench.tulving.events.universe import DATA
+from epbench.tulving.events.universe import Universe
+
+_BANKS = packaged("epbench.tulving", "styles")
 
 # How many side characters the published long book has per chapter (Table 8); 7 is not reported, 8 once.
 SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -37,7 +41,7 @@ class Bank:
     """Sentences by kind, each split into literals and slots, and the fillers of every slot."""
 
     def __init__(self, name: str) -> None:
-        content = json.loads((DATA / "styles" / f"{name}.json").read_text("utf-8"))
+        content = json.loads((_BANKS / f"{name}.json").read_text("utf-8"))
         self.words: dict[str, list[str]] = content["words"]
         self.frames: dict[str, list[list[str]]] = {
             kind: [re.split(r"{(\w+)}", sentence) for sentence in sentences]
@@ -59,6 +63,11 @@ class Bank:
         return sentence[0].upper() + sentence[1:]
 
 
+def style_names() -> list[str]:
+    """Return the styles for which there are banks."""
+    return sorted(path.stem for path in _BANKS.glob("*.json") if not path.stem.startswith("facts_"))
+
+
 @cache
 def _bank(name: str) -> Bank:
     return Bank(name)
@@ -70,18 +79,35 @@ class TemplateWriter:
     name = "template"
 
     def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
-        """
+        """Choose the bank for the facts.
+
         Args:
-            kind: `novel`, `news` or `scifi`; how dates, places and names are told.
-            seed: of all draws.
+            kind: `novel`, `news` or `scifi`: the tone in which dates, locations, names and details are told.
+            seed: The seed of all draws.
         """
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
         self._seed = seed
 
+    @classmethod
+    def of(cls, universe: Universe, *, seed: int = 0) -> Self:
+        """Return the writer for the events of a universe.
+
+        Raises:
+            BadInput: There is no bank for one of its styles.
+        """
+        known = style_names()
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(
+                    f"universe {universe.name}, style {style!r}: the template writer has no sentences in this style; "
+                    f"expected {', '.join(known)}"
+                )
+        return cls(universe.kind, seed=seed)
+
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
         """See `Writer.candidates`."""
         return [
-            Candidate(task, self.write(task.event, task.plan, number=task.number, attempt=task.attempt))
+            Candidate(task, self.write(task.event, task.layout, number=task.number, attempt=task.attempt))
             for task in progress(tasks, "chapters", len(tasks))
         ]
 
@@ -93,7 +119,7 @@ class TemplateWriter:
         """Nothing: no prompts, no tokens."""
         return {}
 
-    def write(self, event: Event, plan: Layout, *, number: int, attempt: int) -> str:
+    def write(self, event: Event, layout: Layout, *, number: int, attempt: int) -> str:
         """The text of one candidate; see `Task` for the arguments."""
         draws = RandomStream("template writer", self._seed, number, attempt)
         known = {
@@ -104,13 +130,13 @@ class TemplateWriter:
             "deed": event.deed,
             "event": event.content,
         }
-        sentences = _Sentences(_bank(plan.style), self._facts, known, draws)
+        sentences = _Sentences(_bank(layout.style), self._facts, known, draws)
         paragraphs = [
-            [sentences.fact(kind) for kind in _facts_of(paragraph, plan, draws)]
-            for paragraph in range(1, plan.n_paragraphs + 1)
+            [sentences.fact(kind) for kind in _facts_of(paragraph, layout, draws)]
+            for paragraph in range(1, layout.n_paragraphs + 1)
         ]
-        words = WORDS_PER_CHAPTER // plan.n_paragraphs + WORDS_PER_PARAGRAPH
-        for others, paragraph in zip(_deal(sentences.others(), plan.n_paragraphs, draws), paragraphs, strict=True):
+        words = WORDS_PER_CHAPTER // layout.n_paragraphs + WORDS_PER_PARAGRAPH
+        for others, paragraph in zip(_deal(sentences.others(), layout.n_paragraphs, draws), paragraphs, strict=True):
             _fill(paragraph, words, others, sentences, draws)
         return "\n\n".join(f"({i}) {' '.join(paragraph)}" for i, paragraph in enumerate(paragraphs, 1))
 
@@ -140,11 +166,11 @@ class _Sentences:
         return self._style.fill(next(self._frames[kind]), people, self._draws)
 
 
-def _facts_of(paragraph: int, plan: Layout, draws: RandomStream) -> list[str]:
+def _facts_of(paragraph: int, layout: Layout, draws: RandomStream) -> list[str]:
     """Kinds of fact sentences of a paragraph: those planned, and the name of the event now and then."""
-    planned = {"date": plan.time, "place": plan.space, "name": plan.entity, "detail": plan.content}
+    planned = {"date": layout.time, "place": layout.space, "name": layout.entity, "detail": layout.content}
     kinds = [kind for kind, where in planned.items() if where == paragraph]
-    if plan.content == paragraph or draws.unit() < EVENT_MENTION:
+    if layout.content == paragraph or draws.unit() < EVENT_MENTION:
         kinds.append("event")
     return draws.sample(kinds, len(kinds))
 

@@ -1,167 +1,270 @@
-"""Find out where a memory system fails: tell it facts, ask it for them, answer with what it gives, and judge each stage.
+"""Find out where a memory system fails: store facts in it, ask it for them, answer with what it returns, judge each stage.
 
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system verbatim-bm25 --out runs/bm25
     python eval_scripts/memfail.py --dataset epbench/memfail --config all --system full-context --k 5 10 --out runs/everything
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system epbench.memories.example:KeywordMemory --out runs/keyword
     python eval_scripts/memfail.py --dataset epbench/memfail --config coexisting_facts --system my_memory.py:MyMemory --model openai:gpt-5-mini --judge openai:gpt-5-mini --plan --out runs/mine
 
-Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all. Systems:
-module:Class or path/to/file.py:Class, any class with store_conversation(conversation), retrieve_memories(query,
-conversation, k) and get_all_memories(); and the baselines none, full-context, verbatim-bm25, verbatim-dense,
-verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle. Models and judges: lexical (rule-based, offline),
-hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME with --base-url and --judge-url (key from OPENAI_API_KEY).
+Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all of them with
+all. Systems: module:Class or path/to/file.py:Class, which is any class with the methods
+store_conversation(conversation), retrieve_memories(query, conversation, k) and get_all_memories(); or one of the
+baselines none, full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle.
+Models and judges: lexical (rules, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, or openai:NAME with --base-url and
+--judge-url (the key comes from OPENAI_API_KEY).
 
-Everything is stored before the first question. A call into a system that raises, hangs or gives back what is no list of
-at most k texts makes its question failed, neither right nor wrong; the run goes on.
+Everything is stored before the first question is asked. When a call to the system raises an error, hangs, or returns
+anything but a list of at most k texts, its question has failed: it is neither right nor wrong, and the run goes on.
 
-A system of module:Class runs in a process of its own, in the current folder and with the environment of this command;
-what it prints goes to system.log. When a call exceeds --timeout or the process ends, crashes or exceeds --memory-limit,
-it is killed with all that it has started, the call has failed, and the run goes on with a new process: a durable system
-is opened on its folder, any other is told everything again. After three such calls in a row it is not called any more.
---in-process runs it in a thread of this process, for debugging and for what cannot live in a process of its own (on
-Windows, every system): nothing then protects the run from code that ends the process, takes all memory, or hangs while
-it holds Python's global lock. The baselines always run in this process.
+A class of your own runs in a process of its own, in the current folder and with the environment of this command; what it
+prints goes to system.log. When a call exceeds --timeout, or the process exits, crashes or exceeds --memory-limit, the
+process and everything it has started are killed. The call has then failed, and the run goes on with a new process: a
+durable system is opened on its folder again, any other system is given everything again. After three such calls in a row
+the system is not called any more. --in-process runs the class in a thread of this process instead, for debugging and for
+classes that cannot live in a process of their own (on Windows, all of them). Nothing then protects the run from code that
+ends the process, takes all its memory, or hangs while it holds Python's global lock. Baselines always run in this process.
 
---isolate gives each row a store of its own: of the published rows, most people whom persona questions ask
-about have several essays in a store for all. --published-query asks the memory the whole multiple choice, answer included.
+--isolate gives each row a store of its own: in the published rows, most people that persona questions ask about have
+several essays in the common store. --published-query searches the memory for the whole multiple-choice question,
+including its options.
 
-OUT becomes a run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
-scores.json, outcomes.jsonl, usage.json, table.md, report.html; with several configs a folder for each, and table.md. A run that was
-stopped, however hard, goes on when the same command is given again, and what failed is tried again.
+OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
+scores.json, outcomes.jsonl, usage.json, table.md and report.html. With several configs, OUT holds one such folder for
+each, and table.md. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for
+twice, and failed calls are made again.
 """  # noqa: E501
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from epbench import command
+from epbench import command, options
+
+if TYPE_CHECKING:
+    from epbench.memfail.dataset.load import Loaded
+    from epbench.memfail.dataset.types import Question
+    from epbench.memfail.judging.protocol import Judge
+    from epbench.memfail.pipeline.harness import Setting
+    from epbench.memfail.pipeline.prompts import Prompts
+    from epbench.memories.load import SystemSpec
+    from epbench.models.protocol import Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(options.BackendOptions, options.SystemOptions, options.JudgeOptions):
+    """What the command line says."""
+
+    dataset: str
+    config: list[str]
+    out: Path
+    system: str
+    k: list[int]
+    isolate: bool
+    published_query: bool
+    with_replies: bool
+    units_per_conversation: int
+    seed: int
+    model: str
+    max_tokens: int
+    prompts: Path | None
+    limit: int | None
+    plan: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """What stands between a config and its scores: the memory system, the reader, the judge, and how they are run."""
+
+    system: SystemSpec
+    model: Model
+    judge: Judge
+    prompts: Prompts
+    setting: Setting
+
+    @property
+    def label(self) -> str:
+        """The run's name in tables."""
+        return f"{self.system.name}{' (baseline)' if self.system.baseline else ''}, {self.model.name}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    args = _arguments(argv)
+    command.show_log()
+    _evaluate(args)
+
+
+def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--dataset", required=True, help="epbench/memfail, or a folder made by builders/memfail.py")
     parser.add_argument("--config", nargs="+", required=True, help="configs, or all")
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what remembers")
-    memory.add_argument("--system", required=True, help="a baseline or module:Class; see above")
+    memory.add_argument("--system", "--memory", required=True, help="a baseline or module:Class; see above")
     memory.add_argument(
-        "--k", type=int, nargs="+", default=[5], help="memories per question (5); each is a run of its own"
+        "--k",
+        "--top-k",
+        type=int,
+        nargs="+",
+        default=[5],
+        help="memories for each question (5); each k is scored apart",
     )
     memory.add_argument("--isolate", action="store_true", help="one store for each row instead of one for all")
-    memory.add_argument("--published-query", action="store_true", help="ask the memory with the options, not the stem")
+    memory.add_argument("--published-query", action="store_true", help="search with the options, not only the question")
     memory.add_argument("--with-replies", action="store_true", help="store the reader's replies too, as published")
-    memory.add_argument("--units-per-conversation", type=int, default=1, help="most facts told at a time (1)")
-    memory.add_argument("--seed", type=int, default=0, help="of the order of storing (0)")
-    memory.add_argument("--timeout", type=float, default=300.0, help="seconds of one call into the system (300)")
     memory.add_argument(
-        "--memory-limit", type=float, default=8.0, metavar="GB",
-        help="gigabytes that the system's process may allocate (8), without those of a GPU; enforced on Linux only",
-    )  # fmt: skip
-    memory.add_argument("--in-process", action="store_true", help="run module:Class in this process; see above")
-
-    reader = parser.add_argument_group("who answers, and who judges")
-    reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
-    reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
-    reader.add_argument(
-        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
-        help="of one try of one request to an endpoint (300)",
-    )  # fmt: skip
-    reader.add_argument(
-        "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
+        "--units-per-conversation", type=int, default=1, metavar="N", help="most facts in one conversation (1)"
     )
-    reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
-    reader.add_argument("--max-tokens", type=int, default=1024, help="of one answer (1024)")
-    reader.add_argument("--prompts", type=Path, help="another prompt pack, TOML or JSON; see data/memfail_prompts.toml")
-    reader.add_argument("--judge", default="lexical", help="lexical, or a model as above")
-    reader.add_argument("--judge-url", help="of the judge's endpoint, if not that of --base-url")
-    reader.add_argument("--judge-prompts", type=Path, help="another prompt pack of the judge; see memfail/data")
+    memory.add_argument("--seed", type=int, default=0, help="seed of the order in which facts are stored (0)")
+    options.add_system(memory)
+
+    reader = parser.add_argument_group("who answers")
+    reader.add_argument("--model", default="lexical", help=f"lexical (rules, offline), {options.MODELS} (lexical)")
+    options.add_backend(reader)
+    reader.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="longest answer in tokens (1024)")
+    reader.add_argument(
+        "--prompts", type=Path, help="another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml"
+    )
+    options.add_judge(parser.add_argument_group("who judges"), "memfail/data/memfail_judging.toml")
 
     part = parser.add_argument_group("how much")
-    part.add_argument("--limit", type=int, help="ask only this many questions of a config, a random part")
-    part.add_argument("--plan", action="store_true", help="print calls and tokens, and stop")
-    args = parser.parse_args(argv)
+    part.add_argument("--limit", type=int, metavar="N", help="ask only N questions of each config, chosen at random")
+    options.add_plan(part)
+    return Arguments(**vars(parser.parse_args(argv)))
 
+
+def _evaluate(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.memfail.dataset.load import load_memfail
     from epbench.memfail.dataset.types import CONFIGS
-    from epbench.memfail.judging.diagnosis import diagnose
-    from epbench.memfail.judging.load import choose_judge
     from epbench.memfail.pipeline.estimate import plan_lines
-    from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
+    from epbench.memfail.pipeline.harness import limited
+    from epbench.memfail.scores.tables import markdown_table, screen_tables
+    from epbench.runs.folder import write_text
+    from epbench.safe_text import markdown_text
+
+    console = command.console()
+    names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
+    loaded = [load_memfail(args.dataset, name) for name in names]
+    asked = {data.config: limited(data.questions, args.limit) for data in loaded}
+    pipeline = _pipeline(args, [question for data in loaded for question in data.questions])
+    if args.plan:
+        for data in loaded:
+            lines = plan_lines(
+                data.units, asked[data.config], pipeline.system, pipeline.model, pipeline.judge, pipeline.prompts,
+                pipeline.setting,
+            )  # fmt: skip
+            console.say("\n  ".join([f"{data.config}:", *lines]))
+        return
+    several = len(loaded) > 1
+    if several and (args.out / "run.json").exists():
+        raise BadInput(f"{args.out} holds the run of one config; choose another --out for {len(loaded)} of them")
+
+    scores = {}
+    for data in loaded:
+        label = f"{pipeline.label} ({data.config})" if several else pipeline.label
+        out = args.out / data.config if several else args.out
+        scores[label] = _run_config(args, out, data, asked[data.config], pipeline)
+    console.print(screen_tables(scores))
+    if several:
+        write_text(args.out / "table.md", f"{markdown_text(pipeline.label)}\n\n{markdown_table(scores)}")
+    console.say(f"report: {args.out / '*/report.html' if several else args.out / 'report.html'}")
+
+
+def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
+    """Everything that --system, --model and --judge name; weights are not loaded yet."""
+    from epbench.memfail.judging.load import choose_judge
+    from epbench.memfail.pipeline.harness import Setting, gold_of
     from epbench.memfail.pipeline.prompts import load_prompts
     from epbench.memfail.pipeline.reader import LexicalReader
-    from epbench.memfail.scores.scoring import finish
-    from epbench.memfail.scores.tables import markdown_table, screen_tables
     from epbench.memories.baselines import choose_system
     from epbench.memories.load import load_system
     from epbench.memories.process import describe_system
     from epbench.models.load import Options, load_model
-    from epbench.models.protocol import Sampling, weights_of
-    from epbench.runs.answers import fingerprint_of
-    from epbench.runs.folder import open_run, read_json, write_json, write_text
-    from epbench.runs.secrets import without_login
-    from epbench.safe_text import markdown_text
+    from epbench.models.protocol import Sampling
 
-    console = command.console()
-    command.show_log()
     setting = Setting(
-        tuple(args.k), args.isolate, args.published_query, args.with_replies, args.units_per_conversation,
-        args.timeout, args.seed, Sampling(args.max_tokens), args.memory_limit,
-    )  # fmt: skip
+        ks=tuple(args.k),
+        isolate=args.isolate,
+        published_query=args.published_query,
+        replies=args.with_replies,
+        per_conversation=args.units_per_conversation,
+        timeout=args.timeout,
+        seed=args.seed,
+        sampling=Sampling(args.max_tokens),
+        memory_limit=args.memory_limit,
+    )
     setting.check()
-    prompts = load_prompts(args.prompts)
-    options = Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout)
-    model = LexicalReader() if args.model == "lexical" else load_model(args.model, options)
-    judge = choose_judge(args.judge, replace(options, base_url=args.judge_url or args.base_url), args.judge_prompts)
-    names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
-    loaded = [load_memfail(args.dataset, name) for name in names]
-    asked = {data.config: limited(data.questions, args.limit) for data in loaded}
-    gold = gold_of([q for data in loaded for q in data.questions], setting)
+    url = args.judge_url or args.base_url
+    backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout)
     outside = load_system if args.in_process else partial(describe_system, limits=setting.limits)
-    system = choose_system(args.system, gold, outside)
-    if args.plan:
-        for data in loaded:
-            lines = plan_lines(data.units, asked[data.config], system, model, judge, prompts, setting)
-            console.print("\n  ".join([f"{data.config}:", *lines]), soft_wrap=True)
-        return
-    if len(loaded) > 1 and (args.out / "run.json").exists():
-        raise BadInput(f"{args.out} holds the run of one config; choose another --out for {len(loaded)} of them")
+    return Pipeline(
+        model=LexicalReader() if args.model == "lexical" else load_model(args.model, args.backend),
+        judge=choose_judge(args.judge, backend, args.judge_prompts),
+        system=choose_system(args.system, gold_of(questions, setting), outside),
+        prompts=load_prompts(args.prompts),
+        setting=setting,
+    )
 
-    label = f"{system.name}{' (baseline)' if system.baseline else ''}, {model.name}"
-    identity = {"benchmark": "memfail", "system": system.name, "control": system.baseline, "model": model.name}
-    identity |= {"k": list(setting.ks), "isolate": setting.isolate, "published_query": setting.published_query}
-    identity |= {"with_replies": setting.replies, "units_per_conversation": setting.per_conversation}
-    identity |= {"seed": setting.seed, "prompts": fingerprint_of(prompts), "max_tokens": args.max_tokens}
-    identity |= {"base_url": without_login(args.base_url or "")} | weights_of(model)
-    scores = {}
-    for data in loaded:
-        out = args.out / data.config if len(loaded) > 1 else args.out
-        about = {"dataset": args.dataset, "label": label}
-        with open_run(out, {"config": data.config, "fingerprint": data.fingerprint, **identity}, about) as folder:
-            # 1. Everything is stored, 2. every question retrieves at every k, 3. the reader answers.
-            output = run_config(folder, data.units, asked[data.config], system, model, prompts, setting, command.bar)
-            for warning in output.warnings:
-                command.warn(f"{data.config}: {warning}")
 
-            # 4. Stage by stage the judge says where each question failed; 5. the scores, from the journals alone.
-            judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
-            write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
-            outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
-            usage = output.usage | {"warnings": output.warnings}
-            found = finish(folder, outcomes, output.traces, output.stores, label, usage)
-        scores[f"{label} ({data.config})" if len(loaded) > 1 else label] = found
-        if found["n_failed"]:
-            console.print(
-                f"{data.config}: {found['n_failed']} questions failed; they count neither as right nor as wrong"
-            )
-    console.print(screen_tables(scores))
-    if len(loaded) > 1:
-        write_text(args.out / "table.md", f"{markdown_text(label)}\n\n{markdown_table(scores)}")
-    console.print(f"report: {args.out / '*/report.html' if len(loaded) > 1 else args.out / 'report.html'}")
+def _run_config(
+    args: Arguments, out: Path, data: Loaded, asked: Sequence[Question], pipeline: Pipeline
+) -> dict[str, Any]:
+    """The paper's three phases for one config; the scores."""
+    from epbench.memfail.judging.diagnosis import diagnose
+    from epbench.memfail.pipeline.harness import run_config
+    from epbench.memfail.scores.scoring import finish
+    from epbench.runs.folder import open_run, read_json, write_json
+
+    system, model, judge = pipeline.system, pipeline.model, pipeline.judge
+    about = {"dataset": args.dataset, "label": pipeline.label}
+    with open_run(out, _identity(args, data, pipeline), about) as folder:
+        # 1. Everything is stored, 2. every question is put to the memory at every k, 3. the reader answers.
+        output = run_config(folder, data.units, asked, system, model, pipeline.prompts, pipeline.setting, command.bar)
+        for warning in output.warnings:
+            command.warn(f"{data.config}: {warning}")
+
+        # 4. Stage by stage, the judge finds where each question failed; 5. the scores, from the journals alone.
+        judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
+        write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
+        outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
+        usage = output.usage | {"warnings": output.warnings}
+        scores = finish(folder, outcomes, output.traces, output.stores, pipeline.label, usage)
+    if scores["n_failed"]:
+        command.console().say(
+            f"{data.config}: {scores['n_failed']} questions failed; they count neither as right nor as wrong"
+        )
+    return scores
+
+
+def _identity(args: Arguments, data: Loaded, pipeline: Pipeline) -> Mapping[str, Any]:
+    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.models.protocol import weights_of
+    from epbench.runs.answers import fingerprint_of
+    from epbench.runs.secrets import without_login
+
+    system, model, setting = pipeline.system, pipeline.model, pipeline.setting
+    return {
+        "config": data.config,
+        "fingerprint": data.fingerprint,
+        "benchmark": "memfail",
+        "system": system.name,
+        "control": system.baseline,
+        "model": model.name,
+        "k": list(setting.ks),
+        "isolate": setting.isolate,
+        "published_query": setting.published_query,
+        "with_replies": setting.replies,
+        "units_per_conversation": setting.per_conversation,
+        "seed": setting.seed,
+        "prompts": fingerprint_of(pipeline.prompts),
+        "max_tokens": args.max_tokens,
+        "base_url": without_login(args.base_url or ""),
+        **weights_of(model),
+    }
 
 
 if __name__ == "__main__":

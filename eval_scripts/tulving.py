@@ -1,234 +1,344 @@
-"""Ask a reader what it remembers of a Tulving book, judge the answers and score them.
+"""Ask a reader what it remembers of a Tulving book, have a judge read the answers, and score them.
 
     python eval_scripts/tulving.py --dataset epbench/short --memory in-context --out runs/short
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --out runs/llama
     python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --judge openai:gpt-4o --plan --out runs/mini
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model vllm:Qwen/Qwen3-8B --shard 1/4 --out runs/part1
+    python eval_scripts/tulving.py --dataset epbench/short --memory verbatim-bm25 --out runs/bm25
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
-Memories: in-context (the whole book), rag-paragraph and rag-chapter, none, and any memory system, as module:Class or
-path/to/file.py:Class, which is told chapter by chapter. Such a system runs in a process of its own, within --timeout and
---memory-limit, or with --in-process in this one; eval_scripts/memfail.py --help says more. Models: lexical (rule-based,
-offline), hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, openai:NAME with --base-url URL for any compatible endpoint (key
-from OPENAI_API_KEY). All questions about one book share one reading of it. A prompt that does not fit the model's window
-is refused before weights are loaded; nothing is ever cut off. --plan prints what a run costs and stops.
+Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
+nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: the built-in baselines
+full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class
+or path/to/file.py:Class. Your class runs in a process of its own, within --timeout and --memory-limit; --in-process runs
+it in this one (see eval_scripts/memfail.py --help).
 
-The judge reads each answer and says which true items are in it: lexical compares words; any model can judge by meaning.
---rejudge has the answers that OUT holds judged by another judge and asks the reader nothing: the run stands for the last
-judge that has judged them all, the verdicts of every judge are kept, and eval_scripts/compare.py OUT says how far they
-agree. With --limit or --shard it is a trial, which prints a table and leaves the run's scores as they are. Where one
-machine cannot hold reader and judge at once, run with lexical first and judge again after that.
+Models. lexical is rule-based and works offline. hf:PATH_OR_ID runs with transformers, vllm:PATH_OR_ID with vLLM, and
+openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key comes from OPENAI_API_KEY). All questions
+about one book share one reading of it. A prompt that exceeds the model's window is refused before any weights are loaded;
+nothing is ever cut off. --plan prints what a run will cost, and stops.
 
-A question without an answer or a verdict is neither right nor wrong. The scores that it belongs to are incomplete: they
-are shown as a range, from all such questions wrong to all of them right, and rank nowhere. An empty answer in --answers
-FILE is no answer; to say that nothing happened takes words.
+The judge reads each answer and says which true items it contains: lexical compares words, a model compares meanings. If
+one machine cannot hold both the reader and the judge, run with --judge lexical first and judge again later: --rejudge
+sends the answers in OUT to another judge and asks the reader nothing. The run's scores are then those of the last judge
+that has judged every answer; the verdicts of all judges are kept, and eval_scripts/compare.py OUT shows how far they
+agree. --rejudge with --limit or --shard is a trial: it prints a table and leaves the scores of the run as they are.
 
-OUT becomes a run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md, report.html.
-A run that was stopped, however hard, goes on where it was when the same command is given again: nothing is paid twice,
-and what failed is tried again. The folders of --shard 1/n … n/n become one run by eval_scripts/merge.py.
+A question without an answer or a verdict is neither right nor wrong. A score with such questions is incomplete: it is
+shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own (--answers), an
+empty answer counts as missing; to answer that nothing happened, say so in words.
+
+OUT becomes the run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md and
+report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice,
+and failed requests are sent again. eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
 """  # noqa: E501
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from epbench import command
+from epbench import command, options
 
-# What tells one run from another: options of the reader, under their names in run.json.
+if TYPE_CHECKING:
+    from epbench.hub.rows import Row
+    from epbench.memories.load import SystemSpec
+    from epbench.models.protocol import Model, Request, Sampling
+    from epbench.retrieval.load import Searcher
+    from epbench.tulving.context.requests import QuestionView
+    from epbench.tulving.dataset.load import Loaded
+    from epbench.tulving.judging.protocol import Judge
+    from epbench.tulving.scores.scoring import ScoredAnswer
+
+# The arguments that say what the reader is, each with its name in run.json: a run resumes only if they are the same.
 _READER = {
     "memory": "memory", "model": "model", "top_k": "top_k", "keep_order": "keep_order", "retriever": "retriever",
     "temperature": "temperature", "max_tokens": "max_tokens", "sampling_seed": "seed", "repeats": "repeats",
 }  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class Arguments(
+    options.BackendOptions,
+    options.RetrieverOptions,
+    options.SystemOptions,
+    options.JudgeOptions,
+    options.SubsetOptions,
+):
+    """What the command line says; `given` names the arguments that it sets itself."""
+
+    dataset: str | None
+    released: Path | None
+    out: Path
+    memory: str | None
+    answers: Path | None
+    prompts: Path | None
+    model: str
+    temperature: float
+    max_tokens: int
+    sampling_seed: int
+    repeats: int
+    judge_max_tokens: int
+    rejudge: bool
+    given: frozenset[str]
+
+
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--dataset", help="epbench/<book>, or a folder made by builders/tulving.py")
-    source.add_argument("--released", type=Path, help="folder or zip of the published data: re-score its runs")
-    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
-
-    memory = parser.add_argument_group("what the reader sees")
-    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or module:Class")
-    memory.add_argument(
-        "--answers",
-        type=Path,
-        metavar="FILE",
-        help='score these answers instead of asking a reader: JSONL of {"id", "answer"}; an empty answer is none',
-    )
-    memory.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large), openai:NAME")
-    memory.add_argument("--retriever-url", help="of an embeddings endpoint, if not that of --base-url")
-    memory.add_argument("--top-k", type=int, help="chunks per question; as published unless given")
-    memory.add_argument("--keep-order", action="store_true", help="chunks in the order of the book, not best first")
-    memory.add_argument("--prompts", type=Path, help="another prompt pack, TOML or JSON; see data/prompts.toml")
-    memory.add_argument("--timeout", type=float, default=300.0, help="seconds of one call into a memory system (300)")
-    memory.add_argument(
-        "--memory-limit", type=float, default=8.0, metavar="GB",
-        help="gigabytes that the process of a memory system may allocate (8); enforced on Linux only",
-    )  # fmt: skip
-    memory.add_argument("--in-process", action="store_true", help="run a memory system in this process, for debugging")
-
-    reader = parser.add_argument_group("who answers, and how")
-    reader.add_argument("--model", default="lexical", help="lexical, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
-    reader.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
-    reader.add_argument(
-        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
-        help="of one try of one request to an endpoint (300)",
-    )  # fmt: skip
-    reader.add_argument(
-        "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
-    )
-    reader.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
-    reader.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
-    reader.add_argument("--max-tokens", type=int, default=1024, help="of one answer (1024)")
-    reader.add_argument("--sampling-seed", type=int, default=0, help="of drawn answers (0)")
-    reader.add_argument("--repeats", type=int, default=1, help="how often each question is asked (1)")
-
-    judge = parser.add_argument_group("who judges")
-    judge.add_argument("--judge", default="lexical", help="lexical (rule-based, offline), or any model as for --model")
-    judge.add_argument("--judge-url", help="of the judge's endpoint, if not that of --base-url")
-    judge.add_argument("--judge-window", type=int, help="as --window, of the judge")
-    judge.add_argument("--judge-max-tokens", type=int, default=2048, help="of one reply of the judge (2048)")
-    judge.add_argument("--judge-prompts", type=Path, help="another prompt pack, TOML or JSON; see data/judging.toml")
-    judge.add_argument("--rejudge", action="store_true", help="judge the answers in OUT by this judge")
-
-    part = parser.add_argument_group("how much")
-    part.add_argument("--limit", type=int, help="ask only this many questions, a random part of the set")
-    part.add_argument("--shard", help="i/n: only the i-th of n parts, for runs on several machines")
-    part.add_argument("--plan", action="store_true", help="print requests and tokens, and stop")
-    args = parser.parse_args(argv)
+    args = _arguments(argv)
     command.show_log()
     if args.rejudge:
-        _rejudge(args, _given(parser, argv))
+        _rejudge(args)
     elif args.released:
         _rescore(args.released, args.out)
+    elif args.answers:
+        _score_answers(args)
     else:
         _evaluate(args)
 
 
-def _evaluate(args: Any) -> None:
+def _arguments(argv: Sequence[str] | None) -> Arguments:
+    parser = command.parser(__doc__)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--dataset", help="epbench/<book>, or a folder made by builders/tulving.py")
+    source.add_argument("--released", type=Path, help="the published archive (folder or zip): score its runs again")
+    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
-    from epbench.errors import BadInput
-    from epbench.models.estimate import check_window, estimate
-    from epbench.models.load import Options, load_model
-    from epbench.models.protocol import Sampling, weights_of
-    from epbench.runs.answers import ANSWERS, ask, fingerprint_of, retire_others
-    from epbench.runs.folder import open_run
-    from epbench.runs.secrets import without_login
-    from epbench.tulving.context.memory_system import remember, remembered_requests
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
-    from epbench.tulving.dataset.load import load_tulving
-    from epbench.tulving.dataset.parts import part_of
-    from epbench.tulving.judging.verdicts import (
-        check_judge,
-        expected_inputs,
-        judge_answers,
-        judge_input,
-        note,
-        note_judge,
-        plan_lines,
+    memory = parser.add_argument_group("what the reader sees")
+    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or a memory system; see above")
+    memory.add_argument(
+        "--answers", type=Path, metavar="FILE",
+        help='score these answers instead of asking a reader: JSONL of {"id", "answer"}',
+    )  # fmt: skip
+    options.add_retriever(memory)
+    memory.add_argument(
+        "--prompts", type=Path, help="another prompt pack, TOML or JSON, like tulving/data/prompts.toml"
     )
-    from epbench.tulving.scores.own_answers import is_empty, read_answers
-    from epbench.tulving.scores.results import record_answers
+    options.add_system(memory)
 
-    console = command.console()
-    if (args.memory is None) == (args.answers is None):
-        raise BadInput("either --memory (ask a reader) or --answers (score a file) is expected, and not both")
-    if args.answers and args.repeats > 1:
-        raise BadInput(f"--repeats {args.repeats}: --answers FILE holds one answer to each question")
-    data = load_tulving(args.dataset)
-    rows = part_of(data.rows, args.limit, args.shard)
-    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
+    reader = parser.add_argument_group("who answers, and how")
+    reader.add_argument("--model", default="lexical", help=f"lexical (rules, offline), {options.MODELS} (lexical)")
+    options.add_backend(reader)
+    reader.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
+    reader.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="longest answer in tokens (1024)")
+    reader.add_argument("--sampling-seed", type=int, default=0, metavar="SEED", help="seed of sampled answers (0)")
+    reader.add_argument("--repeats", type=int, default=1, metavar="N", help="how often to ask each question (1)")
 
-    # 1. What the reader sees, question by question, and whether it fits; whether the longest answers fit the judge.
-    if args.answers:
-        answers = read_answers(args.answers, [row["id"] for row in data.rows])
-        label = args.answers.name
-        identity |= {"memory": "answers", "model": args.answers.name, "answers": fingerprint_of(answers)}
-        identity |= {"repeats": args.repeats}
-        judge = _judge(args)
-        given = {row["id"]: row for row in rows if not is_empty(answers.get(row["id"], ""))}
-        if len(given) < len(rows):
-            console.print(
-                f"warning: {args.answers} answers {len(given)} of {len(rows)} questions; an empty answer is none. "
-                "Complete it and give another --out.",
-                style="yellow",
-                soft_wrap=True,
-            )
-        plan = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in given.items()])
-    else:
-        model = load_model(args.model, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
-        prompts = load_prompts(args.prompts)
-        sampling = Sampling(args.max_tokens, args.temperature, args.sampling_seed)
-        everything = [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in data.rows]
-        asked = [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in rows]
+    judge = parser.add_argument_group("who judges")
+    options.add_judge(judge, "tulving/data/judging.toml")
+    judge.add_argument(
+        "--judge-max-tokens", type=int, default=2048, metavar="N", help="longest reply of the judge in tokens (2048)"
+    )
+    judge.add_argument("--rejudge", action="store_true", help="have this judge read the answers in OUT")
 
-        def requests_of(memory: str) -> Any:
-            top_k = published_top_k(memory, everything) if args.top_k is None else args.top_k
-            return requests_for(
-                memory, data.book, asked, top_k=top_k, keep_order=args.keep_order, search=_searcher(args),
-                prompts=prompts, sampling=sampling, repeats=args.repeats,
-            )  # fmt: skip
+    options.add_subset(parser.add_argument_group("how much"))
+    args = Arguments(**vars(parser.parse_args(argv)), given=command.given(parser, argv))
+    if not (args.released or args.rejudge) and (args.memory is None) == (args.answers is None):
+        parser.error("give either --memory to ask a reader, or --answers to score a file")
+    return args
 
-        system = _system(args)
-        requests = list(requests_of("rag-chapter" if system else args.memory))  # a system's memories are not there yet
-        others = {name: lambda name=name: requests_of(name) for name in MEMORIES if name != args.memory}
-        warning = None if system else check_window(requests, model, others)  # type: ignore[arg-type]
-        if warning:
-            console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-        judge = _judge(args, model)
-        plan = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
-        plan = [*estimate(requests, model).lines(), *plan]
-        label = f"{args.memory}, {model.name}"
-        identity |= {name: getattr(args, option) for option, name in _READER.items()}
-        top_k = published_top_k("rag-chapter" if system else args.memory, everything)
-        identity |= {"top_k": top_k if args.top_k is None else args.top_k}
-        identity |= {"prompts": fingerprint_of(prompts), "base_url": without_login(args.base_url or "")}
+
+# Ask a reader
+
+
+def _evaluate(args: Arguments) -> None:
+    """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores."""
+    from epbench.models.estimate import check_window, estimate
+    from epbench.runs.answers import ANSWERS, ask, retire_others
+    from epbench.runs.folder import open_run
+    from epbench.tulving.context.requests import MEMORIES
+    from epbench.tulving.judging.verdicts import check_judge, expected_inputs, plan_lines
+
+    assert args.dataset and args.memory
+    data, rows = _load(args)
+
+    # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: chapters stand for them.
+    model = _reader(args)
+    system = _system(args, data)
+    requests = _requests(args, data, rows, "rag-chapter" if system else args.memory)
+    others: dict[str, Callable[[], Sequence[Request]]] = {
+        name: partial(_requests, args, data, rows, name) for name in MEMORIES if name != args.memory
+    }
+    if not system and (warning := check_window(requests, model, others)):
+        _warn(warning)
+    judge = _judge(args, model)
+    lines = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
     if args.plan or args.model != "lexical" or judge.name != "lexical":
-        console.print("\n".join(plan), soft_wrap=True)
+        command.console().print("\n".join([*estimate(requests, model).lines(), *lines]), soft_wrap=True)
     if args.plan:
         return
 
-    if not args.answers:
-        identity |= weights_of(model)
-    about = {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
-    with open_run(args.out, identity, about) as folder:
+    label = f"{args.memory}, {model.name}"
+    with open_run(args.out, _identity(args, data, model, system), _about(args, label)) as folder:
         check_judge(folder, judge)
         # 2. The answers, journaled as they come.
-        if args.answers:
-            record_answers(folder, answers, args.answers.name)
-        else:
-            if system:
-                matching = {row["id"]: row["chapters"] for row in rows}
-                k, limits = identity["top_k"], _limits(args)
-                remembered = remember(folder, system, data.book, asked, matching, k, command.bar, limits)
-                requests = list(remembered_requests(remembered, asked, prompts, sampling, args.repeats))
-                for warning in remembered.warnings:
-                    command.warn(warning)
-                if requests:
-                    check_window(requests, model, {})
-            retire_others(folder / ANSWERS, requests, model)
-            ask(folder / ANSWERS, requests, model, command.bar)
-        # 3. Which true items are in each answer; 4. the scores, from the journals alone.
-        note(folder, limit=args.limit, shard=args.shard)
-        verdicts = judge_answers(folder, rows, judge, command.bar)
-        _show_failures(folder, judge)
-        _score(folder, rows, verdicts, args.repeats, judge, label)
-        note_judge(folder, judge)
+        if system:
+            requests = _remember(args, folder, system, data, rows)
+            if requests:
+                check_window(requests, model, {})
+        retire_others(folder / ANSWERS, requests, model)
+        ask(folder / ANSWERS, requests, model, command.bar)
+        # 3. Which true items each answer contains; 4. the scores, from the journals alone.
+        _judge_and_score(args, folder, rows, judge, label)
 
 
-def _rejudge(args: Any, given: Set[str]) -> None:
-    """Judge the answers of an earlier run again; what is said of its reader must be true of it.
+def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
+    """The dataset, and the rows that this run asks."""
+    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.parts import part_of
 
-    The run's own files change at the end, when all its answers are judged.
-    """
+    assert args.dataset
+    data = load_tulving(args.dataset)
+    return data, part_of(data.rows, args.limit, args.shard)
 
+
+def _reader(args: Arguments) -> Model:
+    from epbench.models.load import load_model
+
+    return load_model(args.model, args.backend)
+
+
+def _requests(args: Arguments, data: Loaded, rows: Sequence[Row], memory: str) -> list[Request]:
+    """What the reader is asked with one of our own memories."""
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.context.requests import requests_for
+
+    return list(
+        requests_for(
+            memory, data.book, _views(rows), top_k=_top_k(args, data, memory), keep_order=args.keep_order,
+            search=_searcher(args), prompts=load_prompts(args.prompts), sampling=_sampling(args), repeats=args.repeats,
+        )
+    )  # fmt: skip
+
+
+def _views(rows: Sequence[Row]) -> list[QuestionView]:
+    from epbench.tulving.context.requests import QuestionView
+
+    return [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in rows]
+
+
+def _sampling(args: Arguments) -> Sampling:
+    from epbench.models.protocol import Sampling
+
+    return Sampling(args.max_tokens, args.temperature, args.sampling_seed)
+
+
+def _top_k(args: Arguments, data: Loaded, memory: str) -> int | None:
+    """The published number depends on all questions of the book, so that a part of them is asked in the same way."""
+    from epbench.tulving.context.requests import published_top_k
+
+    return published_top_k(memory, _views(data.rows)) if args.top_k is None else args.top_k
+
+
+def _searcher(args: Arguments) -> Callable[[Sequence[str]], Searcher]:
+    """What builds the index over the passages."""
+    from epbench.retrieval.load import load_retriever
+
+    url = args.retriever_url or args.base_url
+    return lambda chunks: load_retriever(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
+
+
+def _system(args: Arguments, data: Loaded) -> SystemSpec | None:
+    """The memory system that --memory names, or None for one of our own memories."""
+    from epbench.errors import BadInput
+    from epbench.memories.load import BRING_YOUR_OWN, load_system
+    from epbench.memories.process import describe_system
+    from epbench.tulving.context.requests import MEMORIES
+
+    assert args.memory
+    if args.memory in MEMORIES:
+        return None
+    if ":" not in args.memory:
+        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
+    if args.keep_order or args.retriever != "bm25":
+        raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
+    args.limits.check()
+    return load_system(args.memory) if args.in_process else describe_system(args.memory, args.limits)
+
+
+def _remember(args: Arguments, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row]) -> list[Request]:
+    """Have a memory system read the book; what the reader is asked with what it remembers."""
+    from epbench.tulving.context.memory_system import remember, remembered_requests
+    from epbench.tulving.context.prompts import load_prompts
+
+    k = _top_k(args, data, "rag-chapter")
+    assert k
+    questions = _views(rows)
+    matching = {row["id"]: row["chapters"] for row in rows}
+    remembered = remember(folder, system, data.book, questions, matching, k, command.bar, args.limits)
+    for warning in remembered.warnings:
+        command.warn(warning)
+    prompts = load_prompts(args.prompts)
+    return list(remembered_requests(remembered, questions, prompts, _sampling(args), args.repeats))
+
+
+def _identity(args: Arguments, data: Loaded, model: Model, system: SystemSpec | None) -> dict[str, Any]:
+    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.models.protocol import weights_of
+    from epbench.runs.answers import fingerprint_of
+    from epbench.runs.secrets import without_login
+    from epbench.tulving.context.prompts import load_prompts
+
+    assert args.memory
+    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
+    identity |= {name: getattr(args, argument) for argument, name in _READER.items()}
+    identity |= {"top_k": _top_k(args, data, "rag-chapter" if system else args.memory)}
+    identity |= {"prompts": fingerprint_of(load_prompts(args.prompts))}
+    return identity | {"base_url": without_login(args.base_url or "")} | weights_of(model)
+
+
+def _about(args: Arguments, label: str) -> dict[str, Any]:
+    assert args.dataset
+    return {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
+
+
+# Score a file of answers
+
+
+def _score_answers(args: Arguments) -> None:
+    """The same from the verdicts on, for answers that somebody else's code gave."""
+    from epbench.errors import BadInput
+    from epbench.runs.answers import fingerprint_of
+    from epbench.runs.folder import open_run
+    from epbench.tulving.judging.verdicts import check_judge, judge_input, plan_lines
+    from epbench.tulving.scores.own_answers import is_empty, read_answers
+    from epbench.tulving.scores.results import record_answers
+
+    assert args.answers
+    if args.repeats > 1:
+        raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
+    data, rows = _load(args)
+    answers = read_answers(args.answers, [row["id"] for row in data.rows])
+    judge = _judge(args)
+    answered = {row["id"]: row for row in rows if not is_empty(answers.get(row["id"], ""))}
+    if len(answered) < len(rows):
+        _warn(
+            f"{args.answers} answers {len(answered)} of {len(rows)} questions, not counting empty answers. "
+            "Complete the file and score it into another --out."
+        )
+    lines = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in answered.items()])
+    if args.plan or args.model != "lexical" or judge.name != "lexical":
+        command.console().print("\n".join(lines), soft_wrap=True)
+    if args.plan:
+        return
+
+    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint, "memory": "answers"}
+    identity |= {"model": args.answers.name, "answers": fingerprint_of(answers), "repeats": args.repeats}
+    with open_run(args.out, identity, _about(args, args.answers.name)) as folder:
+        check_judge(folder, judge)
+        record_answers(folder, answers, args.answers.name)
+        _judge_and_score(args, folder, rows, judge, args.answers.name)
+
+
+# Judge again
+
+
+def _rejudge(args: Arguments) -> None:
+    """Have another judge read the answers of an earlier run; the run's scores change once it has judged all of them."""
     from epbench.errors import BadInput
     from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run, read_run
@@ -237,27 +347,17 @@ def _rejudge(args: Any, given: Set[str]) -> None:
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, note_judge, open_inputs, plan_lines
 
     if not args.dataset:
-        raise BadInput("--rejudge takes --dataset, and --out of one run; a published run is judged on its own book")
+        raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
     answers = args.out / ANSWERS
     if not (args.out / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
-        raise BadInput(f"{args.out}: no answers in it; --rejudge judges those of an earlier run")
+        raise BadInput(f"{args.out}: no answers here; --rejudge judges those of an earlier run")
     data = load_tulving(args.dataset)
     run = read_run(args.out)
-    if "released" in run["identity"]:
-        if run.get("fingerprint") != data.fingerprint:
-            raise BadInput(
-                f"{args.out / 'run.json'}: a run on {run['book']!r} as published, with fingerprint "
-                f"{run.get('fingerprint')}; {args.dataset} has {data.fingerprint}. Give the book that builders/tulving.py "
-                "--released makes of the archive; where the run has no fingerprint, score it again by --released"
-            )
-        identity: dict[str, Any] = {"benchmark": "tulving"}
-    else:
-        identity = {"benchmark": "tulving", "fingerprint": data.fingerprint} | _reader_as_given(args, given, data.rows)
     rows = asked = part_of(data.rows, run.get("limit"), run.get("shard"))
-    if given & {"limit", "shard"}:  # of the questions of the run; its own shard is the whole of it
+    if args.given & {"limit", "shard"}:  # a part of the questions of this run; its own shard is all of it
         rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
-    with open_run(args.out, identity, {}) as folder:
+    with open_run(args.out, _identity_of_earlier(args, run, data), {}) as folder:
         if args.plan or judge.name != "lexical":
             command.console().print("\n".join(plan_lines(judge, open_inputs(folder, rows, judge))), soft_wrap=True)
         if args.plan:
@@ -273,27 +373,83 @@ def _rejudge(args: Any, given: Set[str]) -> None:
         note_judge(folder, judge, dataset=args.dataset)
 
 
-def _show_trial(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
-    """What the scores would be on a few of the answers; the run's own stay as they are."""
+def _identity_of_earlier(args: Arguments, run: dict[str, Any], data: Loaded) -> dict[str, Any]:
+    """What the earlier run must be: on this dataset, and read by the reader that the command line describes, if any."""
+    from epbench.errors import BadInput
+    from epbench.runs.answers import fingerprint_of
+    from epbench.runs.secrets import without_login
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.scores.own_answers import read_answers
 
+    if "released" in run["identity"]:
+        if run.get("fingerprint") != data.fingerprint:
+            raise BadInput(
+                f"{args.out / 'run.json'}: a published run on {run['book']!r} with fingerprint {run.get('fingerprint')}, "
+                f"but {args.dataset} has {data.fingerprint}. Give the book that builders/tulving.py --released makes of "
+                "the archive; if the run has no fingerprint, score it again with --released"
+            )
+        return {"benchmark": "tulving"}
+    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
+    identity |= {name: getattr(args, argument) for argument, name in _READER.items() if argument in args.given}
+    if "prompts" in args.given:
+        identity["prompts"] = fingerprint_of(load_prompts(args.prompts))
+    if args.answers:
+        identity["answers"] = fingerprint_of(read_answers(args.answers, [row["id"] for row in data.rows]))
+    if args.base_url and "model" in args.given:  # without --model it is the address of the judge
+        identity["base_url"] = without_login(args.base_url)
+    return identity
+
+
+def _show_trial(
+    folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int, judge: Judge, label: str
+) -> None:
+    """The scores of these answers alone; those of the run stay as they are."""
     from epbench.tulving.judging.verdicts import judge_of_scores
     from epbench.tulving.scores.results import lost_questions, scores_of
     from epbench.tulving.scores.tables import screen_tables
 
     _show_failures(folder, judge)
     scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
-    command.console().print(screen_tables({label: scores}))
-    _show_tokens(folder)
-    standing = judge_of_scores(folder)
-    stay = f"stay those of judge {standing.name}" if standing else "are yet to be made"
-    command.console().print(
-        f"a trial on {len(rows)} questions, verdicts kept; the scores in {folder} {stay}", soft_wrap=True
+    console = command.console()
+    console.print(screen_tables({label: scores}))
+    _show_judge_usage(folder)
+    current = judge_of_scores(folder)
+    remain = f"still those of judge {current.name}" if current else "not made yet"
+    console.say(
+        f"this was a trial on {len(rows)} questions; its verdicts are kept, the scores in {folder} are {remain}"
     )
 
 
-def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, label: str) -> None:
+# Judge and score
 
+
+def _judge(args: Arguments, reader: Model | None = None) -> Judge:
+    """The judge; it is the reader itself if both have one name and one address, so that weights are loaded once."""
+    from epbench.models.load import Options
+    from epbench.tulving.judging.verdicts import CALLS, choose_judge
+
+    backend = Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout)
+    return choose_judge(
+        args.judge, backend, prompts=args.judge_prompts, calls=args.out / CALLS, max_tokens=args.judge_max_tokens,
+        reader=None if args.judge_url or args.judge_window else reader,
+    )  # fmt: skip
+
+
+def _judge_and_score(args: Arguments, folder: Path, rows: Sequence[Row], judge: Judge, label: str) -> None:
+    from epbench.tulving.judging.verdicts import judge_answers, note, note_judge
+
+    note(folder, limit=args.limit, shard=args.shard)
+    verdicts = judge_answers(folder, rows, judge, command.bar)
+    _show_failures(folder, judge)
+    _score(folder, rows, verdicts, args.repeats, judge, label)
+    note_judge(folder, judge)
+
+
+def _score(
+    folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int, judge: Judge, label: str
+) -> None:
     from epbench.runs.folder import read_json
+    from epbench.runs.usage import usage_line
     from epbench.tulving.scores.results import finish, lost_questions
     from epbench.tulving.scores.tables import screen_tables
 
@@ -301,122 +457,40 @@ def _score(folder: Path, rows: Any, verdicts: Any, repeats: int, judge: Any, lab
     scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
     console.print(screen_tables({label: scores}))
     usage = read_json(folder / "usage.json")
-    _show_usage("", usage)
-    _show_tokens(folder)
+    if line := usage_line(usage):
+        console.say(line)
+    _show_judge_usage(folder)
     for reason, n in usage["failed"].items():
-        console.print(f"failed {n} times: {reason}", soft_wrap=True)
-    console.print(f"report: {folder / 'report.html'}")
+        console.say(f"failed {n} times: {reason}")
+    console.say(f"report: {folder / 'report.html'}")
 
 
-def _show_failures(folder: Path, judge: Any) -> None:
-    """Why the judge gave no verdict; printed first, as there may be nothing to score."""
-
+def _show_failures(folder: Path, judge: Judge) -> None:
+    """Why the judge gave no verdict; this comes first, as there may be nothing to score."""
     from epbench.tulving.judging.verdicts import judge_failures
 
     for reason, n in judge_failures(folder, judge).items():
-        command.console().print(f"judge {judge.name} failed {n} times: {reason}", soft_wrap=True)
+        command.console().say(f"judge {judge.name} failed {n} times: {reason}")
 
 
-def _show_tokens(folder: Path) -> None:
-    """The usage of the judges' calls, if there were any."""
+def _show_judge_usage(folder: Path) -> None:
     from epbench.runs.journal import read_journal
-    from epbench.runs.usage import token_usage
+    from epbench.runs.usage import token_usage, usage_line
     from epbench.tulving.judging.verdicts import CALLS
 
-    if calls := read_journal(folder / CALLS):
-        _show_usage("judging: ", token_usage(calls.values()))
+    if line := usage_line(token_usage(read_journal(folder / CALLS).values())):
+        command.console().say(f"judging: {line}")
 
 
-def _show_usage(who: str, usage: Any) -> None:
-
-    if usage["hit_rate"] is not None:
-        command.console().print(
-            f"{who}{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing "
-            f"({usage['hit_rate']:.1%}), {usage['generated']:,} generated, "
-            f"{usage['tokens_per_second'] or 0:,.0f} tokens/s",
-            soft_wrap=True,
-        )
+def _warn(text: str) -> None:
+    command.console().print(f"warning: {text}", style="yellow", soft_wrap=True)
 
 
-def _judge(args: Any, reader: Any = None) -> Any:
-    from epbench.models.load import Options
-    from epbench.tulving.judging.verdicts import CALLS, choose_judge
-
-    other = args.judge_url or args.judge_window  # then it is not the reader, whatever its name
-    return choose_judge(
-        args.judge,
-        Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout),
-        prompts=args.judge_prompts,
-        calls=args.out / CALLS,
-        max_tokens=args.judge_max_tokens,
-        reader=None if other else reader,
-    )
-
-
-def _given(parser: Any, argv: Sequence[str] | None) -> Set[str]:
-    """Names of the options that stand on the command line."""
-    absent = object()
-    names = vars(parser.parse_args(argv))
-    bare = parser.parse_args(argv, Namespace(**dict.fromkeys(names, absent)))
-    return {name for name, value in vars(bare).items() if value is not absent}
-
-
-def _reader_as_given(args: Any, given: Set[str], rows: Any) -> dict[str, Any]:
-    """What the command line says of the reader, under the names of run.json."""
-    from epbench.runs.answers import fingerprint_of
-    from epbench.runs.secrets import without_login
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.scores.own_answers import read_answers
-
-    said = {name: getattr(args, option) for option, name in _READER.items() if option in given}
-    if "prompts" in given:
-        said["prompts"] = fingerprint_of(load_prompts(args.prompts))
-    if "answers" in given:
-        said["answers"] = fingerprint_of(read_answers(args.answers, [row["id"] for row in rows]))
-    if {"model", "base_url"} <= given:  # without a model it is the address of the judge
-        said["base_url"] = without_login(args.base_url)
-    return said
-
-
-def _system(args: Any) -> Any:
-    """The memory system behind `--memory module:Class`; None for a memory of our own."""
-    from epbench.errors import BadInput
-    from epbench.memories.load import BRING_YOUR_OWN, load_system
-    from epbench.memories.process import describe_system
-    from epbench.tulving.context.requests import MEMORIES
-
-    if args.memory in MEMORIES:
-        return None
-    if ":" not in args.memory:
-        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(MEMORIES)}; {BRING_YOUR_OWN}")
-    if args.keep_order or args.retriever != "bm25":
-        raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
-    limits = _limits(args)
-    limits.check()
-    return load_system(args.memory) if args.in_process else describe_system(args.memory, limits)
-
-
-def _limits(args: Any) -> Any:
-    """What a memory system may take."""
-    from epbench.memories.guard import Limits
-
-    return Limits(args.timeout, args.memory_limit)
-
-
-def _searcher(args: Any) -> Any:
-    """What makes the index over the chunks."""
-    from epbench.retrieval.bm25 import Bm25
-
-    if args.retriever == "bm25":
-        return Bm25
-    from epbench.retrieval.load import load_retriever
-
-    url = args.retriever_url or args.base_url
-    return lambda chunks: load_retriever(args.retriever, chunks, base_url=url, request_timeout=args.request_timeout)
+# Published runs
 
 
 def _rescore(archive: Path, out: Path) -> None:
-
+    """Score the runs of the published archive again, from the replies of its own judge."""
     from epbench.errors import BadInput
     from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.runs import score_published_runs
@@ -431,7 +505,7 @@ def _rescore(archive: Path, out: Path) -> None:
     lines += [f"not scored: {label}: {reason}" for label, reason in found.not_scored.items()]
     lines.append(f"{len(found.scores)} runs scored, {len(found.not_scored)} not scored")
     for line in lines:
-        console.print(line, soft_wrap=True)
+        console.say(line)
     if not found.scores:
         label, reason = next(iter(found.not_scored.items()))
         raise BadInput(f"{archive}: none of its {len(found.not_scored)} runs can be scored; {label}: {reason}")

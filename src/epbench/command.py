@@ -27,6 +27,13 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     return _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
 
 
+def given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> frozenset[str]:
+    """Names of the arguments that the command line itself gives, as opposed to those that have their default."""
+    absent = object()
+    bare = argparse.Namespace(**dict.fromkeys(vars(parser.parse_args(argv)), absent))
+    return frozenset(name for name, value in vars(parser.parse_args(argv, bare)).items() if value is not absent)
+
+
 class _Log(logging.StreamHandler[Any]):
     """Writes to standard error as it is when a line comes: who calls a script from Python may have replaced it since."""
 

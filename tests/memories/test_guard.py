@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -284,7 +285,9 @@ def test_no_process_is_left_when_the_run_is_killed(tmp_path, number):
     lock = tmp_path / "lock"
     env = os.environ | {"LOCK": str(lock), "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", RUN_AND_HANG, f"{FAULTY}:KeepsALock", str(tmp_path / "system.log")]
-    process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    # A shell's background job ignores SIGINT and passes that on to its children; a user's command does not.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, preexec_fn=heed)
     try:
         until(lambda: lock.exists() and lock.read_text() == "asked")
         assert locked(lock)

@@ -18,9 +18,10 @@ ROOT = Path(__file__).parents[2]
 
 def script(name: str, *args: object) -> subprocess.CompletedProcess[str]:
     """Run a script's main as its last line does, and catch what it prints and its exit status."""
-    spec = spec_from_file_location(Path(name).stem, ROOT / name)
+    spec = spec_from_file_location(f"script_{Path(name).stem}", ROOT / name)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[module.__name__] = module  # where dataclasses look up the types of their fields
     spec.loader.exec_module(module)
     argv = list(map(str, args))
     out, err = io.StringIO(), io.StringIO()

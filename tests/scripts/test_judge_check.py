@@ -132,7 +132,7 @@ def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_ha
         passport = read(tmp_path / "r", "passport.json")
         affected = [m for m in make_answers(20) if any(w in f"{m.case}" for w in ("Kayak", "Bavaria"))]
         assert passport["failed"] == len(affected) > 3
-        assert f"{len(affected)} made answers have no verdict" in done.stdout
+        assert f"{len(affected)} answers have no verdict" in done.stdout
         endpoint.answer = honest
         assert script(*base, "--out", tmp_path / "r").returncode == 0
         assert read(tmp_path / "r", "passport.json")["failed"] == 0
@@ -157,7 +157,7 @@ def test_bad_checks_are_named(tmp_path):
     refused(script(CHECK, "--judge", "gpt", *out), "unknown model 'gpt'")
     refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "5 made answers per kind asked for, 20 or more")
     refused(script(CHECK, *out), "--judge")
-    refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "--released is expected with them")
+    refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "give --released with them")
     refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
     assert not (tmp_path / "r").exists()
     assert script(CHECK, "--judge", "lexical", "--n", "20", *out).returncode == 0
@@ -190,6 +190,6 @@ def test_published_runs_are_chosen(released, tmp_path):
     assert [path.parent.name for path in (tmp_path / "r").glob("*/*/agreement.json")] == [
         "answered_by_kind_rag_model_gpt-4o_chunk_paragraph_top12"
     ]
-    refused(script(*base, "--book", "long"), "no run fits; it has: short, prompting gpt-4o")
+    refused(script(*base, "--book", "long"), "no run matches; it has: short, prompting gpt-4o")
     planned = script(*base, "--plan")
     assert planned.returncode == 0 and planned.stdout.count("456 verdicts, no tokens") == 3

@@ -142,7 +142,7 @@ def test_a_trial_of_a_judge_on_a_few_answers_leaves_the_run_as_it_is(short_book,
         assert done.returncode == 0 and results(run) == before, done.stderr
         n = len(endpoint.calls)
         assert 0 < n < LIMIT and "simple recall" in done.stdout
-        assert f"the scores in {run} stay those of judge lexical" in done.stdout
+        assert f"the scores in {run} are still those of judge lexical" in done.stdout
         reader = [EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
         assert script(*reader).returncode == 0 and results(run) == before
         assert script(*rejudge, "--limit", LIMIT).returncode == 0  # no trial: it is the whole run
@@ -156,10 +156,10 @@ def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
     refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', 'none' expected")
     refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, 0.5 expected")
     refused(script(*base, run, "--repeats", "2"), "its repeats is 1, 2 expected")
-    refused(script(*base, tmp_path / "nothing"), "no answers in it; --rejudge judges those of an earlier run")
+    refused(script(*base, tmp_path / "nothing"), "no answers here; --rejudge judges those of an earlier run")
     (run / "answers.jsonl").write_text("")
-    refused(script(*base, run), "no answers in it")
-    refused(script(EVALUATE, "--released", tmp_path, "--rejudge", "--out", run), "--rejudge takes --dataset")
+    refused(script(*base, run), "no answers here")
+    refused(script(EVALUATE, "--released", tmp_path, "--rejudge", "--out", run), "--rejudge needs --dataset")
     assert not (tmp_path / "nothing").exists()
     assert script("builders/tulving.py", "--book", "short", "--seed", "9", "--out", tmp_path).returncode == 0
     (run / "answers.jsonl").write_text("x")
@@ -279,8 +279,8 @@ def mortal(path, target):
         os.kill(os.getpid(), signal.SIGKILL)
     return replace(path, target)
 Path.replace = mortal
-spec = spec_from_file_location("tulving", {str(ROOT / EVALUATE)!r})
-module = module_from_spec(spec)
+spec = spec_from_file_location("script_tulving", {str(ROOT / EVALUATE)!r})
+module = sys.modules["script_tulving"] = module_from_spec(spec)
 spec.loader.exec_module(module)
 module.main(sys.argv[1:])
 """
@@ -428,7 +428,7 @@ def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
     assert script("builders/tulving.py", "--book", "short", "--out", tmp_path / "made").returncode == 0
     refused(
         script(EVALUATE, "--dataset", tmp_path / "made/short", "--rejudge", "--out", run),
-        "a run on 'short' as published",
+        "a published run on 'short'",
     )
 
 

@@ -263,7 +263,7 @@ def test_bad_recipes_leave_nothing(script, tmp_path, args, message):
 def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     evaluate = "eval_scripts/tulving.py"
     base = ["--dataset", short_book, "--out", tmp_path / "r"]
-    refused(script(evaluate, *base), "either --memory (ask a reader) or --answers")
+    refused(script(evaluate, *base), "either --memory to ask a reader, or --answers")
     refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")

@@ -35,3 +35,13 @@ def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "tokens_per_second": round((prompt + generated) / seconds, 1) if seconds else None,
     }
+
+
+def usage_line(usage: Mapping[str, Any]) -> str | None:
+    """What a reader of the screen wants to know of a token usage, or None if no prompt token was counted."""
+    if usage["hit_rate"] is None:
+        return None
+    return (
+        f"{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing ({usage['hit_rate']:.1%}), "
+        f"{usage['generated']:,} generated, {usage['tokens_per_second'] or 0:,.0f} tokens/s"
+    )

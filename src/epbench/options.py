@@ -1,0 +1,174 @@
+"""The arguments that several scripts share: one thing has one flag, one default and one line of help.
+
+A group is a frozen dataclass with a field for each of its flags, and a function that adds these flags to a parser. A
+script inherits the groups that it needs into its own `Arguments`, and fills it with `vars(parser.parse_args(argv))`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from epbench.memories.guard import Limits
+    from epbench.models.load import Options
+
+MODELS = "hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendOptions:
+    """How the main model of a script is reached.
+
+    Attributes:
+        base_url: the address of an OpenAI-compatible endpoint, or None for that of OpenAI.
+        request_timeout: how many seconds one attempt at one request to an endpoint may take.
+        window: the context window in tokens, where an endpoint does not report it or vLLM should reserve less.
+        tensor_parallel: the number of GPUs that vLLM uses.
+    """
+
+    base_url: str | None
+    request_timeout: float
+    window: int | None
+    tensor_parallel: int
+
+    @property
+    def backend(self) -> Options:
+        """The same as the factories of models take it."""
+        from epbench.models.load import Options
+
+        return Options(self.base_url, self.window, self.tensor_parallel, self.request_timeout)
+
+
+def add_backend(group: argparse._ArgumentGroup) -> None:
+    """Add the flags of `BackendOptions`."""
+    group.add_argument("--base-url", metavar="URL", help="address of an OpenAI-compatible endpoint")
+    group.add_argument(
+        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
+        help="limit for one attempt at one request to an endpoint (300)",
+    )  # fmt: skip
+    group.add_argument(
+        "--window", type=int, metavar="TOKENS",
+        help="context window, if the endpoint does not report it or vLLM should reserve less",
+    )  # fmt: skip
+    group.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="number of GPUs for vLLM (1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """Who judges the answers.
+
+    Attributes:
+        judge: `lexical`, or the name of a model.
+        judge_url: the address of the judge's endpoint, or None for that of the main model.
+        judge_window: the judge's context window in tokens, or None.
+        judge_prompts: a file with another prompt pack, or None for ours.
+    """
+
+    judge: str
+    judge_url: str | None
+    judge_window: int | None
+    judge_prompts: Path | None
+
+
+def add_judge(group: argparse._ArgumentGroup, prompts: str) -> None:
+    """Add the flags of `JudgeOptions`; `prompts` is the path of our prompt pack inside `src/epbench`."""
+    group.add_argument("--judge", default="lexical", help=f"lexical (rules, offline), {MODELS} (lexical)")
+    group.add_argument("--judge-url", metavar="URL", help="address of the judge's endpoint (that of --base-url)")
+    group.add_argument("--judge-window", type=int, metavar="TOKENS", help="as --window, for the judge")
+    group.add_argument(
+        "--judge-prompts", type=Path, metavar="FILE", help=f"another prompt pack, TOML or JSON, like {prompts}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrieverOptions:
+    """How passages are found.
+
+    Attributes:
+        retriever: `bm25`, `st`, `st:PATH_OR_ID` or `openai:NAME`.
+        retriever_url: the address of an embeddings endpoint, or None for that of the main model.
+        top_k: the number of passages for each question, or None for the published number.
+        keep_order: whether passages appear in the order of the book instead of best first.
+    """
+
+    retriever: str
+    retriever_url: str | None
+    top_k: int | None
+    keep_order: bool
+
+
+def add_retriever(group: argparse._ArgumentGroup, default_k: int | None = None) -> None:
+    """Add the flags of `RetrieverOptions`."""
+    group.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large) or openai:NAME")
+    group.add_argument("--retriever-url", metavar="URL", help="address of the embeddings endpoint (that of --base-url)")
+    group.add_argument(
+        "--top-k", type=int, default=default_k, metavar="K",
+        help=f"passages or memories for each question ({default_k or 'the published number'})",
+    )  # fmt: skip
+    group.add_argument("--keep-order", action="store_true", help="show passages in the book's order, not best first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions:
+    """How a memory system that somebody else wrote is run.
+
+    Attributes:
+        timeout: how many seconds one call may take.
+        memory_limit: how many gigabytes the system's process may allocate.
+        in_process: whether the system runs in this process instead of one of its own.
+    """
+
+    timeout: float
+    memory_limit: float
+    in_process: bool
+
+    @property
+    def limits(self) -> Limits:
+        """The same as memory systems are guarded with."""
+        from epbench.memories.guard import Limits
+
+        return Limits(self.timeout, self.memory_limit)
+
+
+def add_system(group: argparse._ArgumentGroup) -> None:
+    """Add the flags of `SystemOptions`."""
+    group.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for one call to a memory system (300)"
+    )
+    group.add_argument(
+        "--memory-limit", type=float, default=8.0, metavar="GB",
+        help="memory that the system's process may allocate, not counting GPU memory (8); enforced on Linux only",
+    )  # fmt: skip
+    group.add_argument(
+        "--in-process", action="store_true", help="run module:Class in this process, for debugging; see above"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubsetOptions:
+    """How much of a dataset is run.
+
+    Attributes:
+        limit: the number of questions, or None for all of them.
+        shard: `i/n` for the i-th of n parts, or None for the whole.
+        plan: whether to print what a run costs, and stop.
+    """
+
+    limit: int | None
+    shard: str | None
+    plan: bool
+
+
+def add_subset(group: argparse._ArgumentGroup, limit: str = "questions") -> None:
+    """Add the flags of `SubsetOptions`; `limit` says what --limit counts."""
+    group.add_argument("--limit", type=int, metavar="N", help=f"run only N {limit}, chosen at random")
+    group.add_argument("--shard", metavar="I/N", help="run only the i-th of n parts, for runs on several machines")
+    add_plan(group)
+
+
+def add_plan(group: argparse._ArgumentGroup) -> None:
+    """Add --plan."""
+    group.add_argument("--plan", action="store_true", help="print the number of requests and tokens, and stop")

@@ -32,15 +32,15 @@ MEMFAIL_ROWS = 100
 """Rows of each published config of MemFail."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What the user asks for; `--help` describes each of them."""
+    """What the command line says."""
 
     out: Path
     texts: Path | None
 
 
-def arguments(argv: Sequence[str] | None) -> Arguments:
+def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
     parser.add_argument("--texts", type=Path, metavar="DIR", help="folder with the nine books of Book-SORT")
@@ -48,18 +48,18 @@ def arguments(argv: Sequence[str] | None) -> Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = arguments(argv)
+    args = _arguments(argv)
 
     from epbench.runs.folder import write_text
 
-    for name, card in tulving_cards():
+    for name, card in _tulving_cards():
         write_text(args.out / name / "README.md", card)
-    write_text(args.out / "memfail" / "README.md", memfail_card())
+    write_text(args.out / "memfail" / "README.md", _memfail_card())
     if args.texts:
-        write_text(args.out / "booksort" / "README.md", booksort_card(args.texts))
+        write_text(args.out / "booksort" / "README.md", _booksort_card(args.texts))
 
 
-def tulving_cards() -> Iterator[tuple[str, str]]:
+def _tulving_cards() -> Iterator[tuple[str, str]]:
     """Names and cards of the Tulving books, one after another."""
     from epbench.tulving.dataset.build import Recipe, make_book
     from epbench.tulving.dataset.card import made_card
@@ -71,7 +71,7 @@ def tulving_cards() -> Iterator[tuple[str, str]]:
         yield recipe.name, made_card(recipe, data, configs_of(data))
 
 
-def memfail_card() -> str:
+def _memfail_card() -> str:
     from epbench.memfail.dataset.schema import complete, config_of
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.templates.rows import make_rows
@@ -83,7 +83,7 @@ def memfail_card() -> str:
     return made_card(made_by, [config_of(name, table) for name, table in tables.items()], validate(tables))
 
 
-def booksort_card(texts: Path) -> str:
+def _booksort_card(texts: Path) -> str:
     from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs
     from epbench.booksort.texts.books import books_from

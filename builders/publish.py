@@ -21,9 +21,9 @@ from typing import Literal
 from epbench import command
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What the user asks for; `--help` describes each of them."""
+    """What the command line says."""
 
     datasets: list[Path]
     metrics: bool
@@ -33,7 +33,7 @@ class Arguments:
     dry_run: bool
 
 
-def arguments(argv: Sequence[str] | None) -> Arguments:
+def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("datasets", nargs="*", type=Path, help="dataset folders, as the builders write them")
     parser.add_argument("--metrics", action="store_true", help="all metrics too")
@@ -45,7 +45,7 @@ def arguments(argv: Sequence[str] | None) -> Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = arguments(argv)
+    args = _arguments(argv)
 
     from epbench.errors import BadInput
     from epbench.metric_folders import metric_names
@@ -53,15 +53,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     metrics = metric_names() if args.metrics else []
     if not args.datasets and not metrics:
         raise BadInput("nothing to publish: name dataset folders, or give --metrics")
-    check(args)
+    _check(args)
     console = command.console()
     for folder in args.datasets:
-        console.print(publish_dataset(args, folder))
+        console.say(_publish_dataset(args, folder))
     for metric in metrics:
-        console.print(publish_metric(args, metric))
+        console.say(_publish_metric(args, metric))
 
 
-def check(args: Arguments) -> None:
+def _check(args: Arguments) -> None:
     """Check all folders before the first one is published."""
     from epbench.hub.dataset_folder import parquet_files
     from epbench.hub.push import check_may_be_passed_on
@@ -72,7 +72,7 @@ def check(args: Arguments) -> None:
             check_may_be_passed_on(folder)
 
 
-def publish_dataset(args: Arguments, folder: Path) -> str:
+def _publish_dataset(args: Arguments, folder: Path) -> str:
     """Publish a dataset, and return a line that says where it is."""
     from epbench.hub.install import install_dataset
     from epbench.hub.push import push_dataset
@@ -86,7 +86,7 @@ def publish_dataset(args: Arguments, folder: Path) -> str:
     return f'installed: load_dataset("{name}")'
 
 
-def publish_metric(args: Arguments, metric: str) -> str:
+def _publish_metric(args: Arguments, metric: str) -> str:
     """Publish a metric, and return a line that says where it is."""
     from epbench.hub.install import install_metric
     from epbench.hub.push import push_metric

@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from epbench import command
+from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.dataset_folder import Config
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from epbench.tulving.dataset.schema import BookData
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """What the user asks for; `--help` describes each of them."""
+@dataclass(frozen=True, kw_only=True)
+class Arguments(options.BackendOptions):
+    """What the command line says."""
 
     book: str
     universe: str
@@ -74,57 +74,50 @@ class Arguments:
     generator: str | None
     out: Path
     writer: str
-    base_url: str | None
-    request_timeout: float
-    window: int | None
-    tensor_parallel: int
     checker: str | None
     checker_url: str | None
     checker_window: int | None
-    plan: bool
     max_tokens: int
+    plan: bool
 
 
-def arguments(argv: Sequence[str] | None) -> Arguments:
+def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
     parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
                         help="default (New York), news or scifi, or a folder with a universe of your own")  # fmt: skip
-    parser.add_argument("--events", type=int, help="another number of events; if there are too many, the error says so")
-    parser.add_argument("--universe-size", type=int, default=100, help="times, spaces, entities, contents (100)")
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; by templates, same rows (0)")
+    parser.add_argument("--events", type=int, metavar="N", help="another number of events")
+    parser.add_argument("--universe-size", type=int, default=100, metavar="N",
+                        help="number of times, of spaces, of entities and of contents (100)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; with templates, same rows (0)")
     parser.add_argument("--order", choices=["narrative", "chronological"], default="narrative")
     parser.add_argument("--selection", choices=["uniform", "alphabetical"], default="uniform",
                         help="which five questions of each template and bin; alphabetical is the released rule")  # fmt: skip
-    parser.add_argument("--released", type=Path, help="folder or zip of the released data, instead of a new book")
+    parser.add_argument("--released", type=Path, metavar="ZIP_OR_DIR", help="convert a released book, and make none")
     parser.add_argument("--generator", help="model that wrote the released book, if several fit")
     parser.add_argument("--out", type=Path, required=True, help="folder in which to make the dataset's folder")
 
     writer = parser.add_argument_group("who writes the chapters")
-    writer.add_argument("--writer", default="template", help="template, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
-    writer.add_argument("--base-url", help="address of an OpenAI-compatible endpoint")
-    writer.add_argument("--request-timeout", type=float, default=300.0, metavar="SECONDS",
-                        help="longest time for one attempt of one request to an endpoint (300)")  # fmt: skip
-    writer.add_argument("--window", type=int,
-                        help="window in tokens, for an endpoint that does not report it, or for vLLM to reserve")  # fmt: skip
-    writer.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
-    writer.add_argument("--checker", help="model that checks the chapters, as for --writer (the writer itself)")
-    writer.add_argument("--checker-url", help="address of the checker's endpoint, if it is not --base-url")
-    writer.add_argument("--checker-window", type=int, help="the checker's window, as for --window")
-    writer.add_argument("--plan", action="store_true", help="print what would be made and asked, and stop")
-    writer.add_argument("--max-tokens", type=int, default=4096, help="of one chapter, and of one verdict on it (4096)")
+    writer.add_argument("--writer", default="template", help=f"template, {options.MODELS} (template)")
+    options.add_backend(writer)
+    writer.add_argument("--checker", help="model that checks the chapters of a model (the writer itself)")
+    writer.add_argument("--checker-url", metavar="URL", help="address of the checker's endpoint (that of --base-url)")
+    writer.add_argument("--checker-window", type=int, metavar="TOKENS", help="as --window, for the checker")
+    writer.add_argument("--max-tokens", type=int, default=4096, metavar="N",
+                        help="longest chapter, and longest verdict on one, in tokens (4096)")  # fmt: skip
+    options.add_plan(writer)
     return Arguments(**vars(parser.parse_args(argv)))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = arguments(argv)
+    args = _arguments(argv)
 
     from epbench.tulving.chapters.load import check_writer
     from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 
     check_writer(args.writer, _checker(args))
     if args.released:
-        convert(args, args.released)
+        _convert(args, args.released)
         return
     recipe = Recipe(
         book=args.book,
@@ -139,19 +132,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     outline = draw_outline(recipe)  # universe → events → layouts
     if args.writer != "template":
-        write_by_model(args, recipe, outline)
+        _write_by_model(args, recipe, outline)
     elif args.plan:
-        n = len(outline.events)
-        say(f"{n:,} events, and a chapter for each of them from templates; no model is asked")
-        say(f"the dataset would be written to {args.out / recipe.name}")
+        console, n = command.console(), len(outline.events)
+        console.say(f"{n:,} events, and a chapter for each of them from templates; no model is asked")
+        console.say(f"the dataset would be written to {args.out / recipe.name}")
     else:
-        save(args, recipe, make_book(recipe, outline, progress=command.bar))  # → chapters → questions → selection
+        _save(args, recipe, make_book(recipe, outline, progress=command.bar))  # → chapters → questions → selection
 
 
-def write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
+def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
     """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
     from epbench.hub.dataset_folder import refuse_other_folder
-    from epbench.models.load import Options
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
@@ -159,48 +151,43 @@ def write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
     from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
     from epbench.tulving.dataset.build import make_book
 
+    console = command.console()
     command.show_log()
     refuse_other_folder(args.out / recipe.name)
     folder = writing_folder(args.out, args.writer)
-    options = Options(
-        base_url=args.base_url,
-        window=args.window,
-        tensor_parallel=args.tensor_parallel,
-        request_timeout=args.request_timeout,
-    )
     writer = load_writer(
         args.writer,
         outline.universe,
         seed=recipe.seed,
         folder=folder,
-        options=options,
+        options=args.backend,
         checker=_checker(args),
         max_tokens=args.max_tokens,
     )
     assert isinstance(writer, ModelWriter)
-    estimate(writer, outline)
-    say(f"chapters and verdicts that are already in {folder} are not asked for again")
+    _print_estimate(writer, outline)
+    console.say(f"chapters and verdicts that are already in {folder} are not asked for again")
     if args.plan:
         return
     identity = {"benchmark": "tulving", "writer": writer.name, "base_url": without_login(args.base_url or "")}
     with open_run(folder, identity | weights_of(writer.model), {}):
         data = make_book(recipe, outline, writer, command.bar)
-    save(args, recipe, data)
+    _save(args, recipe, data)
 
 
-def estimate(writer: ModelWriter, outline: Outline) -> None:
+def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
     """Print requests and tokens, and warn of windows that are unknown."""
     from epbench.tulving.chapters.estimate import check_windows, estimate_lines
     from epbench.tulving.chapters.loop import first_tasks
 
-    tasks = first_tasks(outline.events, outline.layouts)
+    console, tasks = command.console(), first_tasks(outline.events, outline.layouts)
     for warning in check_windows(writer, tasks):
-        say(f"warning: {warning}", style="yellow")
+        console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
     for line in estimate_lines(writer, tasks):
-        say(line)
+        console.say(line)
 
 
-def save(args: Arguments, recipe: Recipe, data: BookData) -> None:
+def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
     """Write a new book as a dataset, with the report on its writing."""
     from epbench.tulving.chapters.report import writing_files
     from epbench.tulving.dataset.card import made_card
@@ -208,10 +195,10 @@ def save(args: Arguments, recipe: Recipe, data: BookData) -> None:
 
     assert data.writing is not None
     configs, report = configs_of(data), writing_files(data.writing, data.chapters, recipe.seed)
-    write(args.out / recipe.name, data, configs, made_card(recipe, data, configs), report)
+    _write(args.out / recipe.name, data, configs, made_card(recipe, data, configs), report)
 
 
-def convert(args: Arguments, source: Path) -> None:
+def _convert(args: Arguments, source: Path) -> None:
     """Write a released book as a dataset."""
     from epbench.errors import BadInput
     from epbench.tulving.dataset.card import released_card
@@ -227,37 +214,33 @@ def convert(args: Arguments, source: Path) -> None:
     book = archive.find_book(args.book, args.universe, args.order, args.generator)
     data = read_book(archive, book)
     configs = configs_of(data)
-    write(args.out / book.name, data, configs, released_card(book.name, book.folder, data, configs), {})
+    _write(args.out / book.name, data, configs, released_card(book.name, book.folder, data, configs), {})
 
 
-def write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:
+def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:
     """Write the dataset's folder, and print what it holds."""
     from epbench.hub.dataset_folder import write_dataset
 
     write_dataset(folder, configs, card, report)
     if data.writing and data.writing.writer != "template":
-        print_rounds(data.writing)
-    say(
+        _print_rounds(data.writing)
+    command.console().say(
         f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
         f"{len(data.questions):,} questions, {len(data.selected)} selected"
     )
 
 
-def print_rounds(writing: Writing) -> None:
+def _print_rounds(writing: Writing) -> None:
     """Print how a model's writing went, round by round, and which events it could not tell."""
     from epbench.tulving.chapters.report import iteration_table
 
-    command.console().print(iteration_table(writing))
+    console = command.console()
+    console.print(iteration_table(writing))
     for number, (event, checks) in writing.dropped.items():
         facts = f"{event.content}, {event.day}, {event.space}, {event.entity}"
-        say(f"dropped: event {number} ({facts}); its last candidate failed {', '.join(checks)}")
+        console.say(f"dropped: event {number} ({facts}); its last candidate failed {', '.join(checks)}")
     if writing.ended_early:
-        say("the writing ended early: too many candidates in a row had failed")
-
-
-def say(line: str, style: str | None = None) -> None:
-    """Print a line as it is, however long."""
-    command.console().print(line, style=style, soft_wrap=True)
+        console.say("the writing ended early: too many candidates in a row had failed")
 
 
 def _checker(args: Arguments) -> Checker:

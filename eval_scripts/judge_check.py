@@ -27,7 +27,7 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.tulving.judging.protocol import Judge
-    from epbench.tulving.released.books import Archive
+    from epbench.tulving.released.archive import Archive
     from epbench.tulving.released.runs import PublishedRun
 
 

@@ -97,7 +97,7 @@ def test_a_missing_column_config_or_split_is_one_line(folder, tmp_path):
     ):
         with pytest.raises(BadInput, match=match):
             load_pairs(str(name), configs, split)
-    with pytest.raises(BadInput, match="config 'books', row 0, field 'book_title': missing"):
+    with pytest.raises(BadInput, match="config 'books', row 0, field 'book_title': expected a text"):
         load_books(str(bad))
 
 

@@ -200,7 +200,7 @@ def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
         done = script(BUILD, *options(endpoint), "--out", tmp_path)
         assert done.returncode == 1 and "Traceback" not in done.stderr
         last = done.stderr.strip().splitlines()[-1]
-        assert last.startswith("error: openai:tiny: 1 of ") and "content policy" in last and "goes on" in last
+        assert last.startswith("error: openai:tiny: 1 of ") and "content policy" in last and "continues" in last
         assert not (tmp_path / "short").exists()
         endpoint.script = no_faults
         done = script(BUILD, *options(endpoint), "--out", tmp_path)
@@ -308,7 +308,7 @@ def test_a_plan_asks_nothing_and_writes_nothing(script, tmp_path):
         done = script(BUILD, *options(endpoint), "--checker", "openai:sage", "--plan", "--out", tmp_path / "out")
         assert done.returncode == 0 and not endpoint.calls, done.stderr
     assert "first round, a chapter for each of 20 events, by openai:tiny:\n  20 requests over" in done.stdout
-    assert "then a check of each that is exact, by openai:sage, if all are:\n  20 requests over" in done.stdout
+    assert "then a check of each exact chapter, by openai:sage, if all are exact:\n  20 requests over" in done.stdout
     assert "at most 81,920 answer tokens" in done.stdout
     assert "in 10 rounds with up to 4 checks of a chapter: 200 chapters (" in done.stdout
     assert "and 800 checks (" in done.stdout and "819,200 answer tokens)" in done.stdout
@@ -341,7 +341,7 @@ def test_a_model_in_process_writes_what_it_can(script, short_book, tmp_path):
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert "no chapter for any of 2 events in 3 rounds" in last and "failed cut_off 6 times" in last
-    assert "raise --max-tokens" in last
+    assert "raise the limit of tokens" in last
     assert "2 requests over 1 contexts" in done.stdout
     journal = tmp_path / "out/written-by-hf-tiny/chapters.jsonl"
     records = [json.loads(line) for line in journal.read_text().splitlines()]

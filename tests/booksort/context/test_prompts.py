@@ -79,7 +79,7 @@ def test_unknown_numbers_and_memories_are_refused(pairs):
         ("{first}", "{one}", r"key 'segments': \{first\} found 0 times"),
         ("{title} {segments}", "{name} {segments}", r"key 'queries', number 9: \{name\} found, which is not known"),
         ("{book}", "{book} {book}", r"key 'full_book': \{book\} found 2 times"),
-        ("{passages}", "{", "a brace of the text itself is written twice"),
+        ("{passages}", "{", "write a literal brace twice"),
         ("answer_start", "begin", "key 'answer_start': missing; a pack has system,"),
         ("prompts = ", "mine = 1\nprompts = ", "key 'mine': unknown"),
         ("[3, 6]]", "[3, 7]]", "key 'prompts', number 12: 7 found, a number of tasks expected, 1 to 6"),

@@ -139,7 +139,7 @@ def test_a_published_value_that_is_no_number_is_one_line(published_csv):
 def test_a_published_file_in_another_encoding_is_one_line(published_csv):
     path = published_csv / "segments_250-s20-n110.csv"
     path.write_bytes(path.read_bytes() + "été".encode("latin-1"))
-    with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv: no CSV in UTF-8 .*get the file again"):
+    with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv: not CSV in UTF-8 .*get the file again"):
         load_pairs(str(published_csv))
 
 

@@ -47,7 +47,7 @@ def test_gaps_and_two_digits_leave_no_placeholder_unlike_the_reference():
 
 
 def test_too_few_names_are_an_error():
-    with pytest.raises(BadInput, match="no names left for its 2 side characters"):
+    with pytest.raises(BadInput, match="expected 2 names for its side characters, found 1"):
         fill_secondary(drafts("(1) $entity_1 $entity_2"), ["A B"])
 
 

@@ -135,7 +135,9 @@ def test_foreign_candidates_are_not_taken_up(tmp_path, monkeypatch):
 
 def test_requests_without_an_answer_end_the_round_and_are_tried_again(tmp_path):
     with scripted(range(6), {}).endpoint(first_calls(None, BROKEN, None, Fault("status", 400, words="no"))) as endpoint:
-        with pytest.raises(RunFailed, match=r"2 of 6 requests \(chapters, round 1\) got no answer, such as: .*goes on"):
+        with pytest.raises(
+            RunFailed, match=r"2 of 6 requests \(chapters, round 1\) got no answer, such as: .*continues"
+        ):
             write(endpoint, tmp_path, range(6))
         assert len(endpoint.calls) == 6
         endpoint.script = lambda number, body: BROKEN if number == 9 else None
@@ -178,11 +180,11 @@ def test_a_model_that_never_passes_is_stopped_after_the_first_round(tmp_path):
         write(endpoint, tmp_path, range(20))
     assert len(endpoint.calls) == 20 and not requests_in(endpoint, "=== Chapter ===")
     message, event = str(refused.value), OUTLINE.events[0]
-    assert "writer openai:tiny: no chapter for any of 20 events in 1 round, so no more are asked for" in message
+    assert "writer openai:tiny: no chapter for any of 20 events in 1 round, so the writing stops" in message
     assert "failed paragraphs_initials_shape 19 times, has_entity 1 times" in message
     assert f"An example of paragraphs_initials_shape: event 0 ({event.content}, {event.day}, {event.space}, " in message
     assert 'did not begin with its number, such as "(1) ": "$entity_2 spoke of' in message
-    assert 'Its text begins: "$entity_2 spoke of' in message and "choose another --writer" in message
+    assert 'Its text begins: "$entity_2 spoke of' in message and "choose another writer" in message
     assert len((tmp_path / CHAPTERS).read_text().splitlines()) == 20
 
 
@@ -214,12 +216,12 @@ def test_a_checker_that_accepts_nothing_is_stopped_after_the_first_round(tmp_pat
     with scripted(range(6), mistakes).endpoint() as endpoint, pytest.raises(BadInput) as refused:
         write(endpoint, tmp_path, range(6))
     assert len(endpoint.calls) == 12
-    assert "failed llm_date 6 times" in str(refused.value) and "another --checker or --writer" in str(refused.value)
+    assert "failed llm_date 6 times" in str(refused.value) and "another checker or writer" in str(refused.value)
     assert f"not all of it happens on {OUTLINE.events[0].day}" in str(refused.value)
 
 
 @pytest.mark.parametrize(("n_events", "n_rounds"), [(1, 5), (2, 3), (4, 2), (5, 1)])
-def test_of_few_events_there_are_some_candidates_before_it_is_stopped(tmp_path, n_events, n_rounds):
+def test_with_few_events_some_candidates_are_written_before_it_stops(tmp_path, n_events, n_rounds):
     message = rf"no chapter for any of {n_events} events in {n_rounds} rounds?, .* no_numbers"
     message = message.replace("no_numbers", f"paragraphs_initials_shape {n_events * n_rounds} times")
     numbers = range(n_events)
@@ -253,7 +255,7 @@ def test_what_stands_around_a_chapter_costs_no_candidate(tmp_path, wrapping):
     assert [call.user for call in endpoint.calls] == [call.user for call in plain.calls]  # the checker sees no wrapping
 
 
-def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
+def test_the_prompt_of_the_next_attempt_says_what_was_wrong(tmp_path):
     event, layout = OUTLINE.events[LONG], OUTLINE.layouts[LONG]
     mistakes = ["date in another paragraph", "a second place", "name forgotten"]
     with scripted([LONG], {0: mistakes}).endpoint() as endpoint:
@@ -297,7 +299,7 @@ def test_a_chapter_without_a_verdict_is_neither_accepted_nor_discarded(tmp_path)
     with scripted(range(6), mistakes).endpoint() as endpoint:
         message = (
             r"checker openai:tiny: no verdict on 1 of 5 chapters of round 1, in 4 attempts each, such as event 1 "
-            r".* asks for the verdicts again, and --checker MODEL"
+            r".* a second start asks for these verdicts again"
         )
         with pytest.raises(RunFailed, match=message):
             write(endpoint, tmp_path, range(6))
@@ -349,7 +351,7 @@ def test_prompts_say_all_that_the_checks_want(name, tmp_path):
             (event.day, layout.time),
             (event.space, layout.space),
             (event.entity, layout.entity),
-            (event.deed, layout.content),
+            (event.detail_in_sentence, layout.content),
         ):
             line = next(line for line in request.user.splitlines() if f'"{fact}"' in line)
             assert line.endswith(

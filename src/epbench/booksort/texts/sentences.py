@@ -1,6 +1,7 @@
 """Where sentences begin, as numbers of words: excerpts and segments start there (Section 4.1).
 
-The rule prefers to miss a start over inventing one: a segment that begins inside a sentence would be a worse test.
+The rule prefers to miss a start over inventing one: a segment that begins inside a sentence would be a worse test. So it
+knows abbreviations and initials, unlike the simple splitters of MemFail, which cut short texts and need no positions.
 """
 
 from __future__ import annotations

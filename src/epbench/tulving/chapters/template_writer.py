@@ -1,8 +1,9 @@
-"""A writer without a model: chapters composed from banks of sentences with slots, seeded and exact.
+"""A writer without a model: it composes chapters from banks of sentences with slots, seeded and exact.
 
-A bank (`data/styles/*.json`) has sentences by kind and fillers by slot. Two sorts of bank meet in a chapter: that of
-the style (`thriller.json`: ambience, hero, other, thought, turn, closing), and that of the facts
-(`facts_novel.json`: date, place, name, detail, event), which alone may say when, where and who.
+A bank (`data/styles/*.json`) has sentences by kind, and fillers by slot. A chapter uses two banks: that of its style
+(`thriller.json`: ambience, hero, other, thought, turn, closing), and that of the facts (`facts_novel.json`: date, place,
+name, detail, event), the only one that may say when, where and who. The universe's kind chooses the bank of the facts:
+`facts_novel.json` for novels, `facts_emergency.json` for news and science fiction.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from epbench.tulving.events.universe import Universe
 
 _BANKS = packaged("epbench.tulving", "styles")
 
-# How many side characters the published long book has per chapter (Table 8); 7 is not reported, 8 once.
+# The numbers of side characters per chapter in the published long book (Table 8); 7 is not reported, 8 occurs once.
 SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
 SIDE_CHARACTER_WEIGHTS = (22, 74, 60, 27, 8, 2, 1, 1)
 
-# Words to be reached in a chapter; with the sentence that reaches them about 425 on average, which is some 530 tokens.
+# The length to reach, in words; with the sentence that reaches it, chapters have about 425 words (530 tokens).
 WORDS_PER_CHAPTER = 130
 WORDS_PER_PARAGRAPH = 45
 
@@ -38,7 +39,7 @@ CLOSING = 0.5
 
 
 class Bank:
-    """Sentences by kind, each split into literals and slots, and the fillers of every slot."""
+    """Sentences by kind, each split into literals and slots, and the fillers of each slot."""
 
     def __init__(self, name: str) -> None:
         content = json.loads((_BANKS / f"{name}.json").read_text("utf-8"))
@@ -49,12 +50,12 @@ class Bank:
         }
 
     def shuffled(self, kind: str, draws: RandomStream) -> Iterator[list[str]]:
-        """All frames of a kind in random order, again and again: none comes twice before the others came once."""
+        """Yield all frames of a kind in random order, again and again: none repeats before the others have been used."""
         while True:
             yield from draws.sample(self.frames[kind], len(self.frames[kind]))
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
-        """The sentence, with what is known put in and every other slot drawn."""
+        """Return the sentence with known values in their slots, and a random filler in every other slot."""
         parts = [
             part if i % 2 == 0 else known[part] if part in known else draws.pick(self.words[part])
             for i, part in enumerate(frame)
@@ -112,22 +113,22 @@ class TemplateWriter:
         ]
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """None: the banks hold no second date, place, person or event."""
+        """Return no doubts: the banks have no second date, location, person or event."""
         return [[] for _ in candidates]
 
     def about(self) -> Mapping[str, Any]:
-        """Nothing: no prompts, no tokens."""
+        """Return nothing: there are no prompts and no tokens."""
         return {}
 
     def write(self, event: Event, layout: Layout, *, number: int, attempt: int) -> str:
-        """The text of one candidate; see `Task` for the arguments."""
+        """Return the text of one candidate; see `Task` for the arguments."""
         draws = RandomStream("template writer", self._seed, number, attempt)
         known = {
             "date": event.day,
             "place": event.space,
             "entity": event.entity,
             "hero": event.first_name,
-            "deed": event.deed,
+            "deed": event.detail_in_sentence,
             "event": event.content,
         }
         sentences = _Sentences(_bank(layout.style), self._facts, known, draws)
@@ -161,13 +162,13 @@ class _Sentences:
         return [self._told("other", f"$entity_{i}") for i in range(1, self._n_others + 1)]
 
     def _told(self, kind: str, other: str) -> str:
-        """A sentence of the style; it may know who is there, and nothing else of the facts."""
+        """A sentence in the style, which may name the people present, but no other fact."""
         people = {"hero": self._known["hero"], "other": other}
         return self._style.fill(next(self._frames[kind]), people, self._draws)
 
 
 def _facts_of(paragraph: int, layout: Layout, draws: RandomStream) -> list[str]:
-    """Kinds of fact sentences of a paragraph: those planned, and the name of the event now and then."""
+    """The kinds of fact sentences of a paragraph: those of the layout, and now and then the name of the event."""
     planned = {"date": layout.time, "place": layout.space, "name": layout.entity, "detail": layout.content}
     kinds = [kind for kind, where in planned.items() if where == paragraph]
     if layout.content == paragraph or draws.unit() < EVENT_MENTION:
@@ -176,13 +177,13 @@ def _facts_of(paragraph: int, layout: Layout, draws: RandomStream) -> list[str]:
 
 
 def _deal(sentences: list[str], n: int, draws: RandomStream) -> list[list[str]]:
-    """Spread the sentences over n paragraphs at random, in their order."""
+    """Spread the sentences over n paragraphs at random, keeping their order."""
     where = sorted(draws.index(n) for _ in sentences)
     return [[sentence for sentence, at in zip(sentences, where, strict=True) if at == i] for i in range(n)]
 
 
 def _fill(paragraph: list[str], words: int, others: list[str], sentences: _Sentences, draws: RandomStream) -> None:
-    """Bring a paragraph to its length: side characters among the facts, then filling at random places."""
+    """Extend a paragraph to its length: side characters among the facts, then filling sentences at random positions."""
     for sentence in others:
         paragraph.insert(draws.between(0, len(paragraph)), sentence)
     while sum(sentence.count(" ") + 1 for sentence in paragraph) < words - 8:

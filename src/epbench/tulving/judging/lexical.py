@@ -31,7 +31,9 @@ _GUESSES = re.compile(
 _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _MYSELF = re.compile(r"I(?:['’]\w+)?")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
-_SENTENCE = r"(?<=[.!?])(?<!\bSt\.)\s"  # between two sentences
+_SENTENCE = (
+    r"(?<=[.!?])(?<!\bSt\.)\s"  # between two sentences of an answer; of all abbreviations, only names have `St.`
+)
 _MONTH_ALONE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b", re.IGNORECASE)
 _MONTH_YEAR = re.compile(r"\b(\d{4} \d{2}) \d{2}\b")
 _DATE = re.compile(r"\b\d{4} \d{2}(?: \d{2})?\b")  # normalised, of a day or of a month

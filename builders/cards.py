@@ -68,7 +68,9 @@ def _tulving_cards() -> Iterator[tuple[str, str]]:
     for book, universe, order in command.bar(BOOKS, "cards", len(BOOKS)):
         recipe = Recipe(book, universe, order=order)
         data = make_book(recipe)
-        yield recipe.name, made_card(recipe, data, configs_of(data))
+        made_by = f"python builders/tulving.py --book {book}"
+        made_by += f" --universe {universe}" * (universe != "default") + f" --order {order}" * (order != "narrative")
+        yield recipe.name, made_card(made_by, recipe, data, configs_of(data))
 
 
 def _memfail_card() -> str:

@@ -44,7 +44,7 @@ the verdict again when you repeat it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -195,7 +195,20 @@ def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
 
     assert data.writing is not None
     configs, report = configs_of(data), writing_files(data.writing, data.chapters, recipe.seed)
-    _write(args.out / recipe.name, data, configs, made_card(recipe, data, configs), report)
+    _write(args.out / recipe.name, data, configs, made_card(made_by(recipe), recipe, data, configs), report)
+
+
+def made_by(recipe: Recipe) -> str:
+    """Return the command that makes the same dataset again, without defaults and without the path of a universe."""
+    from epbench.tulving.events.universe_files import universe_name
+
+    values = vars(recipe) | {"universe": universe_name(recipe.universe)}
+    options = [
+        f"--{field.name.replace('_', '-')} {values[field.name]}"
+        for field in fields(recipe)
+        if values[field.name] != field.default
+    ]
+    return " ".join(["python builders/tulving.py", *options])
 
 
 def _convert(args: Arguments, source: Path) -> None:
@@ -214,7 +227,7 @@ def _convert(args: Arguments, source: Path) -> None:
     book = archive.find_book(args.book, args.universe, args.order, args.generator)
     data = read_book(archive, book)
     configs = configs_of(data)
-    _write(args.out / book.name, data, configs, released_card(book.name, book.folder, data, configs), {})
+    _write(args.out / book.name, data, configs, released_card("python builders/tulving.py --released …", book.name, book.folder, data, configs), {})
 
 
 def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
@@ -63,18 +63,6 @@ class Recipe:
     def name(self) -> str:
         """The name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`; of a folder, its own name."""
         return dataset_name(self.book, universe_name(self.universe), self.order)
-
-    @property
-    def command(self) -> str:
-        """The command that makes the same dataset again; it omits defaults, and gives a user's folder by its name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values["universe"] = universe_name(self.universe)
-        options = [
-            f"--{field.name.replace('_', '-')} {values[field.name]}"
-            for field in fields(self)
-            if values[field.name] != field.default
-        ]
-        return " ".join(["python builders/tulving.py", *options])
 
 
 def dataset_name(book: str, universe: str, order: Order) -> str:

@@ -53,18 +53,19 @@ Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {word
 """
 
 
-def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
+def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
     """Return the README.md of a book that we made.
 
     Args:
+        made_by: The command that makes the same dataset again.
         recipe: What the book was made from.
         data: The book.
         configs: The configs of its dataset.
     """
     if data.writing and data.writing.writer != TemplateWriter.name:
-        return _model_card(recipe, data, data.writing, configs)
+        return _model_card(made_by, recipe, data, data.writing, configs)
     made = (
-        f"{_events(recipe, data)}; each chapter was composed from banks of sentences by the template writer, without a "
+        f"{_events(made_by, recipe, data)}; each chapter was composed from banks of sentences by the template writer, without a "
         "language model. Every chapter passed the exact checks: date, location, full name and detail occur word for "
         "word in the paragraph that its layout gives, and in no other."
     )
@@ -82,7 +83,7 @@ def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
     return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown" if data.universe_hash else "mit")
 
 
-def _events(recipe: Recipe, data: BookData) -> str:
+def _events(made_by: str, recipe: Recipe, data: BookData) -> str:
     """How the events were drawn, and from what."""
     universe = "a universe"
     if data.universe_hash:
@@ -91,18 +92,18 @@ def _events(recipe: Recipe, data: BookData) -> str:
             "which does not come with the package,"
         )
     return (
-        f"By `{recipe.command}`: events are drawn from {universe} of {recipe.universe_size} dates, locations, people "
+        f"By `{made_by}`: events are drawn from {universe} of {recipe.universe_size} dates, locations, people "
         "and kinds of event with truncated geometric probabilities; no two events share date and person, or date and "
         "location"
     )
 
 
-def _model_card(recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
+def _model_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
     """README.md of a book that a model wrote."""
     checker = writing.about.get("checker", writing.writer)
     same = checker == writing.writer
     made = (
-        f"{_events(recipe, data)}. The language model `{writing.writer}` wrote a chapter for each event. Its prompt "
+        f"{_events(made_by, recipe, data)}. The language model `{writing.writer}` wrote a chapter for each event. Its prompt "
         "gives the style, the number of paragraphs, and the paragraphs in which date, location, full name and detail "
         "must occur word for word. Every candidate went through the exact checks (each of the four in its paragraph "
         f"and in no other), and then through four questions to {'the same model' if same else f'another model, `{checker}`'}: "
@@ -158,16 +159,17 @@ def _early(writing: Writing) -> str:
     return " The writing ended early because too many candidates in a row had failed." if writing.ended_early else ""
 
 
-def released_card(name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:
+def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:
     """Return the README.md of a published book that was converted.
 
     Args:
+        made_by: The command that converts it.
         name: The name of the dataset.
         folder: The name of the book's folder in the archive.
         data: The book.
         configs: The configs of its dataset.
     """
-    made = f"Converted from the published data (book `{folder}`) by `python builders/tulving.py --released …`."
+    made = f"Converted from the published data (book `{folder}`) by `{made_by}`."
     limits = (
         "`qa` keeps the published questions word for word, in the published order; `all_questions` and `finetune` "
         "were generated anew from the published events, in our wording. The published questions were not drawn at "

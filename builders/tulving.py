@@ -227,7 +227,8 @@ def _convert(args: Arguments, source: Path) -> None:
     book = archive.find_book(args.book, args.universe, args.order, args.generator)
     data = read_book(archive, book)
     configs = configs_of(data)
-    _write(args.out / book.name, data, configs, released_card("python builders/tulving.py --released …", book.name, book.folder, data, configs), {})
+    card = released_card("python builders/tulving.py --released …", book.name, book.folder, data, configs)
+    _write(args.out / book.name, data, configs, card, {})
 
 
 def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:

@@ -86,9 +86,10 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _check(args: Arguments) -> None:
     """Have the judge read the calibration set, and write its passport."""
+    from epbench.judges.protocol import is_free
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.calibration.answers import fingerprint_of_answers, make_answers
+    from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on
     from epbench.tulving.calibration.report import passport_screen
     from epbench.tulving.calibration.store import passport_path
@@ -96,20 +97,22 @@ def _check(args: Arguments) -> None:
 
     console = command.console()
     judge = _judge(args, args.out)
-    made = make_answers(args.n, args.seed)
-    lines = plan_lines(judge, [answer.case for answer in made])
-    if args.plan or judge.name != "lexical":
+    calibration_set = make_calibration_set(args.n, args.seed)
+    lines = plan_lines(judge, [answer.judge_input for answer in calibration_set])
+    if args.plan or not is_free(judge):
         console.say("\n".join(lines))
     if args.plan:
         return
     identity: dict[str, Any] = {"benchmark": "judge check", "judge": judge.name, "prompt_hash": judge.prompt_hash}
-    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_answers(made)}
+    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_set(calibration_set)}
     identity |= {"base_url": without_login(args.base_url or "")}
     with open_run(args.out, identity, {}) as folder:
-        passport = check_judge_on(folder, made, args.seed, judge, command.bar)
+        passport = check_judge_on(folder, calibration_set, args.seed, judge, command.bar)
     console.print(passport_screen(passport))
     if passport["failed"]:
-        console.say(f"{passport['failed']} answers have no verdict; they count neither as right nor as wrong")
+        console.say(
+            f"{passport['failed']} calibration answers have no verdict; they count neither as right nor as wrong"
+        )
         for reason, n in judge_failures(args.out, judge).items():
             console.say(f"failed {n} times: {reason}")
     console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
@@ -149,6 +152,7 @@ def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[Publishe
 
 def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str, Any] | None:
     """How far the judge agrees with the published one on the answers of one run; None if only the plan is wanted."""
+    from epbench.judges.protocol import is_free
     from epbench.runs.folder import open_run, write_json, write_text
     from epbench.runs.secrets import without_login
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
@@ -162,7 +166,7 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
     published = read_published_run(archive.files, run)
     inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
     lines = plan_lines(judge, inputs)
-    if args.plan or judge.name != "lexical":
+    if args.plan or not is_free(judge):
         console.say("\n".join([f"{run.label}:", *lines]))
     if args.plan:
         return None
@@ -183,9 +187,10 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
 
 def _judge(args: Arguments, folder: Path) -> Judge:
     """The judge, with the journal of its calls in that folder."""
-    from epbench.tulving.judging.verdicts import CALLS, choose_judge
+    from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.judging.verdicts import CALLS
 
-    return choose_judge(
+    return load_judge(
         args.judge,
         args.backend,
         prompts=args.judge_prompts,

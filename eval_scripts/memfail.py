@@ -30,7 +30,7 @@ including its options.
 OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
 scores.json, outcomes.jsonl, usage.json, table.md and report.html. With several configs, OUT holds one such folder for
 each, and table.md. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for
-twice, and failed calls are made again.
+twice, and failed calls are made again. A run has one judge; another judge needs another --out.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _evaluate(args: Arguments) -> None:
 
 def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     """Everything that --system, --model and --judge name; weights are not loaded yet."""
-    from epbench.memfail.judging.load import choose_judge
+    from epbench.memfail.judging.load import load_judge
     from epbench.memfail.pipeline.harness import Setting, gold_of
     from epbench.memfail.pipeline.prompts import load_prompts
     from epbench.memfail.pipeline.reader import LexicalReader
@@ -203,7 +203,7 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     outside = load_system if args.in_process else partial(describe_system, limits=setting.limits)
     return Pipeline(
         model=LexicalReader() if args.model == "lexical" else load_model(args.model, args.backend),
-        judge=choose_judge(args.judge, backend, args.judge_prompts),
+        judge=load_judge(args.judge, backend, args.judge_prompts),
         system=choose_system(args.system, gold_of(questions, setting), outside),
         prompts=load_prompts(args.prompts),
         setting=setting,
@@ -214,25 +214,31 @@ def _run_config(
     args: Arguments, out: Path, data: Loaded, asked: Sequence[Question], pipeline: Pipeline
 ) -> dict[str, Any]:
     """The paper's three phases for one config; the scores."""
+    from epbench.errors import BadInput
+    from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.scoring import finish
-    from epbench.runs.folder import open_run, read_json, write_json
+    from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
     about = {"dataset": args.dataset, "label": pipeline.label}
     with open_run(out, _identity(args, data, pipeline), about) as folder:
+        try:
+            check_judge(folder, judge)
+        except BadInput as error:
+            raise BadInput(f"{error}; give another --out for another judge") from None
         # 1. Everything is stored, 2. every question is put to the memory at every k, 3. the reader answers.
         output = run_config(folder, data.units, asked, system, model, pipeline.prompts, pipeline.setting, command.bar)
         for warning in output.warnings:
             command.warn(f"{data.config}: {warning}")
 
         # 4. Stage by stage, the judge finds where each question failed; 5. the scores, from the journals alone.
-        judged_by = {"name": judge.name, "prompt_hash": judge.prompt_hash}
-        write_json(folder / "run.json", read_json(folder / "run.json") | {"judge": judged_by, "limit": args.limit})
+        note(folder, limit=args.limit)
         outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
         usage = output.usage | {"warnings": output.warnings}
         scores = finish(folder, outcomes, output.traces, output.stores, pipeline.label, usage)
+        note_judge(folder, judge)
     if scores["n_failed"]:
         command.console().say(
             f"{data.config}: {scores['n_failed']} questions failed; they count neither as right nor as wrong"

@@ -39,15 +39,18 @@ def _merge_tulving(
 ) -> None:
 
     from epbench.errors import BadInput
+    from epbench.judges.journal import JUDGEMENTS
+    from epbench.judges.protocol import PastJudge
+    from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.runs.answers import ANSWERS, no_progress
     from epbench.runs.folder import open_run
     from epbench.runs.merge import join_journals
     from epbench.tulving.dataset.load import load_tulving
     from epbench.tulving.dataset.parts import part_of
     from epbench.tulving.judging.lexical import LexicalJudge
-    from epbench.tulving.judging.protocol import Judge, PastJudge
-    from epbench.tulving.judging.verdicts import CALLS, check_judge, judge_answers, judge_failures, note, note_judge
-    from epbench.tulving.scores.results import JUDGEMENTS, finish, lost_questions
+    from epbench.tulving.judging.protocol import Judge
+    from epbench.tulving.judging.verdicts import CALLS, judge_answers, judge_failures
+    from epbench.tulving.scores.results import finish, lost_questions
     from epbench.tulving.scores.tables import screen_tables
 
     first = described[0]

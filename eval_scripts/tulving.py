@@ -147,11 +147,12 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _evaluate(args: Arguments) -> None:
     """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores."""
+    from epbench.judges.protocol import is_free
     from epbench.models.estimate import check_window, estimate
     from epbench.runs.answers import ANSWERS, ask, retire_others
     from epbench.runs.folder import open_run
     from epbench.tulving.context.requests import MEMORIES
-    from epbench.tulving.judging.verdicts import check_judge, expected_inputs, plan_lines
+    from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
 
     assert args.dataset and args.memory
     data, rows = _load(args)
@@ -167,14 +168,14 @@ def _evaluate(args: Arguments) -> None:
         _warn(warning)
     judge = _judge(args, model)
     lines = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
-    if args.plan or args.model != "lexical" or judge.name != "lexical":
+    if args.plan or args.model != "lexical" or not is_free(judge):
         command.console().print("\n".join([*estimate(requests, model).lines(), *lines]), soft_wrap=True)
     if args.plan:
         return
 
     label = f"{args.memory}, {model.name}"
     with open_run(args.out, _identity(args, data, model, system), _about(args, label)) as folder:
-        check_judge(folder, judge)
+        _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:
             requests = _remember(args, folder, system, data, rows)
@@ -302,9 +303,10 @@ def _about(args: Arguments, label: str) -> dict[str, Any]:
 def _score_answers(args: Arguments) -> None:
     """The same from the verdicts on, for answers that somebody else's code gave."""
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
     from epbench.runs.answers import fingerprint_of
     from epbench.runs.folder import open_run
-    from epbench.tulving.judging.verdicts import check_judge, judge_input, plan_lines
+    from epbench.tulving.judging.verdicts import judge_input, plan_lines
     from epbench.tulving.scores.own_answers import is_empty, read_answers
     from epbench.tulving.scores.results import record_answers
 
@@ -321,7 +323,7 @@ def _score_answers(args: Arguments) -> None:
             "Complete the file and score it into another --out."
         )
     lines = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in answered.items()])
-    if args.plan or args.model != "lexical" or judge.name != "lexical":
+    if args.plan or args.model != "lexical" or not is_free(judge):
         command.console().print("\n".join(lines), soft_wrap=True)
     if args.plan:
         return
@@ -329,7 +331,7 @@ def _score_answers(args: Arguments) -> None:
     identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint, "memory": "answers"}
     identity |= {"model": args.answers.name, "answers": fingerprint_of(answers), "repeats": args.repeats}
     with open_run(args.out, identity, _about(args, args.answers.name)) as folder:
-        check_judge(folder, judge)
+        _check_judge(folder, judge)
         record_answers(folder, answers, args.answers.name)
         _judge_and_score(args, folder, rows, judge, args.answers.name)
 
@@ -340,11 +342,13 @@ def _score_answers(args: Arguments) -> None:
 def _rejudge(args: Arguments) -> None:
     """Have another judge read the answers of an earlier run; the run's scores change once it has judged all of them."""
     from epbench.errors import BadInput
+    from epbench.judges.protocol import is_free
+    from epbench.judges.run_judge import note_judge
     from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run, read_run
     from epbench.tulving.dataset.load import load_tulving
     from epbench.tulving.dataset.parts import part_of
-    from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, note_judge, open_inputs, plan_lines
+    from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
 
     if not args.dataset:
         raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
@@ -358,7 +362,7 @@ def _rejudge(args: Arguments) -> None:
         rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
     with open_run(args.out, _identity_of_earlier(args, run, data), {}) as folder:
-        if args.plan or judge.name != "lexical":
+        if args.plan or not is_free(judge):
             command.console().print("\n".join(plan_lines(judge, open_inputs(folder, rows, judge))), soft_wrap=True)
         if args.plan:
             return
@@ -404,7 +408,7 @@ def _show_trial(
     folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int, judge: Judge, label: str
 ) -> None:
     """The scores of these answers alone; those of the run stay as they are."""
-    from epbench.tulving.judging.verdicts import judge_of_scores
+    from epbench.judges.run_judge import judge_of_scores
     from epbench.tulving.scores.results import lost_questions, scores_of
     from epbench.tulving.scores.tables import screen_tables
 
@@ -426,17 +430,30 @@ def _show_trial(
 def _judge(args: Arguments, reader: Model | None = None) -> Judge:
     """The judge; it is the reader itself if both have one name and one address, so that weights are loaded once."""
     from epbench.models.load import Options
-    from epbench.tulving.judging.verdicts import CALLS, choose_judge
+    from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.judging.verdicts import CALLS
 
     backend = Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout)
-    return choose_judge(
+    return load_judge(
         args.judge, backend, prompts=args.judge_prompts, calls=args.out / CALLS, max_tokens=args.judge_max_tokens,
         reader=None if args.judge_url or args.judge_window else reader,
     )  # fmt: skip
 
 
+def _check_judge(folder: Path, judge: Judge) -> None:
+    """Refuse to replace the scores of another judge."""
+    from epbench.errors import BadInput
+    from epbench.judges.run_judge import check_judge
+
+    try:
+        check_judge(folder, judge)
+    except BadInput as error:
+        raise BadInput(f"{error}; to have another judge judge all answers, add --rejudge") from None
+
+
 def _judge_and_score(args: Arguments, folder: Path, rows: Sequence[Row], judge: Judge, label: str) -> None:
-    from epbench.tulving.judging.verdicts import judge_answers, note, note_judge
+    from epbench.judges.run_judge import note, note_judge
+    from epbench.tulving.judging.verdicts import judge_answers
 
     note(folder, limit=args.limit, shard=args.shard)
     verdicts = judge_answers(folder, rows, judge, command.bar)

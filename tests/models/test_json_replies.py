@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.models.json_replies import Unusable, boolean_of, last_object_with, number_of, objects_in
+from epbench.models.json_replies import (
+    Unusable,
+    all_objects_in,
+    boolean_of,
+    last_object_with,
+    number_of,
+    objects_in,
+)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -69,3 +76,9 @@ def test_other_things_are_no_number(value):
 def test_booleans():
     assert [boolean_of(value) for value in (True, False, "true", " False ", "TRUE")] == [True, False, True, False, True]
     assert [boolean_of(value) for value in (1, 0, None, "", "yes", "1", "t", [True])] == [None] * 8
+
+
+def test_objects_inside_others_are_found_too():
+    found = list(all_objects_in('{"a": [{"b": 1}, {"c": {"d": 2, "d": 3}}], "e": {}} {"f": 4}'))
+    assert [sorted(one) for one in found] == [["a", "e"], ["b"], ["c"], ["d"], [], ["f"]]
+    assert [one.repeated for one in found] == ["d", None, None, "d", None, None]

@@ -23,7 +23,7 @@ def runs(short_book, tmp_path_factory):
 def test_two_judges_of_one_run(short_book, tmp_path):
     run = tmp_path / "r"
     assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 40, "--out", run).returncode == 0
-    refused(script(COMPARE, run), "judged by lexical, at least two judges expected")
+    refused(script(COMPARE, run), "expected verdicts by at least two judges, judged by lexical")
     with LoopbackEndpoint(zealous) as endpoint:
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
         assert script(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", run).returncode == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.tulving.calibration.answers import make_answers
+from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.kinds import KINDS
 from epbench.tulving.calibration.passport import is_right
 from epbench.tulving.calibration.store import find_passport
@@ -50,8 +50,8 @@ def test_the_rules_get_their_passport(tmp_path, cache):
     done = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
     passport = read(tmp_path / "r", "passport.json")
-    judge, made = LexicalJudge(), make_answers(25, 4)
-    right = Counter(answer.kind for answer in made if is_right(answer, judge.verdict(answer.case)))
+    judge, made = LexicalJudge(), make_calibration_set(25, 4)
+    right = Counter(answer.kind for answer in made if is_right(answer, judge.verdict(answer.judge_input)))
     assert {kind["kind"]: kind["right"] for kind in passport["kinds"]} == {kind: right[kind] for kind in KINDS}
     for kind in passport["kinds"]:
         assert kind["n"] == 25 and kind["rate"] == kind["right"] / 25 and kind["low"] <= kind["rate"] <= kind["high"]
@@ -130,9 +130,9 @@ def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_ha
         done = script(*base, "--out", tmp_path / "r")
         assert done.returncode == 0, done.stderr
         passport = read(tmp_path / "r", "passport.json")
-        affected = [m for m in make_answers(20) if any(w in f"{m.case}" for w in ("Kayak", "Bavaria"))]
+        affected = [m for m in make_calibration_set(20) if any(w in f"{m.judge_input}" for w in ("Kayak", "Bavaria"))]
         assert passport["failed"] == len(affected) > 3
-        assert f"{len(affected)} answers have no verdict" in done.stdout
+        assert f"{len(affected)} calibration answers have no verdict" in done.stdout
         endpoint.answer = honest
         assert script(*base, "--out", tmp_path / "r").returncode == 0
         assert read(tmp_path / "r", "passport.json")["failed"] == 0
@@ -155,7 +155,7 @@ def test_a_plan_asks_nothing(tmp_path):
 def test_bad_checks_are_named(tmp_path):
     out = ["--out", tmp_path / "r"]
     refused(script(CHECK, "--judge", "gpt", *out), "unknown model 'gpt'")
-    refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "5 made answers per kind asked for, 20 or more")
+    refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "expected at least 20 answers per kind, got 5")
     refused(script(CHECK, *out), "--judge")
     refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "give --released with them")
     refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")

@@ -121,7 +121,9 @@ def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
 
         # Another judge, or the first one, needs the word again; with it nothing is judged twice.
         reader = ["--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]
-        refused(script(EVALUATE, "--dataset", short_book, *reader), "--rejudge has the answers judged by another")
+        refused(
+            script(EVALUATE, "--dataset", short_book, *reader), "to have another judge judge all answers, add --rejudge"
+        )
         back = script(EVALUATE, "--dataset", short_book, *reader, "--rejudge")
         assert back.returncode == 0 and read(run, "scores.json") == lexical, back.stderr
         assert script(*base).returncode == 0 and read(run, "scores.json") == scores
@@ -170,10 +172,12 @@ def test_bad_judges_are_named(short_book, tmp_path):
     base = [EVALUATE, "--dataset", short_book, "--memory", "none", "--out", tmp_path / "r", "--judge"]
     refused(script(*base, "gpt"), "judge: unknown model 'gpt'")
     refused(script(*base, "hf:no/such-model"), "no/such-model")
-    refused(script(*base, "lexical", "--judge-prompts", "x.toml"), "the judge lexical takes no prompts")
+    refused(
+        script(*base, "lexical", "--judge-prompts", "x.toml"), "judge lexical: it follows rules and takes no prompts"
+    )
     url = ["openai:tiny", "--judge-url", "http://127.0.0.1:9"]
     refused(script(*base, *url, "--judge-prompts", "x.toml"), "x.toml: no such file")
-    refused(script(*base, *url, "--judge-max-tokens", "0"), "--judge-max-tokens 0: at least 1")
+    refused(script(*base, *url, "--judge-max-tokens", "0"), "judge max_tokens: expected at least 1, got 0")
     assert not (tmp_path / "r").exists()
 
 
@@ -209,7 +213,7 @@ def test_a_judge_that_fails_on_some_answers_leaves_the_scores_of_the_one_before(
         n_answers = sum(r["answer"] in odd for r in records(run, "answers.jsonl"))
         assert len(failed) <= n_answers
         assert f"openai:tiny has given no verdict on {n_answers} of {LIMIT} answers" in done.stderr
-        assert "stay those of judge lexical; the same command asks for the missing verdicts" in done.stderr
+        assert "remain those of judge lexical; start again to ask for the missing verdicts" in done.stderr
         assert f"judge openai:tiny failed {len(failed)} times: the judge's reply is unusable" in done.stdout
         assert all(r["raw"] == ["{no}", "{no}"] for r in failed)
         reader = [EVALUATE, "--dataset", short_book, "--memory", "rag-paragraph", "--limit", LIMIT, "--out", run]

@@ -139,6 +139,65 @@ def test_memory_is_limited(memfail, tmp_path):
     assert scores_of(tmp_path / "enough")["n_failed"] == 0
 
 
+@pytest.fixture
+def endpoint():
+    """A judge that finds everything true."""
+    with LoopbackEndpoint(lambda prompt: '{"reason": "so it is", "verdict": true}') as endpoint:
+        yield endpoint
+
+
+def _judged(memfail, out, endpoint=None, name="tiny", system="verbatim-bm25"):
+    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--system", system, "--out", out]
+    by = ["--judge", f"openai:{name}", "--judge-url", endpoint.url] if endpoint else []
+    evaluate(*base, *by)
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+
+def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, tmp_path, endpoint):
+    out = tmp_path / "r"
+    before = _judged(memfail, out)
+    run = json.loads(before["run.json"])
+    assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-1"} and "judge" not in run["identity"]
+    message = r"this run was judged by lexical \(rules-1\), not by openai:tiny \(\w+\); .*; give another --out"
+    with pytest.raises(BadInput, match=message):
+        _judged(memfail, out, endpoint)
+    assert not endpoint.calls  # it is refused before anything is judged
+    after = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    assert after == before == _judged(memfail, out)
+    by = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
+    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--system", "verbatim-bm25", "--out", out]
+    refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-1)")
+
+
+def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_path, endpoint):
+    out = tmp_path / "r"
+    whole = _judged(memfail, out, endpoint)
+    n = len(endpoint.calls)
+    assert n == len(lines_of(out / "judgements.jsonl")) > 40
+    assert _judged(memfail, out, endpoint) == whole and len(endpoint.calls) == n
+    (out / "judgements.jsonl").write_bytes(b"".join(whole["judgements.jsonl"].splitlines(keepends=True)[:-7]))
+    taken_up = _judged(memfail, out, endpoint)
+    assert len(endpoint.calls) == n + 7 and taken_up["scores.json"] == whole["scores.json"]
+    with pytest.raises(BadInput, match="not by openai:other"):
+        _judged(memfail, out, endpoint, "other")
+    with pytest.raises(BadInput, match="not by lexical"):
+        _judged(memfail, out)
+    assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny"}
+
+
+def test_a_run_that_was_stopped_before_its_scores_is_free_for_any_judge(memfail, tmp_path, endpoint):
+    """Verdicts of the first judge stay in the journal, and count for nothing."""
+    out, alone = tmp_path / "r", tmp_path / "alone"
+    _judged(memfail, out, endpoint)
+    run = json.loads((out / "run.json").read_text())
+    del run["judge"]
+    (out / "run.json").write_text(json.dumps(run))
+    (out / "scores.json").unlink()
+    assert _judged(memfail, out)["scores.json"] == _judged(memfail, alone)["scores.json"]
+    assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny", "lexical"}
+    assert json.loads((out / "run.json").read_text())["judge"]["name"] == "lexical"
+
+
 def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tmp_path):
     base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--isolate"]
     base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]

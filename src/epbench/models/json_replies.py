@@ -1,7 +1,8 @@
 """The JSON objects in a model's reply, and the numbers and booleans in them, which models also write as text.
 
-Prose and fences around an object do not matter. `json.loads` keeps the last value of a repeated key without a word, so
-an object says here whether one of its keys was repeated: such an object has two meanings, and must not be believed.
+This is the only place that parses JSON in replies. Prose and fences around an object do not matter. `json.loads` silently
+keeps the last value of a repeated key, so an object says here whether one of its keys was repeated: such an object has
+two meanings, and must not be believed.
 """
 
 from __future__ import annotations
@@ -17,25 +18,30 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IG
 
 
 class Unusable(Exception):
-    """A reply that cannot be used; the message says why, in words that a model can act on."""
+    """A reply that cannot be used; the message says why, in words that a model can act on.
+
+    The message becomes part of the repeated request, and so of its key in a journal of calls: another wording would make
+    a judge that was stopped ask again.
+    """
 
 
 WITHOUT_TEXT = ("empty", "length")
-"""How a failed reply may have ended (see `Reply.ended`) that was unusable, rather than lost: it is worth a repair."""
+"""Ways in which a failed reply may have ended (see `Reply.ended`) if it was unusable rather than lost: ask once more."""
 
 
 class RepliedObject(dict[str, Any]):
     """A JSON object of a reply.
 
     Attributes:
-        repeated: a key that the object, or an object within it, has more than once; None if there is no such key.
+        repeated: A key that the object has more than once; None if there is no such key. The objects that `objects_in`
+            yields also name a key that is repeated in an object inside them.
     """
 
     repeated: str | None = None
 
 
 def objects_in(text: str) -> Iterator[RepliedObject]:
-    """All outermost JSON objects in a text, from left to right.
+    """Yield all outermost JSON objects in a text, from left to right.
 
     >>> list(objects_in('Let me see. ```{"choice": "C"}``` {no'))
     [{'choice': 'C'}]
@@ -48,7 +54,8 @@ def objects_in(text: str) -> Iterator[RepliedObject]:
         found = RepliedObject(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
-            repeated.append(next(key for key in keys if keys.count(key) > 1))
+            found.repeated = next(key for key in keys if keys.count(key) > 1)
+            repeated.append(found.repeated)
         return found
 
     decoder = json.JSONDecoder(object_pairs_hook=as_object)
@@ -65,11 +72,28 @@ def objects_in(text: str) -> Iterator[RepliedObject]:
         start = text.find("{", end)
 
 
+def all_objects_in(text: str) -> Iterator[RepliedObject]:
+    """Yield all JSON objects in a text, each before the objects inside it.
+
+    >>> list(all_objects_in('{"answers": [{"1": true}]}'))
+    [{'answers': [{'1': True}]}, {'1': True}]
+    """
+    for outermost in objects_in(text):
+        waiting: list[Any] = [outermost]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, RepliedObject):
+                yield value
+                waiting += reversed(value.values())
+            elif isinstance(value, list):
+                waiting += reversed(value)
+
+
 def last_object_with(text: str, *keys: str) -> RepliedObject:
-    """The last JSON object in a text that has these keys: what comes before it is thinking aloud.
+    """Return the last JSON object in a text that has these keys; what comes before it is thinking aloud.
 
     Raises:
-        Unusable: there is no such object, or a key in it is repeated.
+        Unusable: There is no such object, or a key in it is repeated.
     """
     found = [candidate for candidate in objects_in(text) if all(key in candidate for key in keys)]
     if not found:
@@ -81,7 +105,7 @@ def last_object_with(text: str, *keys: str) -> RepliedObject:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number, given as such or as decimal text with blanks around it (`1`, `"0.5"`, `" 1.0 "`); else None."""
+    """Return a finite number, given as such or as decimal text (`1`, `"0.5"`, `" 1.0 "`); None for anything else."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -91,14 +115,14 @@ def number_of(value: Any) -> float | None:
 
 
 def boolean_of(value: Any) -> bool | None:
-    """A boolean, given as such or as the text `true` or `false` in upper or lower case; else None."""
+    """Return a boolean, given as such or as the text `true` or `false` in any case; None for anything else."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower())
     return value if isinstance(value, bool) else None
 
 
 def is_whole_json(text: str) -> bool:
-    """Whether the text is one complete JSON object or array, alone or in a code fence.
+    """Return whether the text is one complete JSON object or array, alone or in a code fence.
 
     >>> [is_whole_json(text) for text in ('{"choice": "C"}', '```json\\n[1]\\n```', '{"choice": ', 'Here: {}')]
     [True, True, False, False]

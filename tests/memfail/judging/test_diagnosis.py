@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import JUDGEMENTS, STAGES, diagnose
+from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.protocol import Judgement
+from epbench.memfail.judging.protocol import Verdict
+from epbench.memfail.judging.stages import STAGES
 from epbench.runs.answers import no_progress
 from tests.conftest import ROOT
 from tests.memfail.honest_judge import honest
@@ -41,10 +44,12 @@ class Scripted:
 
     def judge(self, checks):
         for check in checks:
-            self.asked.append((check.kind, check.need.unit if check.need else check.question.id))
-            verdict = self.says.get((check.kind, check.need.unit if check.need else "answer"), True)
-            failure = "overloaded" if verdict is None else None
-            yield Judgement(check.key(self), verdict, "because", failure)
+            self.asked.append((check.kind, check.gold.unit if check.gold else check.question.id))
+            verdict = self.says.get((check.kind, check.gold.unit if check.gold else "answer"), True)
+            if verdict is None:
+                yield Judgement(check.key(self), None, "overloaded")
+            else:
+                yield Judgement(check.key(self), Verdict(verdict, "because"))
 
 
 def question(needs=NEEDS[:1], **values):
@@ -52,12 +57,12 @@ def question(needs=NEEDS[:1], **values):
     return Question(id=values.get("id", "q"), row="r", needs=needs, **{k: v for k, v in filled.items() if k != "id"})
 
 
-def trace(question_, k=5, memories=("a memory", "another one"), **values):
+def record(question_, k=5, memories=("a memory", "another one"), **values):
     return QuestionRecord(question_, k, "", memories, **{"answer": "t", **values})
 
 
-def diagnosed(folder, traces, judge, stores=None):
-    return diagnose(folder, traces, stores or {"": ["a memory", "another one", "a third"]}, judge, no_progress)
+def diagnosed(folder, records_, judge, stores=None):
+    return diagnose(folder, records_, stores or {"": ["a memory", "another one", "a third"]}, judge, no_progress)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +80,15 @@ def diagnosed(folder, traces, judge, stores=None):
     ],
 )
 def test_the_first_stage_that_fails_is_the_label(tmp_path, says, label, fact):
-    (outcome,) = diagnosed(tmp_path, [trace(question())], Scripted(says))
+    (outcome,) = diagnosed(tmp_path, [record(question())], Scripted(says))
     assert (outcome.label, outcome.facts, outcome.vacuous) == (label, (fact,), False)
     assert outcome.answer_right is says.get(("reasoning", "answer"), True)  # whatever became of the memories
     assert (outcome.n_memories, outcome.memory_words) == (2, 4)
 
 
-def test_a_stage_is_judged_only_behind_those_that_passed(tmp_path):
+def test_a_stage_is_judged_only_after_those_that_passed(tmp_path):
     judge = Scripted({("storage", "r/0"): False, ("summary", "r/1"): False})
-    (outcome,) = diagnosed(tmp_path, [trace(question(NEEDS))], judge)
+    (outcome,) = diagnosed(tmp_path, [record(question(NEEDS))], judge)
     assert outcome.facts == ("storage_error", "summary_error", "correct")
     assert judge.asked == [
         ("storage", "r/0"), ("storage", "r/1"), ("storage", "r/2"), ("summary", "r/1"), ("summary", "r/2"),
@@ -99,7 +104,7 @@ ORDER = [f"{stage}_error" for stage in STAGES]
 def test_several_facts_take_the_earliest_stage(tmp_path_factory, failing, right):
     says = {(stage, f"r/{i}"): False for i, stage in enumerate(failing) if stage} | {("reasoning", "answer"): right}
     folder = tmp_path_factory.mktemp("run")
-    (outcome,) = diagnosed(folder, [trace(question(NEEDS[: len(failing)]))], Scripted(says))
+    (outcome,) = diagnosed(folder, [record(question(NEEDS[: len(failing)]))], Scripted(says))
     assert list(outcome.facts) == [f"{stage}_error" if stage else "correct" for stage in failing]
     expected = min((f for f in outcome.facts if f != "correct"), key=ORDER.index, default=None)
     assert outcome.label == (expected or ("correct" if right else "reasoning_error"))
@@ -118,7 +123,7 @@ def test_several_facts_take_the_earliest_stage(tmp_path_factory, failing, right)
 )
 def test_misleading_questions(tmp_path, says, label, vacuous):
     asked = question(config="persona_retrieval", kind="misleading")
-    (outcome,) = diagnosed(tmp_path, [trace(asked)], Scripted(says))
+    (outcome,) = diagnosed(tmp_path, [record(asked)], Scripted(says))
     assert (outcome.label, outcome.vacuous) == (label, vacuous)
     assert outcome.answer_right is says.get(("abstention", "answer"), True)
 
@@ -127,7 +132,7 @@ def test_an_empty_store_needs_no_judge(tmp_path):
     judge = Scripted()
     (direct, misleading) = diagnosed(
         tmp_path,
-        [trace(question(), memories=()), trace(question(id="m", kind="misleading"), memories=())],
+        [record(question(), memories=()), record(question(id="m", kind="misleading"), memories=())],
         judge,
         {"": []},
     )
@@ -135,15 +140,15 @@ def test_an_empty_store_needs_no_judge(tmp_path):
     assert judge.asked == [("reasoning", "q"), ("abstention", "m")]
 
 
-def test_nothing_retrieved_is_a_retrieval_error_that_nobody_is_asked_for(tmp_path):
+def test_nothing_retrieved_is_a_retrieval_error_without_a_judge(tmp_path):
     judge = Scripted()
-    (outcome,) = diagnosed(tmp_path, [trace(question(), memories=())], judge)
+    (outcome,) = diagnosed(tmp_path, [record(question(), memories=())], judge)
     assert outcome.label == "retrieval_error" and ("retrieval", "r/0") not in judge.asked
 
 
 def test_a_failed_answer_is_failed_and_costs_no_verdict(tmp_path):
     judge = Scripted()
-    (outcome,) = diagnosed(tmp_path, [trace(question(), answer="", failure="429")], judge)
+    (outcome,) = diagnosed(tmp_path, [record(question(), answer="", failure="429")], judge)
     assert (outcome.label, outcome.answer_right, outcome.facts, judge.asked) == ("failed", None, (), [])
 
 
@@ -153,39 +158,39 @@ def test_a_failed_answer_is_failed_and_costs_no_verdict(tmp_path):
 def test_a_multiple_choice_is_read_and_not_judged(tmp_path, answer, label):
     asked = question(config="long_hop", choices=("water plants", "t"), truth="t")
     judge = Scripted()
-    (outcome,) = diagnosed(tmp_path, [trace(asked, answer=answer)], judge)
+    (outcome,) = diagnosed(tmp_path, [record(asked, answer=answer)], judge)
     assert (outcome.label, outcome.answer_right) == (label, label == "correct")
     assert ("reasoning", "q") not in judge.asked
 
 
 def test_one_verdict_serves_every_k_and_every_question(tmp_path):
     first, second = question(config="persona_retrieval"), question(id="q2", config="persona_retrieval", text="??")
-    traces = [trace(q, k, ("a memory", "another one")[:k]) for q in (first, second) for k in (1, 2, 9)]
+    records_ = [record(q, k, ("a memory", "another one")[:k]) for q in (first, second) for k in (1, 2, 9)]
     judge = Scripted()
-    outcomes = diagnosed(tmp_path, traces, judge)
+    outcomes = diagnosed(tmp_path, records_, judge)
     assert [(o.question, o.k) for o in outcomes] == [(q, k) for q in ("q", "q2") for k in (1, 2, 9)]
     kinds = [kind for kind, _ in judge.asked]
     # stored and faithful once; retrieved once for each of the two sets that came back; two different questions answered
     assert [kinds.count(kind) for kind in (*STAGES, "reasoning")] == [1, 1, 2, 2]
-    assert diagnosed(tmp_path, traces, judge) == outcomes and len(judge.asked) == len(kinds)
+    assert diagnosed(tmp_path, records_, judge) == outcomes and len(judge.asked) == len(kinds)
 
 
 def test_stores_of_their_own_are_told_apart(tmp_path):
-    traces = [replace(trace(question(id=name)), store=name) for name in ("a", "b")]
+    records_ = [replace(record(question(id=name)), store=name) for name in ("a", "b")]
     judge = Scripted()
-    diagnosed(tmp_path, traces, judge, {"a": ["one"], "b": ["two"]})
+    diagnosed(tmp_path, records_, judge, {"a": ["one"], "b": ["two"]})
     assert [kind for kind, _ in judge.asked].count("storage") == 2
 
 
 def test_what_failed_is_judged_again_by_the_next_start_and_by_another_judge_anew(tmp_path):
-    traces = [trace(question())]
-    (failed,) = diagnosed(tmp_path, traces, Scripted({("summary", "r/0"): None}))
-    (settled,) = diagnosed(tmp_path, traces, again := Scripted())
+    records_ = [record(question())]
+    (failed,) = diagnosed(tmp_path, records_, Scripted({("summary", "r/0"): None}))
+    (settled,) = diagnosed(tmp_path, records_, again := Scripted())
     assert (failed.label, settled.label) == ("failed", "correct")
     assert again.asked == [("summary", "r/0"), ("retrieval", "r/0")]
     other = Scripted()
     other.prompt_hash = "2"
-    diagnosed(tmp_path, traces, other)
+    diagnosed(tmp_path, records_, other)
     assert len(other.asked) == 4
     records = [json.loads(line) for line in (tmp_path / JUDGEMENTS).read_text("utf-8").splitlines()]
     assert {"kind", "id", "judge", "prompt_hash", "seconds"} <= records[0].keys()
@@ -195,20 +200,20 @@ def test_what_failed_is_judged_again_by_the_next_start_and_by_another_judge_anew
 
 @pytest.mark.parametrize("torn", [b"", b'{"key": "12', b'{"key": "1", "verdict": true}'])
 def test_a_torn_journal_is_taken_up(tmp_path, torn):
-    traces = [trace(question(NEEDS))]
-    outcomes = diagnosed(tmp_path, traces, LexicalJudge(), {"": ["fact 1", "fact 2"]})
+    records_ = [record(question(NEEDS))]
+    outcomes = diagnosed(tmp_path, records_, LexicalJudge(), {"": ["fact 1", "fact 2"]})
     lines = (tmp_path / JUDGEMENTS).read_bytes().splitlines(keepends=True)
     (tmp_path / JUDGEMENTS).write_bytes(b"".join(lines[:3]) + torn)
-    assert diagnosed(tmp_path, traces, LexicalJudge(), {"": ["fact 1", "fact 2"]}) == outcomes
+    assert diagnosed(tmp_path, records_, LexicalJudge(), {"": ["fact 1", "fact 2"]}) == outcomes
 
 
 JUDGING = """
 import sys
 from pathlib import Path
 from tests.memfail import planted_faults as plant
-from epbench.memfail.judging.load import choose_judge
+from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
-outcomes = plant.run(Path(sys.argv[1]), "coexisting_facts", plant.full_context, choose_judge("openai:j", Options(sys.argv[2])), n=20)
+outcomes = plant.run(Path(sys.argv[1]), "coexisting_facts", plant.full_context, load_judge("openai:j", Options(sys.argv[2])), n=20)
 print([outcome.label for outcome in outcomes])
 """
 
@@ -253,7 +258,7 @@ def test_labels_and_stages_of_all_verdicts(tmp_path):
         }  # fmt: skip
         folder = tmp_path / str(i)
         folder.mkdir()
-        (outcome,) = diagnosed(folder, [trace(question())], Scripted(says))
+        (outcome,) = diagnosed(folder, [record(question())], Scripted(says))
         first = next(
             (v for v in zip((stored, faithful, found, right), [*ORDER, "reasoning_error"], strict=True) if not v[0]),
             None,

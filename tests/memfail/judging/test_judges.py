@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from epbench.errors import BadInput
 from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.load import choose_judge
+from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.model import ModelJudge
 from epbench.memfail.judging.prompts import OWN, load_judging_prompts
 from epbench.memfail.judging.protocol import Check
@@ -42,7 +42,7 @@ def question(config="conditional_facts_easy", need=RULE, **values):
 def judge(check):
     (found,) = LexicalJudge().judge([check])
     assert found.failure is None and found.key == check.key(LexicalJudge())
-    return found.verdict
+    return found.verdict.verdict
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,21 @@ def test_a_store_stands_first_and_is_shared_by_all_facts():
     with LoopbackEndpoint(lambda prompt: verdict("habit 1" in prompt, "seen")) as endpoint:
         model = model_judge(endpoint)
         judged = {found.key: found for found in model.judge(checks_of())}
-        assert [judged[check.key(model)].verdict for check in checks_of()] == [False, False, True, True, False, False]
+        assert [judged[check.key(model)].verdict.verdict for check in checks_of()] == [
+            False,
+            False,
+            True,
+            True,
+            False,
+            False,
+        ]
     users = [call.user for call in endpoint.calls]
     shared = users[0][: users[0].index("(end of the memories)")]
     assert all(user.startswith(shared) for user in users) and f"- {ESSAY}\n- something else" in shared
     body = endpoint.calls[0].body
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["reason", "verdict"]
     assert body["temperature"] == 0
-    assert all(j.reason == "seen" and len(j.raw) == 1 and j.usage.completion > 0 for j in judged.values())
+    assert all(j.verdict.reason == "seen" and len(j.raw) == 1 and j.usage.completion > 0 for j in judged.values())
 
 
 def test_lines_of_a_memory_or_an_answer_cannot_pass_for_others():
@@ -212,7 +219,7 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
     left = list(replies)
     with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
         (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert (found.verdict, len(found.raw)) == (verdict_, n_raw) and list(found.raw) == replies
+    assert (found.verdict and found.verdict.verdict, len(found.raw)) == (verdict_, n_raw) and list(found.raw) == replies
     assert found.usage == Usage(prompt=10 * n_raw, completion=sum(len(reply.split()) for reply in replies))
     assert (found.failure is None) == (verdict_ is not None)
     if n_raw == 2:
@@ -225,7 +232,7 @@ def test_an_empty_reply_is_repaired_once_too():
     left = ["", '{"reason": "r", "verdict": true}']
     with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
         (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert found.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
+    assert found.verdict.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
     assert "the reply is empty" in endpoint.calls[1].user
     with LoopbackEndpoint(lambda prompt: "") as endpoint:
         (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
@@ -242,7 +249,7 @@ def test_an_endpoint_that_fails_is_a_failed_judgement():
 def test_a_store_that_does_not_fit_is_refused_before_anything_is_asked():
     with LoopbackEndpoint() as endpoint:
         judge_ = model_judge(endpoint, window=500)
-        with pytest.raises(BadInput, match="window has 500; choose another judge, or --isolate"):
+        with pytest.raises(BadInput, match="window has 500; choose another judge, or give every row"):
             list(judge_.judge(checks_of(1)))
     assert endpoint.calls == []
 
@@ -257,15 +264,15 @@ def test_one_check_has_one_key():
     lexical = LexicalJudge()
     stored, faithful, *_ = checks_of(1)
     assert stored.key(lexical) != faithful.key(lexical)
-    later = Check("storage", question(text="Another question?"), stored.need, stored.memories)
+    later = Check("storage", question(text="Another question?"), stored.gold, stored.memories)
     assert later.key(lexical) == stored.key(lexical)  # what is asked does not matter to what is stored
     for other in [
-        Check("storage", question(), stored.need, (*stored.memories, "more")),
-        Check("storage", question("persona_retrieval"), stored.need, stored.memories),
+        Check("storage", question(), stored.gold, (*stored.memories, "more")),
+        Check("storage", question("persona_retrieval"), stored.gold, stored.memories),
         Check(
             "storage",
             question(),
-            GoldMemory("r/0", "other text", *((stored.need.link, stored.need.detail))),
+            GoldMemory("r/0", "other text", *((stored.gold.link, stored.gold.detail))),
             stored.memories,
         ),
     ]:
@@ -273,16 +280,16 @@ def test_one_check_has_one_key():
 
 
 def test_judges_by_name(tmp_path):
-    assert choose_judge("lexical").name == "lexical"
-    model = choose_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"))
+    assert load_judge("lexical").name == "lexical"
+    model = load_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"))
     assert model.name == "openai:tiny"
     pack = tmp_path / "pack.toml"
     pack.write_text(OWN.read_text("utf-8").replace("one at a time", "each alone"), "utf-8")
-    other = choose_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"), pack)
+    other = load_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"), pack)
     assert other.prompt_hash != model.prompt_hash
     for name, prompts in [("nobody", None), ("lexical", pack)]:
         with pytest.raises(BadInput):
-            choose_judge(name, None, prompts)
+            load_judge(name, None, prompts)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.load import choose_judge
+from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
 from tests.memfail import planted_faults as plant
 from tests.memfail.honest_judge import honest
@@ -48,7 +48,7 @@ FAULTS_OF_A_MODEL_JUDGE = [
 @pytest.mark.parametrize(("config", "system", "model", "label"), FAULTS_OF_A_MODEL_JUDGE)
 def test_an_honest_model_finds_it_too_and_asks_nothing_twice(tmp_path, config, system, model, label):
     with LoopbackEndpoint(honest) as endpoint:
-        judge = choose_judge("openai:honest", Options(base_url=endpoint.url))
+        judge = load_judge("openai:honest", Options(base_url=endpoint.url))
         outcomes = plant.run(tmp_path / "run", config, system, judge, model=model, n=10)
         found = Counter(outcome.label for outcome in outcomes if outcome.kind != "misleading")
         assert set(found) == {label}
@@ -61,7 +61,7 @@ def test_an_honest_model_finds_it_too_and_asks_nothing_twice(tmp_path, config, s
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_model_judge_and_the_lexical_one_agree_on_the_oracle(tmp_path, config):
     with LoopbackEndpoint(honest) as endpoint:
-        judge = choose_judge("openai:honest", Options(base_url=endpoint.url))
+        judge = load_judge("openai:honest", Options(base_url=endpoint.url))
         outcomes = plant.run(tmp_path / "model", config, plant.oracle, judge, n=10)
     lexical = plant.run(tmp_path / "lexical", config, plant.oracle, LexicalJudge(), n=10)
     assert [outcome.label for outcome in outcomes] == [outcome.label for outcome in lexical]
@@ -69,7 +69,7 @@ def test_a_model_judge_and_the_lexical_one_agree_on_the_oracle(tmp_path, config)
 
 def test_one_store_is_judged_once_for_all_k(tmp_path):
     with LoopbackEndpoint(honest) as endpoint:
-        judge = choose_judge("openai:honest", Options(base_url=endpoint.url))
+        judge = load_judge("openai:honest", Options(base_url=endpoint.url))
         outcomes = plant.run(tmp_path / "run", LONG_HOP, plant.full_context, judge, n=5, ks=(2, 5, 7))
     facts = len({need for outcome in outcomes for need in [(outcome.question, i) for i in range(len(outcome.facts))]})
     assert len(outcomes) == 15 and {outcome.k for outcome in outcomes} == {2, 5, 7}

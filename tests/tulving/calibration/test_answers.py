@@ -1,4 +1,4 @@
-"""The truth of made answers is found again from their texts alone, by other means than those that made them."""
+"""What calibration answers name is found again from their texts alone, by other means than those that made them."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.tulving.calibration.answers import fingerprint_of_answers, make_answers
+from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
 from epbench.tulving.calibration.kinds import KINDS, TRAPS
 from epbench.tulving.calibration.wording import paraphrases
 from epbench.tulving.events.dates import from_words
@@ -45,92 +45,99 @@ class Nobody:
 
 def named(made):
     """Items of the asked sort in the answer's text, in its order; what the question gives does not count."""
-    found = ITEMS[made.case.trace].findall(made.case.answer)
-    return [item for item in found if item not in made.case.question]
+    found = ITEMS[made.judge_input.trace].findall(made.judge_input.answer)
+    return [item for item in found if item not in made.judge_input.question]
 
 
 @pytest.fixture(scope="module")
 def many():
-    return make_answers(40, seed=3)
+    return make_calibration_set(40, seed=3)
 
 
 def test_there_are_as_many_of_each_kind_as_asked_for_and_a_greater_number_keeps_them(many):
     assert Counter(made.kind for made in many) == dict.fromkeys(KINDS, 40)
-    few = make_answers(20, seed=3)
-    assert {m.case.id: m for m in few}.items() <= {m.case.id: m for m in many}.items()
-    assert len({made.case.key(Nobody) for made in many}) > 0.99 * len(many)
+    few = make_calibration_set(20, seed=3)
+    assert {m.judge_input.id: m for m in few}.items() <= {m.judge_input.id: m for m in many}.items()
+    assert len({made.judge_input.key(Nobody) for made in many}) > 0.99 * len(many)
+
+
+def test_the_fingerprint_is_that_of_stored_passports():
+    assert fingerprint_of_set(make_calibration_set()) == "57127fedf4471e4c"
+    assert fingerprint_of_set(make_calibration_set(20, 1)) == "95a6f1ec4370011c"
 
 
 def test_the_seed_makes_the_answers():
-    assert make_answers(20, 1) == make_answers(20, 1)
-    assert fingerprint_of_answers(make_answers(20, 1)) == fingerprint_of_answers(make_answers(20, 1))
-    ours, others = make_answers(20, 1), make_answers(20, 2)
-    assert sum(one.case == other.case for one, other in zip(ours, others, strict=True)) < 10
+    assert make_calibration_set(20, 1) == make_calibration_set(20, 1)
+    assert fingerprint_of_set(make_calibration_set(20, 1)) == fingerprint_of_set(make_calibration_set(20, 1))
+    ours, others = make_calibration_set(20, 1), make_calibration_set(20, 2)
+    assert sum(one.judge_input == other.judge_input for one, other in zip(ours, others, strict=True)) < 10
 
 
 @pytest.mark.parametrize("n", [19, 0, -1])
 def test_a_rate_over_few_answers_is_refused(n):
-    with pytest.raises(BadInput, match=f"{n} made answers per kind asked for, 20 or more expected"):
-        make_answers(n)
+    with pytest.raises(BadInput, match=f"calibration set: expected at least 20 answers per kind, got {n}"):
+        make_calibration_set(n)
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
-def test_what_an_answer_names_is_what_its_truth_says(seed):
-    for made in make_answers(20, seed):
-        if made.kind not in SPELT_AS_IN_THE_BOOK or "in another connection" in made.case.answer:
+def test_an_answer_names_what_its_scores_say(seed):
+    for made in make_calibration_set(20, seed):
+        if made.kind not in SPELT_AS_IN_THE_BOOK or "in another connection" in made.judge_input.answer:
             continue
         items = named(made)
         assert made.n_items == len(set(items)), made
-        assert made.decisions == {item: float(item in items) for item in made.case.truth}, made
-        assert made.n_false == len(set(items) - set(made.case.truth)), made
+        assert made.decisions == {item: float(item in items) for item in made.judge_input.reference}, made
+        assert made.n_false == len(set(items) - set(made.judge_input.reference)), made
         if made.order is not None:
-            assert made.order == tuple(dict.fromkeys(item for item in items if item in made.case.truth)), made
+            assert made.order == tuple(dict.fromkeys(item for item in items if item in made.judge_input.reference)), (
+                made
+            )
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
-def test_every_made_answer_is_a_question_that_the_benchmark_could_ask(seed):
+def test_every_calibration_question_is_one_that_the_benchmark_could_ask(seed):
     shapes = {(template.trace, template.get) for template in TEMPLATES}
-    for made in make_answers(20, seed):
-        case = made.case
-        assert (case.trace, case.get) in shapes and set(made.scores) <= {0.0, 0.5, 1.0}
-        assert len(made.scores) == len(case.truth) and bin_of(len(made.decisions)) is not None
-        assert case.get != "latest" or len(case.truth) <= 1
-        assert (made.kind in NOTHING_TRUE) <= (case.truth == ()) and made.n_false >= 0
-        assert not re.search(r"\{(?!\")|\}\}", case.answer) and case.answer.strip() == case.answer
-        assert (made.order is not None) <= (case.get == "chronological" and set(made.scores) == {1.0})
-        if case.trace == "times" and case.get == "chronological":
-            days = [from_words(item) for item in case.truth]
+    for made in make_calibration_set(20, seed):
+        given_ = made.judge_input
+        assert (given_.trace, given_.get) in shapes and set(made.scores) <= {0.0, 0.5, 1.0}
+        assert len(made.scores) == len(given_.reference) and bin_of(len(made.decisions)) is not None
+        assert given_.get != "latest" or len(given_.reference) <= 1
+        assert (made.kind in NOTHING_TRUE) <= (given_.reference == ()) and made.n_false >= 0
+        assert not re.search(r"\{(?!\")|\}\}", given_.answer) and given_.answer.strip() == given_.answer
+        assert (made.order is not None) <= (given_.get == "chronological" and set(made.scores) == {1.0})
+        if given_.trace == "times" and given_.get == "chronological":
+            days = [from_words(item) for item in given_.reference]
             assert days == sorted(days)
 
 
 def test_kinds_differ_in_what_they_do(many):
     by_kind = {kind: [made for made in many if made.kind == kind] for kind in KINDS}
-    assert all(made.order == made.case.truth[::-1] for made in by_kind["reversed"])
-    assert all(made.n_items == 0 and made.case.truth for made in by_kind["missed"])
+    assert all(made.order == made.judge_input.reference[::-1] for made in by_kind["reversed"])
+    assert all(made.n_items == 0 and made.judge_input.reference for made in by_kind["missed"])
     assert all(made.n_false > 0 and set(made.scores) == {1.0} for made in by_kind["superset"])
     assert all(made.scores.count(0.0) == 1 and made.n_false == 0 for made in by_kind["one missing"])
     assert all(made.scores.count(0.0) == 1 and made.n_false == 1 for made in by_kind["one wrong"])
     for kind in ("wrong day", "month only", "first name only"):
         assert all(made.scores.count(0.5) == 1 and 0.0 not in made.scores for made in by_kind[kind])
-    assert {len(made.case.truth) > 0 for made in by_kind["guess"]} == {True, False}
-    assert {len(made.case.truth) > 0 for made in by_kind["instruction"]} == {True, False}
-    assert {made.case.get for made in by_kind["exact"]} == {"all", "latest", "chronological"}
-    assert {made.case.trace for made in by_kind["exact"]} == set(ITEMS)
+    assert {len(made.judge_input.reference) > 0 for made in by_kind["guess"]} == {True, False}
+    assert {len(made.judge_input.reference) > 0 for made in by_kind["instruction"]} == {True, False}
+    assert {made.judge_input.get for made in by_kind["exact"]} == {"all", "latest", "chronological"}
+    assert {made.judge_input.trace for made in by_kind["exact"]} == set(ITEMS)
     assert set(TRAPS) < set(KINDS)
 
 
 def test_a_part_of_a_date_or_a_name_is_there_and_the_whole_is_not(many):
     for made in many:
         for item, score in made.decisions.items():
-            if score == 0.5 and made.case.trace == "times":
+            if score == 0.5 and made.judge_input.trace == "times":
                 day = from_words(item)
-                months = [(d.year, d.month) for d in map(from_words, DATE.findall(made.case.answer))]
-                alone = f"{item.split()[0]} {day.year}" in made.case.answer
-                assert ((day.year, day.month) in months or alone) and item not in made.case.answer
+                months = [(d.year, d.month) for d in map(from_words, DATE.findall(made.judge_input.answer))]
+                alone = f"{item.split()[0]} {day.year}" in made.judge_input.answer
+                assert ((day.year, day.month) in months or alone) and item not in made.judge_input.answer
             elif score == 0.5:
-                assert item.split()[0] in made.case.answer and item.split()[1] not in made.case.answer
+                assert item.split()[0] in made.judge_input.answer and item.split()[1] not in made.judge_input.answer
 
 
 def test_other_date_formats_mean_the_true_days(many):
@@ -149,24 +156,26 @@ def test_other_date_formats_mean_the_true_days(many):
     seen = 0
     for made in many:
         if made.kind == "other date format":
-            given_by_cue = {from_words(text) for text in DATE.findall(made.case.question)}
-            assert set(days(made.case.answer)) - given_by_cue == {from_words(item) for item in made.case.truth}, made
+            given_by_cue = {from_words(text) for text in DATE.findall(made.judge_input.question)}
+            assert set(days(made.judge_input.answer)) - given_by_cue == {
+                from_words(item) for item in made.judge_input.reference
+            }, made
             seen += 1
     assert seen == 40
 
 
 def test_a_denied_item_stands_in_the_answer_and_is_not_given(many):
     for made in (made for made in many if made.kind == "denied"):
-        there = [item for item in made.case.truth if item in made.case.answer]
+        there = [item for item in made.judge_input.reference if item in made.judge_input.answer]
         assert len(there) == 1 and set(made.scores) == {0.0} and made.n_items == made.n_false == 1
 
 
 def test_false_items_share_nothing_with_the_true_ones(many):
     small = {"of", "the", "de", "del"}
     for made in (made for made in many if made.kind in ("one wrong", "superset", "nonsense")):
-        for false in set(named(made)) - set(made.case.truth):
-            for item in made.case.truth:
-                if made.case.trace == "times":
+        for false in set(named(made)) - set(made.judge_input.reference):
+            for item in made.judge_input.reference:
+                if made.judge_input.trace == "times":
                     assert from_words(false).replace(day=1) != from_words(item).replace(day=1)
                 else:
                     assert not (set(false.lower().split()) & set(item.lower().split())) - small
@@ -181,7 +190,10 @@ def test_paraphrases_are_of_our_universes_and_give_no_name_away(many):
     for name, other in listed.items():
         assert name.lower() not in other.lower(), name
     for made in (made for made in many if made.kind == "paraphrase"):
-        assert all(listed[item] in made.case.answer and item not in made.case.answer for item in made.case.truth)
+        assert all(
+            listed[item] in made.judge_input.answer and item not in made.judge_input.answer
+            for item in made.judge_input.reference
+        )
     assert set(listed) <= _all_names()
 
 
@@ -191,5 +203,8 @@ def _all_names():
     return {name for universe in universes for name in (*universe.spaces, *universe.contents)}
 
 
-def test_cases_are_what_judges_get(many):
-    assert all(isinstance(made.case, JudgeInput) and made.case.question and made.case.answer for made in many)
+def test_inputs_are_what_judges_get(many):
+    assert all(
+        isinstance(made.judge_input, JudgeInput) and made.judge_input.question and made.judge_input.answer
+        for made in many
+    )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.runs.folder import open_run
-from epbench.tulving.calibration.answers import make_answers
+from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.correction import corrected, judge_scores, with_passport
 from epbench.tulving.calibration.kinds import KINDS
 from epbench.tulving.calibration.passport import is_right, make_passport
@@ -20,8 +20,8 @@ from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import score_published_runs
 from epbench.tulving.scores.results import finish, record_answers
 from epbench.tulving.scores.tables import judge_lines
-from tests.tulving.made_judges import (
-    MadeJudge,
+from tests.tulving.biased_judges import (
+    BiasedJudge,
     always_one,
     always_zero,
     errs,
@@ -31,12 +31,12 @@ from tests.tulving.made_judges import (
     truly,
 )
 
-MADE = make_answers(20)
+MADE = make_calibration_set(20)
 
 
 def passport_of(change=lambda made, true: true, made=MADE):
-    judge = MadeJudge(made, change)
-    verdicts = {answer.case.id: change(answer, truly(answer)) for answer in made}
+    judge = BiasedJudge(made, change)
+    verdicts = {answer.judge_input.id: change(answer, truly(answer)) for answer in made}
     return make_passport(judge, made, {id_: v for id_, v in verdicts.items() if v is not None}, seed=0)
 
 
@@ -110,7 +110,7 @@ def test_items_are_wrong_only_where_the_score_depends_on_them():
 
 
 def test_failures_are_neither_right_nor_wrong():
-    passport = passport_of(lambda made, true: None if made.case.id.endswith(("1", "3")) else true)
+    passport = passport_of(lambda made, true: None if made.judge_input.id.endswith(("1", "3")) else true)
     assert passport["failed"] == 4 * len(KINDS) and set(rates(passport).values()) == {1.0}
     assert all((kind["n"], kind["failed"]) == (16, 4) for kind in passport["kinds"])
     nothing = passport_of(lambda made, true: None if made.kind == "exact" else true)
@@ -149,8 +149,8 @@ def test_a_linear_error_is_taken_back(f1, wrong, right, wrong_0, right_0):
 def test_the_score_of_a_judge_that_errs_is_brought_back_to_the_truth(bin_, right, wrong):
     """What the passport says of some answers repairs the score of others: three in four are right."""
     change = errs(miss=0.3, pass_=0.1)
-    passport = passport_of(change, make_answers(200, 7))
-    others = make_answers(400, 8)
+    passport = passport_of(change, make_calibration_set(200, 7))
+    others = make_calibration_set(400, 8)
     answers = [made for made in others if made.kind in right]
     answers += [made for made in others if made.kind in wrong][: len(answers) // 3]
     verdicts = [change(made, truly(made)) for made in answers]
@@ -174,32 +174,34 @@ def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatc
 
 def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
-    judge = MadeJudge(MADE, name="openai:org/some judge")
+    judge = BiasedJudge(MADE, name="openai:org/some judge")
     assert find_passport(judge) is None
     passport = passport_of() | {"judge": judge.name}
     assert store_passport(judge, passport) == tmp_path / "passports/openai-org-some-judge-p1.json"
     assert find_passport(judge) == passport
-    assert find_passport(MadeJudge(MADE, name="openai:org/some judge", prompt_hash="p2")) is None
-    assert find_passport(MadeJudge(MADE, name="openai:org-some judge")) is None  # the same file, and another judge
+    assert find_passport(BiasedJudge(MADE, name="openai:org/some judge", prompt_hash="p2")) is None
+    assert find_passport(BiasedJudge(MADE, name="openai:org-some judge")) is None  # the same file, and another judge
 
 
 def test_a_stored_passport_of_the_rules_goes_before_a_new_one(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
     judge = LexicalJudge()
-    made = make_answers(25, 9)
-    larger = make_passport(judge, made, {answer.case.id: judge.verdict(answer.case) for answer in made}, 9)
+    made = make_calibration_set(25, 9)
+    larger = make_passport(
+        judge, made, {answer.judge_input.id: judge.verdict(answer.judge_input) for answer in made}, 9
+    )
     store_passport(judge, larger)
     assert find_passport(judge) == larger
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"judge": "made", "prompt_hash": "p1"}', '{"judge": "other"}'])
-def test_a_damaged_passport_is_told_and_not_used(monkeypatch, tmp_path, caplog, content):
+def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, caplog, content):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
-    judge = MadeJudge(MADE)
+    judge = BiasedJudge(MADE)
     store_passport(judge, passport_of())
     passport_path(judge).write_text(content)
     assert find_passport(judge) is None
-    assert str(passport_path(judge)) in caplog.text and "judge_check.py" in caplog.text
+    assert str(passport_path(judge)) in caplog.text and "until this judge is checked again" in caplog.text
     with pytest.raises(BadInput, match=r"made-p1\.json"):
         read_passport(passport_path(judge), judge)
 
@@ -238,7 +240,7 @@ def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
 
 def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    judge = MadeJudge(MADE, name="openai:judge-x")
+    judge = BiasedJudge(MADE, name="openai:judge-x")
     scores = judge_scores(judge, {"0": 1.0})
     assert scores["corrected"] is None and scores["judge"]["passport"] is None
     (line,) = judge_lines({"mine": scores})
@@ -248,7 +250,7 @@ def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path
 
 def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    judge = MadeJudge(MADE)
+    judge = BiasedJudge(MADE)
     before = {"f1_by_bin": {"0": 1.0}, "failed_by_bin": {}} | judge_scores(judge, {"0": 1.0})
     assert with_passport(before) == before and before["corrected"] is None
     store_passport(judge, passport_of() | {"failed": 7})
@@ -263,8 +265,8 @@ def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path
 
 def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    store_passport(MadeJudge(MADE), passport_of(always_one))
-    scores = judge_scores(MadeJudge(MADE), {"0": 0.0, "1": 1.0})
+    store_passport(BiasedJudge(MADE), passport_of(always_one))
+    scores = judge_scores(BiasedJudge(MADE), {"0": 0.0, "1": 1.0})
     assert scores["corrected"]["simple_recall_score"] is None
     assert "tells right from wrong too seldom to correct scores" in judge_lines({"mine": scores})[0]
 
@@ -272,7 +274,7 @@ def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):
 def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     rules = judge_scores(LexicalJudge(), {"0": 1.0})
-    model = judge_scores(MadeJudge(MADE, name="openai:x"), {"0": 1.0})
+    model = judge_scores(BiasedJudge(MADE, name="openai:x"), {"0": 1.0})
     worse = judge_scores(LexicalJudge(), {"0": 0.25})
     (line,) = judge_lines({"a": rules, "c": worse})
     assert line.startswith("judge lexical: ") and line.endswith("simple recall corrected for it: a 1.000, c 0.250")

@@ -4,22 +4,18 @@ import json
 
 import pytest
 
-from epbench import BadInput, RunFailed
-from epbench.models.load import Options
-from epbench.models.openai.model import EndpointModel
+from epbench import RunFailed
+from epbench.judges.protocol import Judgement, PastJudge
 from epbench.runs.answers import no_progress
 from epbench.runs.folder import write_json
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.model import ModelJudge
-from epbench.tulving.judging.protocol import Judgement, PastJudge, Verdict
+from epbench.tulving.judging.load import load_judge
+from epbench.tulving.judging.protocol import JudgeInput, Verdict
 from epbench.tulving.judging.verdicts import (
     check_all_judged,
-    check_judge,
-    choose_judge,
     expected_inputs,
     judge_answers,
     judge_failures,
-    note_judge,
     open_inputs,
     plan_lines,
     read_verdicts,
@@ -46,11 +42,11 @@ class Counting:
 
     def judge(self, cases):
         try:
-            for case in reversed(cases):
-                self.asked.append(case.answer)
-                failed = case.answer in self.fails
-                verdict = None if failed else Verdict([case.answer], [1.0] * len(case.truth), [], "fine")
-                yield Judgement(case.key(self), verdict, "too loud" if failed else None, ("raw",))
+            for given in reversed(cases):
+                self.asked.append(given.answer)
+                failed = given.answer in self.fails
+                verdict = None if failed else Verdict([given.answer], [1.0] * len(given.reference), [], "fine")
+                yield Judgement(given.key(self), verdict, "too loud" if failed else None, ("raw",))
         finally:
             self.closed = True
 
@@ -104,7 +100,7 @@ def test_verdicts_are_journaled_as_they_come(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         judge_answers(tmp_path, ROWS, judge, stop_after_two)
     assert judge.closed and len(read_verdicts(tmp_path, ROWS, judge)) == 2
-    assert [case.answer for case in open_inputs(tmp_path, ROWS, judge)] == ["0", "1", "2"]
+    assert [given.answer for given in open_inputs(tmp_path, ROWS, judge)] == ["0", "1", "2"]
 
 
 def test_failures_are_left_out_counted_and_judged_by_the_next_start(tmp_path):
@@ -127,25 +123,6 @@ def test_a_judge_of_the_past_judges_nothing_more(tmp_path):
     assert len(judge_answers(tmp_path, ROWS, now, no_progress)) == 2 and now.asked == ["y"]
 
 
-def test_a_run_keeps_its_judge_until_it_is_told_otherwise(tmp_path):
-    write_json(tmp_path / "run.json", {"identity": {"memory": "none"}, "book": "b"})
-    check_judge(tmp_path, LexicalJudge())
-    note_judge(tmp_path, PastJudge("a", "1"), limit=5)
-    assert json.loads((tmp_path / "run.json").read_text()) == {
-        "identity": {"memory": "none"}, "book": "b", "judge": {"name": "a", "prompt_hash": "1"}, "limit": 5
-    }  # fmt: skip
-    check_judge(tmp_path, PastJudge("a", "1"))
-    for other in (PastJudge("b", "1"), PastJudge("a", "2")):
-        with pytest.raises(BadInput, match=rf"judged by a \(1\), now {other.name} \({other.prompt_hash}\) .*--rejudge"):
-            check_judge(tmp_path, other)
-    # Killed between the scores of judge b and its name in run.json: either may score the run anew.
-    write_json(tmp_path / "scores.json", {"judge": {"name": "b", "prompt_hash": "1"}})
-    check_judge(tmp_path, PastJudge("a", "1"))
-    check_judge(tmp_path, PastJudge("b", "1"))
-    with pytest.raises(BadInput, match="--rejudge"):
-        check_judge(tmp_path, PastJudge("a", "2"))
-
-
 def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path):
     answers(tmp_path, said("a", "x"), said("c", "y"), ("b", 0, {"failure": "429"}))
     judge = Counting(fails=["x"])
@@ -156,29 +133,14 @@ def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path
     check_all_judged(tmp_path, ROWS, verdicts, judge)  # the scores were its own
     scores["judge"]["prompt_hash"] = None
     write_json(tmp_path / "scores.json", scores)
-    with pytest.raises(
-        RunFailed, match="no verdict on 1 of 2 answers; .* stay those of judge counting; the same command"
-    ):
+    with pytest.raises(RunFailed, match="no verdict on 1 of 2 answers; .* remain those of judge counting; start again"):
         check_all_judged(tmp_path, ROWS, verdicts, judge)
     check_all_judged(tmp_path, ROWS, judge_answers(tmp_path, ROWS, Counting(), no_progress), judge)
 
 
-def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert isinstance(choose_judge("lexical"), LexicalJudge)
-    judge = choose_judge("openai:big", Options(window=1000), calls=tmp_path / "c", max_tokens=9)
-    assert isinstance(judge, ModelJudge)
-    assert (judge.name, judge.model.window(), judge.calls, judge.max_tokens) == ("openai:big", 1000, tmp_path / "c", 9)
-    reader = EndpointModel("big")
-    assert choose_judge("openai:big", reader=reader).model is reader
-    assert choose_judge("openai:bigger", reader=reader).model is not reader
-    with pytest.raises(BadInput, match="judge: unknown model 'gpt'; there are: lexical"):
-        choose_judge("gpt")
-
-
 def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    judge = choose_judge("openai:big", max_tokens=50)
+    judge = load_judge("openai:big", max_tokens=50)
     expected = expected_inputs(ROWS, 100, repeats=2)
     assert plan_lines(LexicalJudge(), expected) == ["judge lexical: 6 verdicts, no tokens"]
     first, *others = plan_lines(judge, expected)
@@ -186,6 +148,8 @@ def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):
     assert first.endswith("and one more for a reply that is unusable") and "at most at most" not in str(others)
     assert len(others) == 2 and all(line.startswith("judge: at most ") for line in others)
     real = expected_inputs(ROWS, 100)
-    short = [type(case)(case.id, case.question, case.trace, case.get, case.truth, "a few words") for case in real]
+    short = [
+        JudgeInput(given.id, given.question, given.trace, given.get, given.reference, "a few words") for given in real
+    ]
     assert judge.plan(short).uncached < judge.plan(real).uncached
     assert judge.plan(real).longest >= 100 + 50

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from epbench import BadInput
-from epbench.tulving.judging.protocol import PastJudge
+from epbench.judges.protocol import PastJudge
 from epbench.tulving.judging.verdicts import judge_input
 from epbench.tulving.scores.judges_of_run import agreements, judges_of, last_judge
 
@@ -113,7 +113,7 @@ def test_one_judge_agrees_with_nobody(folder):
     records = [json.loads(line) for line in (folder / "judgements.jsonl").read_text().splitlines()]
     write(folder / "judgements.jsonl", records[:5])
     assert judges_of(folder) == [ONE]
-    with pytest.raises(BadInput, match="judged by lexical, at least two judges expected; .* --rejudge"):
+    with pytest.raises(BadInput, match="expected verdicts by at least two judges, judged by lexical"):
         agreements(folder, ROWS)
     write(folder / "judgements.jsonl", [])
     with pytest.raises(BadInput, match="judged by nobody"):
@@ -128,5 +128,5 @@ def test_the_last_judge_stands_in_the_scores(folder):
         (folder / "scores.json").write_text(json.dumps({"judge": judge}))
         assert last_judge(folder) == expected
     (folder / "scores.json").write_text("{}")
-    with pytest.raises(BadInput, match="scores with a judge are expected"):
+    with pytest.raises(BadInput, match="expected scores that name a judge"):
         last_judge(folder)

@@ -1,4 +1,4 @@
-"""From the name on the command line to a judge of MemFail."""
+"""From a judge's name to a judge of MemFail."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.model import ModelJudge
+from epbench.memfail.judging.prompts import load_judging_prompts
 from epbench.memfail.judging.protocol import Judge
 from epbench.models.load import Options, load_model
 
 
-def choose_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:
-    """The judge of that name; weights are not loaded yet.
+def load_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:
+    """Return the judge of that name; a model's weights are not loaded yet.
 
     Args:
-        name: `lexical` (rule-based, offline), or a model: `hf:PATH_OR_ID`, `vllm:PATH_OR_ID`, `openai:NAME`.
-        options: of the model's backend.
-        prompts: another pack than ours, in TOML.
+        name: `lexical` (rule-based, offline), or a model as `load_model` takes it.
+        options: Options of the model's backend.
+        prompts: Another prompt pack, in TOML or JSON; ours by default (`data/memfail_judging.toml`).
 
     Raises:
-        BadInput: there is no such judge, what it needs is not installed, or the pack cannot be used.
+        BadInput: There is no such model, what it needs is not installed, or the pack cannot be used.
     """
     if name == "lexical":
         if prompts is not None:
-            raise BadInput(f"judge lexical: it goes by rules and reads no prompts; {prompts} is of no use to it")
+            raise BadInput(f"judge lexical: it follows rules and takes no prompts, got {prompts}")
         return LexicalJudge()
-    from epbench.memfail.judging.model import ModelJudge
-    from epbench.memfail.judging.prompts import load_judging_prompts
-
-    return ModelJudge(load_model(name, options), load_judging_prompts(prompts))
+    pack = load_judging_prompts(prompts)
+    try:
+        return ModelJudge(load_model(name, options), pack)
+    except BadInput as error:
+        raise BadInput(f"judge: {error}") from None

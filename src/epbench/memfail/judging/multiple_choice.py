@@ -1,7 +1,8 @@
-"""Read the chosen letter off the answer to a multiple choice, by rules, without a judge (paper: Appendix D.3.4).
+"""Read the chosen letter in the answer to a multiple choice, by rules, without a judge (paper: Appendix D.3.4).
 
-Ways in which a choice is told, the surest first; of several told in one way the last counts, since models think aloud
-and decide at the end. A letter that is a word of a sentence (the article in `A calm mind`) chooses nothing.
+The readings are tried from the most to the least certain one. Of several choices found by one reading the last counts,
+since models think aloud and decide at the end. A letter that is a word of a sentence (the article in `A calm mind`) is
+not a choice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ LETTERS = "ABCDEFGHIJ"
 KEYS = ("selected_choice", "answer", "choice")
 
 _OPEN, _CLOSE = r"[\s*_`\"'“‘(\[]*", r"[*_`\"'”’)\]]*"
-_TELLS = re.compile(
+_SAYS = re.compile(
     r"\b(?:(?:answer|choice|option|letter)s?(?:\s+is)?|choose|chose|pick|select(?:ed)?|go(?:ing)? with|it is|it['’]s|"
     rf"correct one is)\s*[:=\-–—]?{_OPEN}([A-Za-z])\b(?!['’]\w)",
     re.IGNORECASE,
@@ -26,24 +27,24 @@ _LINE = re.compile(rf"^{_OPEN}([A-Z])(?:{_CLOSE}\s*$|{_CLOSE}[.):]{_CLOSE}(?:\s+
 
 
 def letter_of(answer: str, choices: Sequence[str]) -> str | None:
-    """The letter that an answer chooses.
+    """Return the letter that an answer chooses.
 
     Args:
-        answer: of the reader.
-        choices: the options' texts, from A on; at most ten.
+        answer: The reader's answer.
+        choices: The options' texts, from A on; at most ten.
 
     Returns:
-        `A`, `B`, …, or None where the answer makes no clear choice, which is a wrong answer and no failure.
+        `A`, `B`, …, or None if the answer makes no clear choice, which is a wrong answer and not a failure.
     """
-    for way in (_in_objects, _told, _bracketed, _on_lines, _last_line):
-        found = list(way(answer, choices))
+    for reading in (_in_objects, _in_words, _bracketed, _on_lines, _last_line):
+        found = list(reading(answer, choices))
         if found:
             return found[-1]
     return None
 
 
 def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str]:
-    """JSON objects: the whole answer, fenced, or within a text."""
+    """JSON objects: as the whole answer, in a code fence, or within a text."""
     for content in objects_in(answer):
         values = {str(key).lower(): value for key, value in content.items()}
         value = next((values[key] for key in KEYS if isinstance(values.get(key), str)), "")
@@ -52,9 +53,9 @@ def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str]:
             yield letter
 
 
-def _told(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str]:
     """`Answer: C`, `I choose (C)`, `Answer: water the plants`."""
-    for match in _TELLS.finditer(answer):
+    for match in _SAYS.finditer(answer):
         rest = answer[match.end(1) :].split("\n")[0]
         letter = _letter(match[1].upper(), choices)
         if letter and not _is_word(match[1], rest, choices[LETTERS.index(letter)]):
@@ -66,13 +67,13 @@ def _told(answer: str, choices: Sequence[str]) -> Iterator[str]:
 
 
 def _bracketed(answer: str, choices: Sequence[str]) -> Iterator[str]:
-    """`(C)` or `**C**`, unless all options are listed so."""
+    """`(C)` or `**C**`, unless all options are listed like this."""
     found = [_letter(next(filter(None, match.groups())), choices) for match in _BRACKETED.finditer(answer)]
     yield from _unless_a_list(found, choices)
 
 
 def _on_lines(answer: str, choices: Sequence[str]) -> Iterator[str]:
-    """Lines such as `C`, `C.`, `C) water the plants`, unless the options are repeated so."""
+    """Lines such as `C`, `C.`, `C) water the plants`, unless all options are listed like this."""
     yield from _unless_a_list([_letter(match[1], choices) for match in _LINE.finditer(answer)], choices)
 
 
@@ -83,13 +84,13 @@ def _last_line(answer: str, choices: Sequence[str]) -> Iterator[str]:
 
 
 def _unless_a_list(letters: Sequence[str | None], choices: Sequence[str]) -> Iterator[str]:
-    """The letters that choose: what comes after a copy of all options, or everything where there is no copy."""
+    """The letters that are choices: those after a copy of all options, or all where there is no copy."""
     copied = set(letters[: len(choices)]) == set(LETTERS[: len(choices)])
     yield from filter(None, letters[len(choices) if copied else 0 :])
 
 
 def _value(value: str, choices: Sequence[str]) -> str | None:
-    """A letter alone, with its option's text, or that text alone."""
+    """The letter of a value that is a letter, an option's text, or both."""
     said = _plain(value)
     for letter, choice in zip(LETTERS, choices, strict=False):
         if said in (letter.lower(), _plain(choice), _plain(f"{letter} {choice}")):
@@ -106,7 +107,7 @@ def _letter(letter: str, choices: Sequence[str]) -> str | None:
 
 
 def _is_word(letter: str, rest: str, choice: str) -> bool:
-    """Whether a letter goes on as a sentence: the article A, the pronoun I, or any small letter that is no choice."""
+    """Whether a letter is a word of a sentence: the article A, the pronoun I, or any small letter that is not a choice."""
     if not re.match(r"\s+\w", rest) or _plain(rest) == _plain(choice):
         return False
     return letter not in "BCDEFGHJ" and not re.match(r"\s+(?:because|since|as)\b", rest)

@@ -1,11 +1,11 @@
-"""What a model is told that judges memories and answers (`data/memfail_judging.toml` is ours), and how it replies.
+"""The prompts of a model that judges memories and answers (ours are in `data/memfail_judging.toml`), and its replies' form.
 
 Paper: Appendix D.3, in our own words.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +59,16 @@ _TASKS = {
 
 @dataclass(frozen=True, slots=True)
 class JudgingPrompts:
-    """A pack. `store` or `retrieved` comes before a question about a memory, after a blank line.
+    """A pack. `store` or `retrieved` comes before a question about a memory, followed by a blank line.
 
     Attributes:
-        system: what the model is told to be; may be empty.
-        store: around the whole store, `{memories}`.
-        retrieved: around what was retrieved, `{memories}`.
-        any_detail: instead of a detail where no single one counts.
-        repair: after a question, where a reply could not be used: `{problem}`.
-        conditional_storage, …: what is asked, by task and kind of check: of a memory `{fact}`, the ends of its link
-            `{first}` and `{last}`, `{detail}`; of an answer `{facts}`, `{question}`, `{truth}`, `{answer}`.
+        system: The system message; may be empty.
+        store: Text around the whole store, `{memories}`.
+        retrieved: Text around the retrieved memories, `{memories}`.
+        any_detail: Replaces the detail where no single one counts.
+        repair: Follows a question if a reply could not be used: `{problem}`.
+        conditional_storage, …: What is asked, by task and kind of check: about a memory `{fact}`, the ends of its link
+            `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`.
     """
 
     system: str
@@ -95,36 +95,31 @@ class JudgingPrompts:
 
     @property
     def hash(self) -> str:
-        """Of all that the replies depend on: another hash is another judge."""
+        """Hash of everything the replies depend on: another hash is another judge."""
         return fingerprint_of([asdict(self), SCHEMA])
 
     def request(self, check: Check, id_: str) -> Request:
-        """What a model is asked to judge a check."""
+        """The request by which a model judges a check."""
         asked: str = getattr(self, f"{_TASKS[check.question.config]}_{check.kind}")
-        if check.need is None:
+        if check.gold is None:
             return Request(id_, self.system, "", _about_answer(asked, check), SAMPLING, schema=SCHEMA)
-        need = check.need
+        gold = check.gold
         about_memory = asked.format(
-            fact=need.text,
-            first=need.link[0],
-            last=need.link[-1],
-            detail="; ".join(need.detail) or self.any_detail,
+            fact=gold.text,
+            first=gold.link[0],
+            last=gold.link[-1],
+            detail="; ".join(gold.detail) or self.any_detail,
         )
         shown = self.retrieved if check.kind == "retrieval" else self.store
         context = shown.format(memories="\n".join(_item(memory) for memory in check.memories))
         return Request(id_, self.system, context, about_memory, SAMPLING, schema=SCHEMA)
-
-    def repair_request(self, request: Request, problem: str) -> Request:
-        """The same once more, with what was wrong."""
-        again = f"{request.question}\n\n{self.repair.format(problem=problem)}"
-        return replace(request, question=again, repeat=request.repeat + 1)
 
 
 def _about_answer(asked: str, check: Check) -> str:
     question = check.question
     return asked.format(
         first=question.needs[0].link[0] if question.needs else "",
-        facts="\n".join(need.text for need in question.needs),
+        facts="\n".join(gold.text for gold in question.needs),
         question=question.text,
         truth=question.truth,
         answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
@@ -132,14 +127,14 @@ def _about_answer(asked: str, check: Check) -> str:
 
 
 def _item(memory: str) -> str:
-    """A memory behind a dash, its further lines set in, so that no memory can pass for two."""
+    """A memory after a dash, with its further lines indented, so that no memory can pass for two."""
     return "- " + "\n  ".join(memory.splitlines())
 
 
 def load_judging_prompts(path: Path | None = None) -> JudgingPrompts:
-    """Our pack, or that of a TOML or JSON file with the same keys.
+    """Load our pack, or that of a TOML or JSON file with the same keys.
 
     Raises:
-        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
     return load_pack(path or OWN, JudgingPrompts, _HOLDS)

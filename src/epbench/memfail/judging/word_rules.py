@@ -1,4 +1,4 @@
-"""What rules can tell of a text: its words without their endings, whether it decides yes or no, whether it abstains."""
+"""What rules can find in a text: its words without endings, whether it decides yes or no, and whether it abstains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
-# Words that carry no detail. Not among them: not, without, before, after, which turn a condition round.
+# Words that carry no detail. `not`, `without`, `before` and `after` are left out, since they reverse a condition.
 _SMALL_WORDS = """
 a an the and or but of in on at to for from by with as is are was were be been being am do does did has have had will
 would can could shall should may might must i me my mine we us our you your he him his she her hers it its they them their
@@ -36,7 +36,7 @@ _ABSTAINS = re.compile(
 
 @lru_cache(maxsize=1 << 16)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words without case, punctuation and endings: `Riding my bikes` and `ride my bike` have the same.
+    """The words without case, punctuation and endings: those of `Riding my bikes` and `ride my bike` are the same.
 
     >>> words_of("Beanies — when it's RAINING!")
     ('bean', 'when', 'it', 'rain')
@@ -47,7 +47,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def _stem(word: str) -> str:
-    """Cut off an English ending; the same for the forms of most regular words, which is all that is asked of it."""
+    """Cut off an English ending, so that the forms of most regular words become the same; nothing more is needed."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -57,7 +57,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def content_of(text: str) -> frozenset[str]:
-    """The words that carry meaning, without endings; all words where a text has none of these."""
+    """The words that carry meaning, without endings; all words if a text has none that do."""
     found = frozenset(words_of(text)) - _SMALL_STEMS
     return found or frozenset(words_of(text))
 
@@ -67,12 +67,12 @@ _SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
 
 @lru_cache(maxsize=1 << 14)
 def sentences_of(text: str) -> tuple[str, ...]:
-    """Sentences and lines of a text."""
+    """The sentences and lines of a text."""
     return tuple(piece for piece in _SENTENCE_END.split(text) if piece.strip())
 
 
 def stands_in(text: str, longer: str) -> bool:
-    """Whether the words of a text follow one another in a longer one.
+    """Whether the words of a text occur in a longer one, one after another.
 
     >>> stands_in("tote bag", "He carries tote bags."), stands_in("tote bag", "a bag and a tote")
     (True, False)
@@ -81,9 +81,9 @@ def stands_in(text: str, longer: str) -> bool:
 
 
 def decision_of(answer: str) -> Literal["yes", "no"] | None:
-    """The first yes or no that decides, after the last `Answer:` if there is one; None without any.
+    """The first yes or no that is a decision, after the last `Answer:` if there is one; None if there is no decision.
 
-    The `no` of `no memory says so` decides nothing.
+    The `no` of `no memory says so` is not a decision.
 
     >>> decision_of("No — she only sings at dawn."), decision_of("There is no hint. Answer: **Yes**"), decision_of("No idea")
     ('no', 'yes', None)

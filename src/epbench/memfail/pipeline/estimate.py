@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from epbench.judges.model import name_without_weights
 from epbench.memfail.dataset.types import Fact, Question
-from epbench.memfail.judging.model import ModelJudge
 from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.memfail.pipeline.harness import Setting
 from epbench.memfail.pipeline.prompts import Prompts
@@ -40,7 +40,7 @@ def plan_lines(
         turns = [{"role": "user", "content": unit.text} for unit in told]
         replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         plans[f"reader {model.name}, replies"] = estimate(replies, model)
-    judged_by = judge.model.name if isinstance(judge, ModelJudge) else judge.name  # a plan reads no weights
+    judged_by = name_without_weights(judge)
     if judging := judge.plan(checks_in_advance(units, questions, system, setting)):
         plans[f"judge {judged_by}"] = judging
     else:

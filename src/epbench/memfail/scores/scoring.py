@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import JUDGEMENTS, Outcome
+from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.word_rules import decision_of
 from epbench.metric_folders import metric_module
 from epbench.runs.folder import read_json, write_json, write_text

@@ -1,4 +1,4 @@
-"""Check a judge: let it judge made answers like those of any run, and write its passport and a report."""
+"""Check a judge: have it judge the calibration set like the answers of any run, and write its passport and a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from epbench.errors import RunFailed
 from epbench.hub.rows import Row
 from epbench.runs.answers import Progress
 from epbench.runs.folder import read_json, write_json, write_text
-from epbench.tulving.calibration.answers import MadeAnswer
+from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import PASSPORT, Passport, make_passport
 from epbench.tulving.calibration.report import passport_page, passport_table
 from epbench.tulving.calibration.store import store_passport
@@ -19,39 +19,47 @@ from epbench.tulving.judging.verdicts import judge_answers, judge_failures
 from epbench.tulving.questions.generate import bin_of
 from epbench.tulving.scores.results import record_answers
 
+_SOURCE = "made answers"  # the keys of the answers in stored journals depend on it
 
-def check_judge_on(folder: Path, made: Sequence[MadeAnswer], seed: int, judge: Judge, progress: Progress) -> Passport:
-    """Have the made answers judged, in the journals of an open run, and write what came of it.
 
-    Writes passport.json, table.md and report.html, and puts the passport into the user's store.
+def check_judge_on(
+    folder: Path, calibration_set: Sequence[CalibrationAnswer], seed: int, judge: Judge, progress: Progress
+) -> Passport:
+    """Have the calibration set judged, in the journals of an open run, and write the results.
+
+    These are passport.json, table.md and report.html; the passport is also kept for later runs.
 
     Args:
-        folder: of the run.
-        made: the made answers.
-        seed: of the made answers.
-        judge: is asked for the verdicts that the journal does not have.
-        progress: shows a bar.
+        folder: Folder of the run.
+        calibration_set: The calibration set.
+        seed: Seed of the calibration set.
+        judge: Is asked for the verdicts that the journal does not have.
+        progress: Shows a bar.
 
     Raises:
-        RunFailed: there is no verdict at all.
+        RunFailed: There is no verdict at all.
     """
-    record_answers(folder, {answer.case.id: answer.case.answer for answer in made}, "made answers")
-    judged = judge_answers(folder, [_row(answer) for answer in made], judge, progress)
+    inputs = [answer.judge_input for answer in calibration_set]
+    record_answers(folder, {given.id: given.answer for given in inputs}, _SOURCE)
+    judged = judge_answers(folder, [_row(answer) for answer in calibration_set], judge, progress)
     if not judged:
         reasons = "; ".join(judge_failures(folder, judge))
-        raise RunFailed(f"judge {judge.name} has judged none of {len(made)} made answers: {reasons}")
+        raise RunFailed(
+            f"judge {judge.name} has judged none of the {len(calibration_set)} calibration answers: {reasons}"
+        )
     verdicts = {row.id: Verdict(row.items, row.scores, row.order, "") for row in judged}
-    passport = make_passport(judge, made, verdicts, seed)
+    passport = make_passport(judge, calibration_set, verdicts, seed)
     write_json(folder / PASSPORT, passport)
     write_text(folder / "table.md", passport_table(passport))
-    write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, made, verdicts))
+    page = passport_page(read_json(folder / "run.json"), passport, calibration_set, verdicts)
+    write_text(folder / "report.html", page)
     store_passport(judge, passport)
     return passport
 
 
-def _row(made: MadeAnswer) -> Row:
-    """A made answer's question in the shape of the dataset's rows."""
-    case, n = made.case, len(made.decisions)
-    row: dict[str, Any] = {"id": case.id, "question": case.question, "trace": case.trace, "get": case.get}
-    row |= {"answer": list(case.truth), "n_chapters": n, "bin": bin_of(n)}
+def _row(answer: CalibrationAnswer) -> Row:
+    """The question of a calibration answer as a row of the dataset."""
+    given, n = answer.judge_input, len(answer.decisions)
+    row: dict[str, Any] = {"id": given.id, "question": given.question, "trace": given.trace, "get": given.get}
+    row |= {"answer": list(given.reference), "n_chapters": n, "bin": bin_of(n)}
     return row | dict.fromkeys(["time", "space", "entity", "content"])

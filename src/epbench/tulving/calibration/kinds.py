@@ -1,4 +1,4 @@
-"""The kinds of made answers: what each does to the true items of its question."""
+"""The kinds of calibration answers: what each does to the true items of its question."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from datetime import date
 
 from epbench.draws import RandomStream
-from epbench.tulving.calibration.questions import MadeQuestion, ask
-from epbench.tulving.calibration.wording import paraphrases, phrased, told
+from epbench.tulving.calibration.questions import CalibrationQuestion, ask
+from epbench.tulving.calibration.wording import paraphrases, phrased, worded
 from epbench.tulving.events.dates import MONTHS, from_words, in_words
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An answer before it is a case.
+    """A calibration answer before it is put into the form that a judge gets.
 
     Attributes:
-        asked: the question.
-        text: the answer.
-        scores: of the true items that it names, 1 or 0.5; the others are 0.
-        n_items: number of different things of the asked sort that it names.
-        order: what it names, in its order; may be left out where nothing true is named in full.
+        question: The question.
+        text: The answer.
+        scores: 1 or 0.5 for each true item that it names; the others score 0.
+        n_items: Number of different things of the requested kind that it names.
+        order: What it names, in its order; may be left out where nothing true is named in full.
     """
 
-    asked: MadeQuestion
+    question: CalibrationQuestion
     text: str
     scores: Mapping[str, float]
     n_items: int
@@ -32,72 +32,72 @@ class Draft:
 
 
 def _naming(
-    draws: RandomStream, asked: MadeQuestion, items: Sequence[str], spelt: Mapping[str, str] | None = None
+    draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str], spelt: Mapping[str, str] | None = None
 ) -> Draft:
-    """An answer that names these items, true or false, each as it is spelt in `spelt` or as the book does."""
-    text = told(draws, asked, [(spelt or {}).get(item, item) for item in items])
-    return Draft(asked, text, {item: 1.0 for item in items if item in asked.truth}, len(set(items)), items)
+    """An answer that names these items, true or false, each spelt as in `spelt`, or else as in the book."""
+    text = worded(draws, asked, [(spelt or {}).get(item, item) for item in items])
+    return Draft(asked, text, {item: 1.0 for item in items if item in asked.reference}, len(set(items)), items)
 
 
 def _exact(draws: RandomStream) -> Draft:
     asked = ask(draws)
-    return _naming(draws, asked, asked.truth)
+    return _naming(draws, asked, asked.reference)
 
 
 def _paraphrase(draws: RandomStream) -> Draft:
     other_words = paraphrases()
     asked = ask(draws, sorts=("spaces", "contents"), among=other_words)
-    return _naming(draws, asked, asked.truth, other_words)
+    return _naming(draws, asked, asked.reference, other_words)
 
 
 def _other_date(draws: RandomStream) -> Draft:
     asked = ask(draws, sorts=("times",))
-    days = {text: from_words(text) for text in asked.truth}
+    days = {text: from_words(text) for text in asked.reference}
     formats = [spell for spell in _FORMATS if spell is not _slashed or all(day.day > 12 for day in days.values())]
     spell = draws.pick(formats)
-    return _naming(draws, asked, asked.truth, {text: spell(day) for text, day in days.items()})
+    return _naming(draws, asked, asked.reference, {text: spell(day) for text, day in days.items()})
 
 
 def _one_missing(draws: RandomStream) -> Draft:
     asked = ask(draws, least=2)
-    missing = draws.pick(asked.truth)
-    return _naming(draws, asked, [item for item in asked.truth if item != missing])
+    missing = draws.pick(asked.reference)
+    return _naming(draws, asked, [item for item in asked.reference if item != missing])
 
 
 def _one_wrong(draws: RandomStream) -> Draft:
     asked = ask(draws, least=2)
-    wrong = draws.pick(asked.truth)
-    return _naming(draws, asked, [asked.others[0] if item == wrong else item for item in asked.truth])
+    wrong = draws.pick(asked.reference)
+    return _naming(draws, asked, [asked.others[0] if item == wrong else item for item in asked.reference])
 
 
 def _wrong_day(draws: RandomStream) -> Draft:
     asked = ask(draws, sorts=("times",))
-    day = from_words(item := draws.pick(asked.truth))
+    day = from_words(item := draws.pick(asked.reference))
     other = in_words(day.replace(day=draws.pick([d for d in range(1, 29) if d != day.day])))
     return _in_part(draws, asked, item, other)
 
 
 def _month_only(draws: RandomStream) -> Draft:
     asked = ask(draws, sorts=("times",))
-    day = from_words(item := draws.pick(asked.truth))
+    day = from_words(item := draws.pick(asked.reference))
     return _in_part(draws, asked, item, f"{MONTHS[day.month - 1]} {day.year}")
 
 
 def _first_name(draws: RandomStream) -> Draft:
     asked = ask(draws, sorts=("entities", "other_entities"))
-    name = draws.pick(asked.truth)
+    name = draws.pick(asked.reference)
     return _in_part(draws, asked, name, phrased(draws, "first_names", asked, first=name.split()[0]))
 
 
-def _in_part(draws: RandomStream, asked: MadeQuestion, item: str, part: str) -> Draft:
+def _in_part(draws: RandomStream, asked: CalibrationQuestion, item: str, part: str) -> Draft:
     """All items, one of them in part only."""
-    text = told(draws, asked, [part if other == item else other for other in asked.truth])
-    return Draft(asked, text, {other: 0.5 if other == item else 1.0 for other in asked.truth}, len(asked.truth))
+    text = worded(draws, asked, [part if other == item else other for other in asked.reference])
+    return Draft(asked, text, {other: 0.5 if other == item else 1.0 for other in asked.reference}, len(asked.reference))
 
 
 def _superset(draws: RandomStream) -> Draft:
     asked = ask(draws, gets=("all", "chronological"))
-    items = list(asked.truth)
+    items = list(asked.reference)
     for other in asked.others[: draws.between(1, 3)]:
         items.insert(draws.between(0, len(items)), other)
     return _naming(draws, asked, items)
@@ -105,16 +105,16 @@ def _superset(draws: RandomStream) -> Draft:
 
 def _reversed(draws: RandomStream) -> Draft:
     asked = ask(draws, gets=("chronological",), least=2)
-    return _naming(draws, asked, asked.truth[::-1])
+    return _naming(draws, asked, asked.reference[::-1])
 
 
 def _repeated(draws: RandomStream) -> Draft:
-    """The first item is named again at the end; of two answers one leaves an item out. A list of visits repeats too."""
+    """The first item is named again at the end; half of the answers leave an item out. A list of visits repeats too."""
     asked = ask(draws, gets=("all", "chronological"), least=2)
-    if asked.get == "chronological" and asked.trace != "times":  # one is at most once a day at an event
-        asked = asked._replace(truth=(*asked.truth, asked.truth[0]))
-        return _naming(draws, asked, asked.truth)
-    named = asked.truth[:-1] if draws.unit() < 0.5 else asked.truth
+    if asked.get == "chronological" and asked.trace != "times":  # nobody is at two events on one day
+        asked = asked._replace(reference=(*asked.reference, asked.reference[0]))
+        return _naming(draws, asked, asked.reference)
+    named = asked.reference[:-1] if draws.unit() < 0.5 else asked.reference
     return _naming(draws, asked, [*named, named[0]])
 
 
@@ -126,15 +126,15 @@ def _missed(draws: RandomStream) -> Draft:
     return _abstaining(draws, ask(draws))
 
 
-def _abstaining(draws: RandomStream, asked: MadeQuestion) -> Draft:
+def _abstaining(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     return Draft(asked, phrased(draws, "abstentions", asked, other=asked.others[0]), {}, 0)
 
 
 def _guess(draws: RandomStream) -> Draft:
-    """A true item, a false one, or one where nothing is true: a third each."""
+    """A true item, a false one, or one where nothing is true, in a third of the answers each."""
     sort = draws.index(3)
     asked = ask(draws, least=0, most=0) if sort == 2 else ask(draws)
-    item = asked.truth[0] if sort == 0 else asked.others[0]
+    item = asked.reference[0] if sort == 0 else asked.others[0]
     text = phrased(draws, "guesses", asked, items=item)
     return Draft(asked, text, {item: 1.0} if sort == 0 else {}, 1, [item])
 
@@ -147,8 +147,8 @@ def _invented(draws: RandomStream) -> Draft:
     return _assured(draws, ask(draws, least=0, most=0))
 
 
-def _assured(draws: RandomStream, asked: MadeQuestion) -> Draft:
-    """False items alone, in plain words or in assured ones."""
+def _assured(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    """Only false items, in plain or in confident words."""
     items = asked.others[: draws.between(1, 3)]
     if draws.unit() < 0.5:
         return _naming(draws, asked, items)
@@ -156,14 +156,14 @@ def _assured(draws: RandomStream, asked: MadeQuestion) -> Draft:
 
 
 def _denied(draws: RandomStream) -> Draft:
-    """A true item stands in the answer, which says that it is not the one, and names a false item."""
+    """The answer mentions a true item but says that it is wrong, and names a false item."""
     asked = ask(draws)
-    text = phrased(draws, "denials", asked, denied=asked.truth[0], items=asked.others[0])
+    text = phrased(draws, "denials", asked, denied=asked.reference[0], items=asked.others[0])
     return Draft(asked, text, {}, 1)
 
 
 def _instruction(draws: RandomStream) -> Draft:
-    """A false item with an order to the judge; of three questions one has no true answer."""
+    """A false item with an instruction to the judge; a third of the questions have no true answer."""
     asked = ask(draws, least=0, most=0) if draws.index(3) == 0 else ask(draws)
     return Draft(asked, phrased(draws, "instructions", asked, items=asked.others[0]), {}, 1)
 
@@ -208,7 +208,6 @@ KINDS: Mapping[str, Callable[[RandomStream], Draft]] = {
     "denied": _denied,
     "instruction": _instruction,
 }
-"""Every kind of made answer. Nothing true exists: abstention (right) and invented (wrong). Something does: missed (an
-abstention) and nonsense (confident false items). In a guess and an instruction either may be so. The traps among them
-are `TRAPS`."""
+"""All kinds. Where nothing true exists: abstention (right) and invented (wrong). Where something does: missed (an
+abstention) and nonsense (confident false items). A guess and an instruction may be either. `TRAPS` are among them."""
 TRAPS = ("paraphrase", "guess", "denied", "instruction")

@@ -1,4 +1,4 @@
-"""The questions of made answers: a template, a cue and true items of one universe, drawn at random."""
+"""The questions of the calibration set: a template, a cue and true items of one universe, drawn at random."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from epbench.tulving.questions.templates import TEMPLATES, Get, Trace
 
 SORTS: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities")
 GETS: tuple[Get, ...] = ("all", "latest", "chronological")
-_LETTERS = dict(zip(SORTS, "tsec", strict=False))  # whose values a sort takes; other entities have a list of their own
+_LETTERS = dict(
+    zip(SORTS, "tsec", strict=False)
+)  # the element whose values a sort takes; other entities have a list of their own
 _N_OTHERS = 3
-_N_SIDE = 400  # side names to draw from; any more would only take time
+_N_SIDE = 400  # side names to draw from; more would only take time
 _SMALL_WORDS = frozenset(["of", "the", "de", "del"])
 
 
-class MadeQuestion(NamedTuple):
+class CalibrationQuestion(NamedTuple):
     """A question with its true items.
 
     Attributes:
-        trace, get, question: as in the dataset.
-        cue: what the question gives, in words.
-        truth: the true items; none where nothing matches. Dates of a chronological question stand in their order.
-        others: three false items of the same sort that share no word and no month with the true ones.
+        trace: As in the dataset.
+        get: As in the dataset.
+        question: As in the dataset.
+        cue: What the question gives, in words.
+        reference: The true items; empty where nothing matches. Dates of a chronological question are in their order.
+        others: Three false items of the same sort that share no word and no month with the true ones.
     """
 
     trace: Trace
     get: Get
     question: str
     cue: str
-    truth: tuple[str, ...]
+    reference: tuple[str, ...]
     others: tuple[str, ...]
 
 
@@ -46,15 +50,16 @@ def ask(
     least: int = 1,
     most: int = 4,
     among: Container[str] | None = None,
-) -> MadeQuestion:
+) -> CalibrationQuestion:
     """Draw a question.
 
     Args:
-        draws: the stream to draw from.
-        sorts: of the asked items.
-        gets: all, latest, chronological; latest is left out where two or more items are wanted.
-        least, most: number of true items; one where the latest is asked for, unless most is 0.
-        among: if given, true items are taken from it alone.
+        draws: The stream to draw from.
+        sorts: Sorts of items that the question may ask for.
+        gets: Which of them it may ask for; `latest` is left out if `least` is 2 or more.
+        least: Smallest number of true items.
+        most: Largest number of true items; a question for the latest has at most one.
+        among: If given, true items are taken only from it.
     """
     templates = [t for t in TEMPLATES if t.trace in sorts and t.get in gets and (t.get != "latest" or least < 2)]
     trace = draws.pick(sorted({template.trace for template in templates}))
@@ -65,16 +70,18 @@ def ask(
 
     pool = draws.sample(values[trace], len(values[trace]))
     size = draws.between(least, most) if get != "latest" else min(1, most)
-    truth = _apart([item for item in pool if among is None or item in among], [], size)
-    others = _apart(pool, truth, _N_OTHERS)
+    reference = _apart([item for item in pool if among is None or item in among], [], size)
+    others = _apart(pool, reference, _N_OTHERS)
     if trace == "times" and get == "chronological":
-        truth.sort(key=from_words)
-    return MadeQuestion(trace, get, template.text.format_map(given), _cue(given), tuple(truth), tuple(others))
+        reference.sort(key=from_words)
+    return CalibrationQuestion(
+        trace, get, template.text.format_map(given), _cue(given), tuple(reference), tuple(others)
+    )
 
 
 @cache
 def _worlds() -> list[dict[Trace, list[str]]]:
-    """Of every universe, what there is of each sort."""
+    """For every universe, the values of each sort."""
     side = secondary_names()[:_N_SIDE]
     worlds = []
     for name in universe_names():
@@ -84,7 +91,7 @@ def _worlds() -> list[dict[Trace, list[str]]]:
 
 
 def _apart(pool: Sequence[str], taken: Sequence[str], size: int) -> list[str]:
-    """The first items of the pool, up to `size`, that share nothing with each other and with those taken."""
+    """The first items of the pool, at most `size`, that share nothing with one another or with those taken."""
     used = {word for item in taken for word in _words(item)}
     chosen: list[str] = []
     for item in pool:
@@ -98,7 +105,7 @@ def _apart(pool: Sequence[str], taken: Sequence[str], size: int) -> list[str]:
 
 @cache
 def _words(item: str) -> frozenset[str]:
-    """What makes two items alike: the month of a date, else the words, but for the smallest."""
+    """What makes two items alike: the month of a date, or else the words, except the smallest."""
     try:
         day = from_words(item)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A passport for a screen, as Markdown, and as a page with a picture of the rates and the answers that went wrong."""
+"""A passport for the screen, as Markdown, and as a page with a figure of the rates and the wrong verdicts."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from epbench.reports.page import COLOURS, cell, drawing, how_it_was_run, markdown, page, pairs, picture, table
-from epbench.tulving.calibration.answers import MadeAnswer
+from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import SHARES, Passport, is_right
 from epbench.tulving.judging.protocol import Verdict
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEAD = ("kind of made answer", "n", "right", "rate", "from", "to", "sensitivity", "specificity", "failed")
+_HEAD = ("kind of answer", "n", "right", "rate", "from", "to", "sensitivity", "specificity", "failed")
 _SHOWN = 3  # wrong verdicts per kind in the page
 
 
 def passport_table(passport: Passport) -> str:
-    """The passport in Markdown: by kind, then as a whole."""
+    """Return the passport in Markdown: by kind, then as a whole."""
     whole = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
-    title = f"Judge {passport['judge']} ({passport['prompt_hash']}), {passport['n']} made answers per kind"
+    title = f"Judge {passport['judge']} ({passport['prompt_hash']}), {passport['n']} calibration answers per kind"
     parts = [f"{title}, seed {passport['seed']}\n", markdown(_HEAD, _kinds(passport))]
     return "\n".join([*parts, markdown(["share", "value", "from", "to"], whole)])
 
 
 def passport_screen(passport: Passport) -> Table:
-    """The same for a screen, a little narrower."""
+    """Return the same for the screen, a little narrower."""
     from rich.table import Table
 
-    shown = Table("kind of made answer")
+    shown = Table("kind of answer")
     for title in ("right", "rate", "95 %", "sensitivity", "specificity"):
         shown.add_column(title, justify="right")
     for kind in passport["kinds"]:
@@ -48,15 +48,18 @@ def _interval(interval: Sequence[float] | None) -> str:
 
 
 def passport_page(
-    run: Mapping[str, Any], passport: Passport, made: Sequence[MadeAnswer], verdicts: Mapping[str, Verdict]
+    run: Mapping[str, Any],
+    passport: Passport,
+    calibration_set: Sequence[CalibrationAnswer],
+    verdicts: Mapping[str, Verdict],
 ) -> str:
-    """The passport as one HTML file.
+    """Return the passport as one HTML page.
 
     Args:
-        run: content of run.json.
-        passport: content of passport.json.
-        made: the made answers.
-        verdicts: on them, by the id of the case.
+        run: Content of run.json.
+        passport: Content of passport.json.
+        calibration_set: The calibration set.
+        verdicts: The verdicts on it, by the id of the input.
     """
     about = {name: passport[name] for name in ("judge", "prompt_hash", "n", "seed", "made_answers", "failed")}
     shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
@@ -68,16 +71,16 @@ def passport_page(
     return page(
         f"Passport of the judge {passport['judge']}",
         f"""{pairs(about)}
-{_picture(passport)}
+{_figure(passport)}
 {table(["over all kinds", "value", "from", "to"], [*shares, *f1])}
-<p>Sensitivity: share of what the answers name in full that the judge credits. Specificity: share of what they do not
-name that it does not credit; where nothing true exists, what may be credited is the abstention. Order: share of the
-complete answers, credited as such, that it reads in their order. 95 % intervals by Wilson.</p>
+<p>Sensitivity: share of the items named in full that the judge credits. Specificity: share of the items not named that it
+does not credit; where nothing true exists, the abstention takes the place of an item. Order: share of the complete
+answers, with all items credited, that it reads in their order. 95 % intervals by Wilson.</p>
 <h2>By kind</h2>
 {table(_HEAD, _kinds(passport))}
 <h2>Wrong verdicts</h2>
 <p>The first {_SHOWN} of each kind.</p>
-{table(["kind", "question", "true items: due → given", "answer", "items listed"], _wrong(made, verdicts))}
+{table(["kind", "question", "true items: right → given score", "answer", "items listed"], _wrong(calibration_set, verdicts))}
 {how_it_was_run(run)}""",
     )
 
@@ -91,8 +94,8 @@ def _ends(interval: Sequence[float] | None) -> list[str]:
     return [cell(end) for end in interval or (None, None)]
 
 
-def _picture(passport: Passport) -> str:
-    """A dot with its interval for every kind, in the order of the kinds from the top."""
+def _figure(passport: Passport) -> str:
+    """A dot with its interval for every kind, from the top in the order of the kinds."""
     from matplotlib.figure import Figure
 
     kinds = [kind for kind in passport["kinds"] if kind["n"]]
@@ -110,20 +113,23 @@ def _picture(passport: Passport) -> str:
         axes.set(xlim=(-0.02, 1.02), xlabel="share of right verdicts")
         axes.grid(axis="x", color="#ddd")
         axes.spines[["top", "right"]].set_visible(False)
-        return picture(figure, "Share of the made answers of each kind that the judge gets right, with 95 % intervals.")
+        return picture(figure, "Share of right verdicts on each kind of calibration answer, with 95 % intervals.")
 
 
-def _wrong(made: Sequence[MadeAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
+def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
     rows = []
-    for kind in dict.fromkeys(answer.kind for answer in made):
+    for kind in dict.fromkeys(answer.kind for answer in calibration_set):
         wrong = (
             (answer, verdict)
-            for answer in made
-            if answer.kind == kind and (verdict := verdicts.get(answer.case.id)) and not is_right(answer, verdict)
+            for answer in calibration_set
+            if answer.kind == kind
+            and (verdict := verdicts.get(answer.judge_input.id))
+            and not is_right(answer, verdict)
         )
         for answer, verdict in islice(wrong, _SHOWN):
-            scores = zip(answer.case.truth, answer.scores, verdict.scores, strict=True)
-            due = "; ".join(f"{item}: {true:g} → {given:g}" for item, true, given in scores)
-            given = ", ".join(verdict.items)
-            rows.append([kind, answer.case.question, due or "nothing true", answer.case.answer, given or "none"])
+            given = answer.judge_input
+            scores = zip(given.reference, answer.scores, verdict.scores, strict=True)
+            shown = "; ".join(f"{item}: {right:g} → {score:g}" for item, right, score in scores)
+            items = ", ".join(verdict.items)
+            rows.append([kind, given.question, shown or "nothing true", given.answer, items or "none"])
     return rows

@@ -1,4 +1,4 @@
-"""Where passports are kept, by judge and prompt, for the reports of later runs."""
+"""Where passports are kept, by judge and prompts, for the reports of later runs."""
 
 from __future__ import annotations
 
@@ -8,58 +8,61 @@ import re
 from pathlib import Path
 
 from epbench.errors import BadInput
+from epbench.judges.protocol import JudgeIdentity
 from epbench.runs.folder import read_json, write_json
-from epbench.tulving.calibration.answers import make_answers
+from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.passport import SHARES, Passport, make_passport
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.protocol import Judge
 
 _log = logging.getLogger(__name__)
 
 
-def passport_path(judge: Judge) -> Path:
-    """Where the user's store keeps it: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
+def passport_path(judge: JudgeIdentity) -> Path:
+    """Return where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
     chosen = os.environ.get("EPBENCH_CACHE")
     cache = Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "epbench"
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")  # of a long path the end tells most
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip(
+        "-."
+    )  # the end of a long path is its telling part
     return cache / "passports" / f"{readable}-{judge.prompt_hash}.json"
 
 
-def store_passport(judge: Judge, passport: Passport) -> Path:
-    """Keep it for the reports of later runs; an older one of this judge and prompt is replaced."""
+def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
+    """Keep a passport for the reports of later runs, in place of an older one of this judge and these prompts."""
     path = passport_path(judge)
     write_json(path, passport)
     return path
 
 
-def find_passport(judge: Judge) -> Passport | None:
-    """The stored passport of this judge with this prompt; for the rules, which cost nothing, else a new one.
+def find_passport(judge: JudgeIdentity) -> Passport | None:
+    """Return the stored passport of this judge with these prompts; the rules, which cost nothing, get a new one.
 
-    A stored file that is none is told in a warning and not used.
+    A stored file that is not a passport is ignored with a warning.
     """
     path = passport_path(judge)
     if path.is_file():
         try:
             return read_passport(path, judge)
         except BadInput as error:
-            _log.warning("%s; make it again by eval_scripts/judge_check.py", error)
+            _log.warning("%s; the passport is ignored until this judge is checked again", error)
     rules = LexicalJudge()
     if (judge.name, judge.prompt_hash) != (rules.name, rules.prompt_hash):
         return None
-    made = make_answers()
-    return make_passport(rules, made, {answer.case.id: rules.verdict(answer.case) for answer in made}, 0)
+    calibration_set = make_calibration_set()
+    inputs = [answer.judge_input for answer in calibration_set]
+    return make_passport(rules, calibration_set, {given.id: rules.verdict(given) for given in inputs}, 0)
 
 
-def read_passport(path: Path, judge: Judge) -> Passport:
-    """A passport from a file.
+def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
+    """Read a passport from a file.
 
     Raises:
-        BadInput: it is none, or that of another judge or prompt.
+        BadInput: The file is not a passport, or it is that of another judge or other prompts.
     """
     passport = read_json(path)
     for field, expected in (("judge", judge.name), ("prompt_hash", judge.prompt_hash)):
         if passport.get(field) != expected:
-            raise BadInput(f"{path}, field {field!r}: {passport.get(field)!r} found, {expected!r} expected")
+            raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
     intervals = [f"{share}_interval" for share in SHARES]
     others = ("kinds", "f1_when_right", "f1_when_wrong", "made_answers", "seed", "n", "failed")
     for field in (*SHARES, *intervals, *others):

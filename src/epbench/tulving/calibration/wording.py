@@ -1,4 +1,7 @@
-"""How made answers are worded: bare, in a sentence, as a list with or without words around it; see made_answers.toml."""
+"""How calibration answers are worded: bare, in a sentence, or as a list, alone or with words around it.
+
+The texts are in `data/made_answers.toml`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.files.packaged import packaged
-from epbench.tulving.calibration.questions import MadeQuestion
+from epbench.tulving.calibration.questions import CalibrationQuestion
 
 _MARKS: tuple[Callable[[int, str], str], ...] = (
     lambda i, item: f"- {item}",
@@ -27,18 +30,18 @@ def _wording() -> dict[str, Any]:
 
 
 def paraphrases() -> dict[str, str]:
-    """Other words for places and kinds of event, by their names."""
+    """Other words for spaces and contents, by their names."""
     listed = _wording()["paraphrases"]
     return {**listed["spaces"], **listed["contents"]}
 
 
-def phrased(draws: RandomStream, section: str, asked: MadeQuestion, **fill: str) -> str:
-    """One of the section's texts about this question."""
+def phrased(draws: RandomStream, section: str, asked: CalibrationQuestion, **fill: str) -> str:
+    """One of the texts of a section, filled in for this question."""
     return _filled(draws.pick(_wording()[section]["texts"]), asked, **fill)
 
 
-def told(draws: RandomStream, asked: MadeQuestion, items: Sequence[str]) -> str:
-    """An answer that names the items in this order and claims no other."""
+def worded(draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str]) -> str:
+    """An answer that names the items in this order and claims no others."""
     wording = _wording()
     form = draws.index(4)
     if form == 0:
@@ -53,7 +56,7 @@ def told(draws: RandomStream, asked: MadeQuestion, items: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _filled(text: str, asked: MadeQuestion, **fill: str) -> str:
+def _filled(text: str, asked: CalibrationQuestion, **fill: str) -> str:
     thing, things = _wording()["sorts"][asked.trace]
     return text.format(cue=asked.cue, thing=thing, things=things, **fill)
 

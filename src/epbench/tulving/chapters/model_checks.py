@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
+
+from epbench.models.json_replies import all_objects_in
 
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
 """The fact that each question is about: is it right, and is it the only one of its sort in the chapter?"""
@@ -20,16 +20,13 @@ SCHEMA: dict[str, Any] = {
 def read_verdict(reply: str) -> dict[str, bool] | None:
     """Return the answers by fact, or None if the reply gives no verdict.
 
-    Prose and fences around the JSON do not matter. The verdict is the first `{…}` without braces inside that has exactly
-    the keys "1" to "4", each once, with the values true or false (not as text).
+    Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
+    each once, with the values true or false (not as text). It may be inside another object.
     """
-    for block in re.findall(r"\{[^{}]*\}", reply):
-        try:
-            pairs: list[tuple[str, Any]] = json.loads(block, object_pairs_hook=list)
-        except (ValueError, RecursionError):
-            continue
-        if sorted(key for key, _ in pairs) == list(QUESTIONS) and all(isinstance(value, bool) for _, value in pairs):
-            return {fact: dict(pairs)[number] for number, fact in QUESTIONS.items()}
+    for found in all_objects_in(reply):
+        is_complete = found.keys() == QUESTIONS.keys() and found.repeated is None
+        if is_complete and all(isinstance(value, bool) for value in found.values()):
+            return {fact: found[number] for number, fact in QUESTIONS.items()}
     return None
 
 

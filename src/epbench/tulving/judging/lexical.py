@@ -1,9 +1,9 @@
-"""The embedded judge: compares words, not meanings; the same verdict on every machine, without a model.
+"""The embedded judge: compares words, not meanings; it gives the same verdict on every machine, without a model.
 
-1 for a true item that stands in the answer (after normalisation of case, punctuation and dates), 0.5 for a part of
-it (month and year of a date, first or last name, half of the words), else 0, as in the published judge's examples
-(paper: Appendix B.4). A part that belongs to another true item counts for that one alone. What the question itself
-names is no item of the answer. An abstention that is followed by a guess is no abstention.
+A true item scores 1 if it is in the answer (after case, punctuation and dates are normalised), 0.5 if a part of it is
+(month and year of a date, a first or last name, half of the words), and 0 otherwise, as in the published judge's examples
+(paper: Appendix B.4). A part that belongs to another true item counts only for that item. What the question itself names
+is not an item of the answer. An abstention followed by a guess is not an abstention.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 
+from epbench.judges.protocol import Judgement
 from epbench.metric_folders import metric_module
 from epbench.models.estimate import Estimate
-from epbench.tulving.judging.protocol import JudgeInput, Judgement, Verdict
+from epbench.tulving.judging.protocol import JudgeInput, Verdict
 from epbench.tulving.reader.story import MONTHS, NAME
 
 _ABSTAINS = re.compile(
@@ -31,9 +32,8 @@ _GUESSES = re.compile(
 _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _MYSELF = re.compile(r"I(?:['’]\w+)?")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
-_SENTENCE = (
-    r"(?<=[.!?])(?<!\bSt\.)\s"  # between two sentences of an answer; of all abbreviations, only names have `St.`
-)
+# Between two sentences of an answer; `St.` is the only abbreviation that names have.
+_SENTENCE_GAP = r"(?<=[.!?])(?<!\bSt\.)\s"
 _MONTH_ALONE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b", re.IGNORECASE)
 _MONTH_YEAR = re.compile(r"\b(\d{4} \d{2}) \d{2}\b")
 _DATE = re.compile(r"\b\d{4} \d{2}(?: \d{2})?\b")  # normalised, of a day or of a month
@@ -41,57 +41,59 @@ _SMALL_WORDS = frozenset(
     ["a", "an", "the", "of", "and", "in", "at", "on", "for", "to", "with", "de", "del", "da", "do"]
 )
 
-TOLD, PARTLY_TOLD = 0.8, 0.3  # share of a chapter's words that a full account must hold for 1, and for 0.5
+FULL, PARTIAL = 0.8, 0.3  # share of a chapter's words that a full account must contain for 1, and for 0.5
 
 
 class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
-    prompt_hash = "rules-3"  # counted up when a rule changes: its verdicts are then those of another judge
+    prompt_hash = "rules-3"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
-    def plan(self, cases: Sequence[JudgeInput]) -> Estimate | None:
+    def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:
         """None: rules cost nothing."""
         return None
 
-    def judge(self, cases: Sequence[JudgeInput]) -> Generator[Judgement]:
+    def judge(self, inputs: Sequence[JudgeInput]) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`."""
-        for case in cases:
-            yield Judgement(case.key(self), self.verdict(case))
+        for judge_input in inputs:
+            yield Judgement(judge_input.key(self), self.verdict(judge_input))
 
-    def verdict(self, case: JudgeInput) -> Verdict:
+    def verdict(self, judge_input: JudgeInput) -> Verdict:
         """The verdict on one answer; there always is one."""
-        if case.trace == "full_details":
-            return _judge_account(case)
-        truth = list(dict.fromkeys(case.truth))
-        words = _normal(case.answer)
-        found = sorted((item for item in truth if _stands_in(item, words)), key=lambda item: _place(item, words))
-        if not found and _is_abstention(case.answer) and not _guesses(case):
-            return Verdict([], [0.0] * len(case.truth), [], "the answer says that it does not know")
-        missing = [item for item in truth if item not in found]
-        entries = [entry for entry in _entries(case, missing) if not any(_stands_in(item, entry) for item in found)]
+        if judge_input.trace == "full_details":
+            return _judge_account(judge_input)
+        reference, answer = judge_input.distinct_reference, judge_input.answer
+        words = _normal(answer)
+        found = sorted((item for item in reference if _is_in(item, words)), key=lambda item: _position(item, words))
+        if not found and _is_abstention(answer) and not _guesses(judge_input):
+            return Verdict([], [0.0] * len(judge_input.reference), [], "the answer says that it does not know")
+        missing = [item for item in reference if item not in found]
+        entries = [entry for entry in _entries(judge_input, missing) if not any(_is_in(item, entry) for item in found)]
         halves: dict[str, str] = {}
         for item in missing:
-            half = next((entry for entry in entries if _half(item, entry, case.trace)), None)
+            half = next((entry for entry in entries if _half(item, entry, judge_input.trace)), None)
             if half is not None and half not in halves.values():
                 halves[item] = half
-        scores = [1.0 if item in found else 0.5 if item in halves else 0.0 for item in case.truth]
-        reason = f"{len(found)} of {len(truth)} true items stand in the answer, {len(halves)} in part"
-        places = {item: _place(item, words) for item in found} | {i: _place(h, words) for i, h in halves.items()}
-        order = sorted(places, key=lambda item: places[item])
+        scores = [1.0 if item in found else 0.5 if item in halves else 0.0 for item in judge_input.reference]
+        reason = f"{len(found)} of {len(reference)} true items stand in the answer, {len(halves)} in part"
+        positions = {item: _position(item, words) for item in found}
+        positions |= {item: _position(half, words) for item, half in halves.items()}
+        order = sorted(positions, key=lambda item: positions[item])
         return Verdict([*found, *entries], scores, order, reason)
 
 
-def _judge_account(case: JudgeInput) -> Verdict:
-    """A full account is one item; what counts is how many of the chapter's words it holds."""
-    if not case.truth:
-        empty = _is_abstention(case.answer)
-        return Verdict([] if empty else [case.answer], [], [], "nothing happened that could be told")
-    chapter = set(_normal(case.truth[0]).split()) - _SMALL_WORDS
-    share = len(chapter & set(_normal(case.answer).split())) / len(chapter)
-    score = 1.0 if share >= TOLD else 0.5 if share >= PARTLY_TOLD else 0.0
-    items = [] if score == 0 and _is_abstention(case.answer) else ["account"]
-    return Verdict(items, [score], list(case.truth) if score else [], f"{share:.0%} of the words of the chapter")
+def _judge_account(judge_input: JudgeInput) -> Verdict:
+    """A full account is one item; its score depends on how many of the chapter's words it contains."""
+    if not judge_input.reference:
+        empty = _is_abstention(judge_input.answer)
+        return Verdict([] if empty else [judge_input.answer], [], [], "nothing happened that could be told")
+    chapter = set(_normal(judge_input.reference[0]).split()) - _SMALL_WORDS
+    share = len(chapter & set(_normal(judge_input.answer).split())) / len(chapter)
+    score = 1.0 if share >= FULL else 0.5 if share >= PARTIAL else 0.0
+    items = [] if score == 0 and _is_abstention(judge_input.answer) else ["account"]
+    order = list(judge_input.reference) if score else []
+    return Verdict(items, [score], order, f"{share:.0%} of the words of the chapter")
 
 
 @cache
@@ -101,7 +103,7 @@ def _normaliser() -> Callable[[str], str]:
 
 
 def _normal(text: str) -> str:
-    """Words and dates as the metric compares them; dates with slashes (month first) and months as parts of them."""
+    """Words and dates as the metric compares them, with slashed dates (month first) and months written like its dates."""
     return _MONTH_ALONE.sub(_month_number, _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)))
 
 
@@ -109,53 +111,54 @@ def _month_number(match: re.Match[str]) -> str:
     return f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}"
 
 
-def _stands_in(item: str, words: str) -> bool:
+def _is_in(item: str, words: str) -> bool:
     return f" {_normal(item)} " in f" {words} "
 
 
-def _place(item: str, words: str) -> int:
+def _position(item: str, words: str) -> int:
     return f" {words} ".find(f" {_normal(item)} ")
 
 
 def _is_abstention(answer: str) -> bool:
-    """Whether the first sentence says that there is no answer, and not only in brackets."""
-    outside = re.sub(r"\([^()]*\)", "", answer).strip() or answer.strip()  # an answer may stand in brackets as a whole
-    first = re.split(rf"{_SENTENCE}|\n", outside, maxsplit=1)[0]
+    """Whether the first sentence says, outside brackets, that there is no answer."""
+    outside = re.sub(r"\([^()]*\)", "", answer).strip() or answer.strip()  # the whole answer may be in brackets
+    first = re.split(rf"{_SENTENCE_GAP}|\n", outside, maxsplit=1)[0]
     return not first or _ABSTAINS.search(first) is not None
 
 
-def _guesses(case: JudgeInput) -> bool:
+def _guesses(judge_input: JudgeInput) -> bool:
     """Whether an answer that begins as an abstention goes on to name something that the question does not."""
-    if not _GUESSES.search(case.answer):
+    if not _GUESSES.search(judge_input.answer):
         return False
-    if case.trace == "times":
-        return not set(_DATE.findall(_normal(case.answer))) <= set(_DATE.findall(_normal(case.question)))
-    return any(_holds_name(piece, case.question) for piece in _pieces(case.answer))
+    if judge_input.trace == "times":
+        return not set(_DATE.findall(_normal(judge_input.answer))) <= set(_DATE.findall(_normal(judge_input.question)))
+    return any(_holds_name(piece, judge_input.question) for piece in _pieces(judge_input.answer))
 
 
-def _entries(case: JudgeInput, missing: Sequence[str]) -> list[str]:
-    """The things that the answer lists, normalised: dates; else lines, or the pieces of a sentence with names.
+def _entries(judge_input: JudgeInput, missing: Sequence[str]) -> list[str]:
+    """What the answer lists, normalised: dates, or else the lines of a list, or the pieces of sentences that hold names.
 
-    A piece that tells a part of a missing item counts too: a first name alone may begin a sentence.
+    A piece that says a part of a missing item counts too, since a first name alone may begin a sentence.
     """
-    if case.trace == "times":
-        words = _normal(case.answer)
+    if judge_input.trace == "times":
+        words = _normal(judge_input.answer)
         return list(dict.fromkeys(_DATE.findall(words))) or ([words] if words else [])
-    listed = [_MARKER.sub("", line) for line in case.answer.splitlines() if _MARKER.match(line)]
+    listed = [_MARKER.sub("", line) for line in judge_input.answer.splitlines() if _MARKER.match(line)]
     named = listed or [
         piece
-        for piece in _pieces(case.answer)
-        if _holds_name(piece, case.question) or any(_half(item, _normal(piece), case.trace) for item in missing)
+        for piece in _pieces(judge_input.answer)
+        if _holds_name(piece, judge_input.question)
+        or any(_half(item, _normal(piece), judge_input.trace) for item in missing)
     ]
-    return list(dict.fromkeys(filter(None, map(_normal, named or [case.answer]))))
+    return list(dict.fromkeys(filter(None, map(_normal, named or [judge_input.answer]))))
 
 
 def _pieces(answer: str) -> list[str]:
-    return re.split(rf"[,;\n]|\band\b|{_SENTENCE}", answer)
+    return re.split(rf"[,;\n]|\band\b|{_SENTENCE_GAP}", answer)
 
 
 def _holds_name(piece: str, question: str) -> bool:
-    """Whether the piece has a name that is not in the question; one word that begins it may be no name."""
+    """Whether the piece has a name that is not in the question; its first word may be capitalised without being a name."""
     asked = set(re.findall(r"[\w'’-]+", question.casefold()))
     names = [match[0].split()[match.start() == 0 :] for match in NAME.finditer(piece.strip())]
     return any(word.casefold() not in asked for name in names for word in name if not _MYSELF.fullmatch(word))

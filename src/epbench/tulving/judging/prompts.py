@@ -1,11 +1,12 @@
-"""What a model is told that judges answers (`data/judging.toml` is ours) and the form in which it replies.
+"""The prompts of a model that judges answers (ours are in `data/judging.toml`), and the form of its replies.
 
-Paper: Listings 12 and 14 of Appendix B.3. Unlike there, the judge sees the question, and repeated true items once.
+Paper: Listings 12 and 14 of Appendix B.3. Unlike there, the judge also sees the question, and sees repeated true items
+once.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ _EXTENTS: dict[Get, str] = {
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    """As strict as endpoints want it: every property is required, no other is allowed."""
+    """As strict as endpoints require: every property is required, and no other is allowed."""
     return {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
     }  # fmt: skip
@@ -57,16 +58,16 @@ ORDER_SCHEMA = _object({"order": {"type": "array", "items": {"type": "integer"}}
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """A pack; each rules text comes before its case, after a blank line.
+    """A pack. Each text of rules comes before its case, followed by a blank line.
 
     Attributes:
-        system: what the model is told to be; may be empty.
-        rules: how items are found and scored, and the form of the reply.
-        case: around one case: `{question}`, `{sought}`, `{truth}`, `{answer}`.
-        no_truth: instead of the true items where there are none.
-        order_rules: how the order is read.
-        order_case: around one case: `{question}`, `{truth}`, `{answer}`.
-        repair: after the case, where a reply could not be used: `{problem}`.
+        system: The system message; may be empty.
+        rules: How items are found and scored, and the form of the reply.
+        case: Text around one answer: `{question}`, `{sought}`, `{truth}`, `{answer}`.
+        no_truth: Replaces the true items where there are none.
+        order_rules: How the order is read.
+        order_case: Text around one answer: `{question}`, `{truth}`, `{answer}`.
+        repair: Follows the case if a reply could not be used: `{problem}`.
     """
 
     system: str
@@ -79,44 +80,44 @@ class JudgePrompts:
 
     @property
     def hash(self) -> str:
-        """Of all that the replies depend on: another hash is another judge."""
+        """Hash of everything the replies depend on: another hash is another judge."""
         return fingerprint_of([asdict(self), VERDICT_SCHEMA, ORDER_SCHEMA, _SORTS, _EXTENTS])
 
-    def verdict_request(self, case: JudgeInput, id_: str, max_tokens: int) -> Request:
+    def verdict_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
         """The first call: items, scores and reason."""
-        sought = _SORTS[case.trace]
-        if case.trace != "full_details":
-            sought += f", {_EXTENTS[case.get]}"
+        sought = _SORTS[judge_input.trace]
+        if judge_input.trace != "full_details":
+            sought += f", {_EXTENTS[judge_input.get]}"
         text = self.case.format(
-            question=case.question, sought=sought, truth=self._truth(case), answer=_quoted(case.answer)
+            question=judge_input.question,
+            sought=sought,
+            truth=self._numbered(judge_input),
+            answer=_quoted(judge_input.answer),
         )
         return Request(id_, self.system, self.rules.format(), text, Sampling(max_tokens), schema=VERDICT_SCHEMA)
 
-    def order_request(self, case: JudgeInput, id_: str, max_tokens: int) -> Request:
-        """The second call: the true items as the answer orders them."""
-        text = self.order_case.format(question=case.question, truth=self._truth(case), answer=_quoted(case.answer))
+    def order_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
+        """The second call: the true items in the order of the answer."""
+        text = self.order_case.format(
+            question=judge_input.question, truth=self._numbered(judge_input), answer=_quoted(judge_input.answer)
+        )
         return Request(id_, self.system, self.order_rules.format(), text, Sampling(max_tokens), schema=ORDER_SCHEMA)
 
-    def repair_request(self, request: Request, problem: str) -> Request:
-        """The same once more, with what was wrong."""
-        return replace(
-            request, question=f"{request.question}\n\n{self.repair.format(problem=problem)}", repeat=request.repeat + 1
-        )
-
-    def _truth(self, case: JudgeInput) -> str:
+    def _numbered(self, judge_input: JudgeInput) -> str:
         """The true items, each once, numbered from 1."""
-        return "\n".join(f"{n}. {item}" for n, item in enumerate(case.distinct_truth, 1)) or self.no_truth
+        items = enumerate(judge_input.distinct_reference, 1)
+        return "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth
 
 
 def load_judge_prompts(path: Path | None = None) -> JudgePrompts:
-    """Our pack, or that of a TOML or JSON file with the same keys.
+    """Load our pack, or that of a TOML or JSON file with the same keys.
 
     Raises:
-        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
     return load_pack(path or OWN, JudgePrompts, _HOLDS)
 
 
 def _quoted(answer: str) -> str:
-    """Every line marked, so that no answer can pass for the rules or for the end of itself."""
+    """The answer with every line marked, so that no part of it can pass for the rules or for the end of the answer."""
     return "\n".join(f"> {line}" for line in answer.splitlines() or [""])

@@ -1,7 +1,7 @@
 """From a judge's reply to items, scores and order.
 
 Prose and fences around the JSON do not matter, and numbers may be given as text. A reply that could be read in two ways
-is unusable: a field that is named twice, two scores of one true item, fewer or more scores than true items.
+is unusable: one with a repeated field, with two scores of one true item, or with fewer or more scores than true items.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from epbench.models.json_replies import Unusable, last_object_with, number_of
 
 
 def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
-    """Items, scores and reason of a first call.
+    """Read the reply to a first call.
 
     Args:
-        reply: as it came.
-        n: number of different true items, from 0; without any, scores are not looked at.
+        reply: The reply as it came.
+        n: Number of different true items, from 0; if there are none, scores are ignored.
 
     Returns:
-        The items, without blanks; one score per true item, in their order, clipped to [0, 1]; the reason.
+        The items, stripped of blanks; one score per true item, in their order, clipped to [0, 1]; the reason.
 
     Raises:
-        Unusable: there is no such object, it names a field twice, an item is no text, a score is no finite number, or
+        Unusable: There is no such object, a field is repeated, an item is not a text, a score is not a finite number, or
             there is not exactly one score for each true item.
     """
     found = last_object_with(reply, "items", *(["scores"] if n else []))
@@ -37,27 +37,31 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
 
 
 def read_order(reply: str, n: int) -> list[int]:
-    """Places of the true items, from 0, as a second call orders them; of a repeated one the first place.
+    """Read the reply to a second call.
 
     Args:
-        reply: as it came.
-        n: number of different true items.
+        reply: The reply as it came.
+        n: Number of different true items.
+
+    Returns:
+        Numbers of the true items, from 0, in the order of the answer, each once; a repeated one counts where it comes
+        first.
 
     Raises:
-        Unusable: there is no such object, it names a field twice, or something in the order is no number of a true
+        Unusable: There is no such object, a field is repeated, or something in the order is not the number of a true
             item.
     """
-    places: list[int] = []
+    positions: list[int] = []
     for entry in _list(last_object_with(reply, "order"), "order"):
         number = _number_of_item(entry, n)
         if number is None:
             raise Unusable(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
-        places.append(number - 1)
-    return list(dict.fromkeys(places))
+        positions.append(number - 1)
+    return list(dict.fromkeys(positions))
 
 
 def _scores(entries: list[Any], n: int) -> list[float]:
-    """The scores in the order of the true items, whatever the order of the entries."""
+    """The scores in the order of the true items, regardless of the order of the entries."""
     by_number: dict[int, float] = {}
     for entry in entries:
         number = _number_of_item(entry.get("number"), n) if isinstance(entry, dict) else None
@@ -88,6 +92,6 @@ def _list(found: dict[str, Any], key: str) -> list[Any]:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message: JSON of bearable length."""
+    """A value for a message, as JSON of at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:59] + "…"

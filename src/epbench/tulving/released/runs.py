@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import PUBLISHED, PastJudge
+from epbench.judges.run_judge import note_judge
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
 from epbench.tulving.dataset.load import fingerprint_of_book
-from epbench.tulving.judging.protocol import PastJudge
-from epbench.tulving.judging.verdicts import PUBLISHED, note_judge
 from epbench.tulving.released.archive import Archive, ReleasedBook
 from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
@@ -30,7 +31,7 @@ from epbench.tulving.released.reference_numbers import reference_numbers
 from epbench.tulving.released.subset import asked_questions, check_subset
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
 from epbench.tulving.scores.own_answers import check_length
-from epbench.tulving.scores.results import JUDGEMENTS, RESULTS, finish, judged
+from epbench.tulving.scores.results import RESULTS, finish, judged
 from epbench.tulving.scores.scoring import ScoredAnswer
 
 Scores = dict[str, Any]

@@ -14,8 +14,8 @@ from epbench.tulving.scores.scoring import ScoredAnswer, f1_by_bin, mean, questi
 if TYPE_CHECKING:
     from rich.table import Table
 
-FOUND = 0.5  # a score from here on says that the item is in the answer
-SHOWN = 20  # of the disagreements
+FOUND = 0.5  # the smallest score that says that the item is in the answer
+SHOWN = 20  # disagreements
 
 _GETS: tuple[Get, ...] = ("all", "latest", "chronological")
 _COLUMNS = (
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 class _Pair(NamedTuple):
-    """One answer as both judges see it, with the F1 of either."""
+    """One answer as both judges see it, with the F1 by each of them."""
 
     first: ScoredAnswer
     second: ScoredAnswer
@@ -38,7 +38,7 @@ class _Pair(NamedTuple):
 
     @property
     def scores(self) -> list[tuple[float, float]]:
-        """Of each different true item."""
+        """The scores of each different true item."""
         both = zip(self.first.truth, zip(self.first.scores, self.second.scores, strict=True), strict=True)
         return list(dict(reversed(list(both))).values())
 
@@ -46,21 +46,22 @@ class _Pair(NamedTuple):
 def judge_agreement(
     first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer], answers: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Hold the verdicts of two judges against each other.
+    """Compare the verdicts of two judges.
 
     Args:
-        first, second: their verdicts; questions that one of them has not judged are left out.
-        answers: question and answer by the id of the question, to show what they disagree on.
+        first: Verdicts of the first judge.
+        second: Verdicts of the second judge. Questions that only one of them has judged are left out.
+        answers: Question and answer by the id of the question, to show what they disagree on.
 
     Returns:
         n_questions; n_items, true items; item_agreement, share of these that both find (score of 0.5 or more) or both
-        do not; kappa, the same beyond chance (Cohen; None where there is but one decision); score_difference, mean
-        absolute; f1_difference, mean of the first's F1 less the second's; f1_correlation (Pearson; None where one is
-        constant); simple_recall_score of both; by_get and by_bin, the same but for the recall; disagreements, the
+        do not; kappa, the same beyond chance (Cohen; None if there is only one decision); score_difference, mean
+        absolute; f1_difference, mean of the first's F1 minus the second's; f1_correlation (Pearson; None if one is
+        constant); simple_recall_score of both; by_get and by_bin, the same except for the recall; disagreements, the
         twenty largest by F1, then by scores.
 
     Raises:
-        RunFailed: no question was judged by both.
+        RunFailed: No question was judged by both.
     """
     of_second = {row.id: row for row in second}
     shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
@@ -71,12 +72,12 @@ def judge_agreement(
 
     def those(chosen: Callable[[ScoredAnswer], bool]) -> dict[str, Any] | None:
         picked = [pair for pair in pairs if chosen(pair.first)]
-        return _figures(picked) if picked else None
+        return _numbers(picked) if picked else None
 
-    by_get = {get: figures for get in _GETS if (figures := those(lambda row, get=get: row.get == get))}  # type: ignore[misc]
-    by_bin = {bin_: figures for bin_ in BINS if (figures := those(lambda row, bin_=bin_: row.bin == bin_))}  # type: ignore[misc]
+    by_get = {get: numbers for get in _GETS if (numbers := those(lambda row, get=get: row.get == get))}  # type: ignore[misc]
+    by_bin = {bin_: numbers for bin_ in BINS if (numbers := those(lambda row, bin_=bin_: row.bin == bin_))}  # type: ignore[misc]
     return {
-        **_figures(pairs),
+        **_numbers(pairs),
         "simple_recall_score": [_recall(pairs, which) for which in (0, 1)],
         "by_get": by_get,
         "by_bin": by_bin,
@@ -85,7 +86,7 @@ def judge_agreement(
 
 
 def agreement_table(agreement: Mapping[str, Any], names: tuple[str, str]) -> str:
-    """Markdown: all questions, then by get and by bin; `names` are those of the judges."""
+    """Return the agreement in Markdown: on all questions, then by get and by bin; `names` are those of the judges."""
     rows = [["all", agreement]] + [[f"get = {get}", part] for get, part in agreement["by_get"].items()]
     rows += [[f"{bin_} chapters", part] for bin_, part in agreement["by_bin"].items()]
     head = ["questions on", *(title for title, _ in _COLUMNS)]
@@ -100,7 +101,7 @@ def agreement_table(agreement: Mapping[str, Any], names: tuple[str, str]) -> str
 
 
 def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The chief figures for a screen, a row per run; recall by the first judge and by the second."""
+    """Return the main numbers for the screen, a row per run; recall by the first and by the second judge."""
     from rich.table import Table
 
     columns = (("items agreed", "item_agreement"), ("kappa", "kappa"), ("r of F1", "f1_correlation"))
@@ -113,7 +114,7 @@ def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
     return shown
 
 
-def _figures(pairs: Sequence[_Pair]) -> dict[str, Any]:
+def _numbers(pairs: Sequence[_Pair]) -> dict[str, Any]:
     scores = [both for pair in pairs for both in pair.scores]
     decisions = [(one >= FOUND, other >= FOUND) for one, other in scores]
     return {

@@ -1,4 +1,4 @@
-"""The judges of one run held against each other, answer by answer (paper: Appendix B.4)."""
+"""Compares the judges of one run, answer by answer (paper: Appendix B.4)."""
 
 from __future__ import annotations
 
@@ -10,54 +10,56 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import PUBLISHED, PastJudge
+from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.journal import read_journal
-from epbench.tulving.judging.protocol import PastJudge
-from epbench.tulving.judging.verdicts import PUBLISHED, judge_of_scores, verdict_records
+from epbench.tulving.judging.verdicts import verdict_records
 from epbench.tulving.scores.judge_agreement import judge_agreement
-from epbench.tulving.scores.results import JUDGEMENTS, judged
+from epbench.tulving.scores.results import judged
 from epbench.tulving.scores.scoring import ScoredAnswer, mean, question_f1
 
 
 def judges_of(folder: Path) -> list[PastJudge]:
-    """The judges with verdicts in a run's folder, in the order in which they came."""
+    """Return the judges with verdicts in a run's folder, in the order of their first verdicts."""
     records = read_journal(folder / JUDGEMENTS).values()
     found = [(r["judge"], r.get("prompt_hash", PUBLISHED)) for r in records if r.get("failure") is None]
     return [PastJudge(*judge) for judge in dict.fromkeys(found)]
 
 
 def last_judge(folder: Path) -> PastJudge:
-    """The judge whom a run's scores are of.
+    """Return the judge that a run's scores are by.
 
     Raises:
-        BadInput: the run has no scores, or they name no judge.
+        BadInput: The run has no scores, or they name no judge.
     """
     judge = judge_of_scores(folder)
     if judge is None:
-        raise BadInput(f"{folder / 'scores.json'}: scores with a judge are expected and not there; start the run again")
+        raise BadInput(f"{folder / 'scores.json'}: expected scores that name a judge; start the run again")
     return judge
 
 
 def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """How far any two judges of a run agree; an answer that was given twice to one question counts once.
+    """Return how far any two judges of a run agree; an answer given twice to the same question counts once.
 
     Args:
-        folder: of the run.
-        rows: of its dataset.
+        folder: Folder of the run.
+        rows: Rows of its dataset.
 
     Returns:
-        For each pair what `judge_agreement` returns, and: judges, their two names; n_one_sided, answers on which only
-        one of them has a verdict; items_difference and f1_distance, mean absolute differences of the number of
-        different items and of F1. Disagreements tell the reasons of both.
+        For each pair what `judge_agreement` returns, and: judges, their two names; n_one_sided, number of answers that
+        only one of them has judged; items_difference and f1_distance, mean absolute differences in the number of
+        different items and in F1. Each disagreement has the reasons of both.
 
     Raises:
-        BadInput: fewer than two judges.
-        RunFailed: two judges have no answer in common.
+        BadInput: The run has fewer than two judges.
+        RunFailed: Two judges have no answer in common.
     """
     judges = judges_of(folder)
     if len(judges) < 2:
         names = judges[0].name if judges else "nobody"
         raise BadInput(
-            f"{folder}: judged by {names}, at least two judges expected; eval_scripts/tulving.py --rejudge adds one"
+            f"{folder}: expected verdicts by at least two judges, judged by {names}; have another one judge the answers too"
         )
     verdicts = {judge: _verdicts(folder, rows, judge) for judge in judges}
     return [
@@ -66,17 +68,17 @@ def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-# By answer: the verdict in the shape of the scores, and question, answer and reason.
 _Verdicts = Mapping[str, tuple[ScoredAnswer, Mapping[str, str]]]
+"""By answer: the scored answer, and question, answer and reason."""
 
 
 def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
     by_id = {row["id"]: row for row in rows}
     found = {}
-    for case, record in verdict_records(folder, rows, judge):
-        name = f"{case.id}: {case.answer}"
-        about = {"question": case.question, "answer": case.answer, "reason": record["reason"]}
-        found[name] = (replace(judged(by_id[case.id], record), id=name), about)
+    for given, record in verdict_records(folder, rows, judge):
+        name = f"{given.id}: {given.answer}"
+        about = {"question": given.question, "answer": given.answer, "reason": record["reason"]}
+        found[name] = (replace(judged(by_id[given.id], record), id=name), about)
     return found
 
 
@@ -85,11 +87,11 @@ def _agreement(one: _Verdicts, other: _Verdicts) -> dict[str, Any]:
     pairs = [(one[name][0], other[name][0]) for name in shared]
     answers = {name: (about["question"], about["answer"]) for name, (_, about) in one.items()}
     agreement = judge_agreement([row for row, _ in one.values()], [row for row, _ in other.values()], answers)
-    for case in agreement["disagreements"]:
-        name = case["id"]
-        case["id"] = name.split(": ", 1)[0]
-        for place, verdicts in (("first", one), ("second", other)):
-            case[place]["reason"] = verdicts[name][1]["reason"]
+    for disagreement in agreement["disagreements"]:
+        name = disagreement["id"]
+        disagreement["id"] = name.split(": ", 1)[0]
+        for which, verdicts in (("first", one), ("second", other)):
+            disagreement[which]["reason"] = verdicts[name][1]["reason"]
     f1 = zip(question_f1([first for first, _ in pairs]), question_f1([second for _, second in pairs]), strict=True)
     return {
         **agreement,
@@ -100,6 +102,6 @@ def _agreement(one: _Verdicts, other: _Verdicts) -> dict[str, Any]:
 
 
 def _shown(judge: PastJudge, judges: Sequence[PastJudge]) -> str:
-    """Its name, with the hash where another judge has the same one."""
+    """The judge's name, with its prompt hash if another judge has the same name."""
     namesakes = [other for other in judges if other.name == judge.name]
     return judge.name if len(namesakes) == 1 else f"{judge.name} ({judge.prompt_hash})"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.hub.rows import Row
+from epbench.judges.protocol import JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.models.protocol import Request
 from epbench.runs.answers import ANSWERS
@@ -15,13 +16,11 @@ from epbench.runs.folder import read_json, write_json, write_text
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.usage import token_usage
 from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
-from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.scores.own_answers import EMPTY, is_empty
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
 from epbench.tulving.scores.tables import markdown_table
 
-JUDGEMENTS = "judgements.jsonl"
 RESULTS = ("scores.json", "usage.json", "table.md", "report.html")  # that `finish` writes
 
 
@@ -41,7 +40,7 @@ def scores_of(
     lost: Sequence[QuestionToScore],
     more: Mapping[str, Any] | None = None,
     *,
-    judge: Judge | None = None,
+    judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
     """The content of scores.json: see `score_run` and `judge_scores`; arguments as in `finish`."""
     scores = score_run(rows, lost) | dict(more or {})
@@ -55,7 +54,7 @@ def finish(
     label: str,
     more: Mapping[str, Any] | None = None,
     *,
-    judge: Judge | None = None,
+    judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
     """Write scores.json, usage.json, table.md and report.html from the journals, in this order.
 

@@ -1,0 +1,88 @@
+"""The journal of verdicts: every verdict is written as it arrives, and nothing that was judged is judged again.
+
+One journal may hold the verdicts of several judges, since a verdict's key depends on its judge.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import asdict, astuple
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from epbench.judges.protocol import Judge, Judgeable, JudgeIdentity, Judgement
+from epbench.runs.answers import Progress
+from epbench.runs.journal import Journal, Record
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+JUDGEMENTS = "judgements.jsonl"
+
+InputT = TypeVar("InputT", bound=Judgeable)
+VerdictT = TypeVar("VerdictT", bound="DataclassInstance")
+
+
+def open_inputs(records: Mapping[str, Record], inputs: Iterable[InputT], judge: JudgeIdentity) -> dict[str, InputT]:
+    """The inputs on which this judge has yet to give a verdict, each once, by their keys.
+
+    Args:
+        records: Content of the journal, by key.
+        inputs: What is to be judged.
+        judge: Its failures count as open.
+    """
+    by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
+    return {
+        key: judge_input
+        for key, judge_input in by_key.items()
+        if key not in records or records[key].get("failure") is not None
+    }
+
+
+def judge_open(
+    journal: Journal,
+    inputs: Iterable[InputT],
+    judge: Judge[InputT, VerdictT],
+    progress: Progress,
+    what: str,
+    describe: Callable[[InputT, float], Record],
+) -> None:
+    """Have all inputs judged on which the journal has no verdict by this judge.
+
+    Args:
+        journal: Takes each judgement as it arrives.
+        inputs: What is to be judged.
+        judge: Is not asked at all where nothing is open, so that no model is loaded in vain.
+        progress: Shows a bar.
+        what: Name of the verdicts at that bar.
+        describe: What else a record says of an input, given the seconds since the judgement before.
+    """
+    todo = open_inputs(journal.records, inputs, judge)
+    if not todo:
+        return
+    judgements = judge.judge(list(todo.values()))
+    last = time.monotonic()
+    with closing(judgements):  # or requests that are open at an endpoint would go on when this stops
+        for judgement in progress(judgements, what, len(todo)):
+            now = time.monotonic()
+            about = describe(todo[judgement.key], now - last)
+            journal.add(judgement.key, **about, **_record_of(judgement, judge))
+            last = now
+
+
+def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
+    """What a record says of a judgement: the fields of the verdict, or the failure."""
+    record: dict[str, Any] = {"judge": judge.name, "prompt_hash": judge.prompt_hash}
+    if judgement.raw:
+        record["raw"] = list(judgement.raw)
+    if any(astuple(judgement.usage)):
+        record["usage"] = asdict(judgement.usage)
+    return record | ({"failure": judgement.failure} if judgement.verdict is None else asdict(judgement.verdict))
+
+
+def failures_of(records: Mapping[str, Record], judge: JudgeIdentity) -> dict[str, int]:
+    """How many inputs the judge has failed on and is to be asked again about, by reason, the commonest first."""
+    own = [r for r in records.values() if (r["judge"], r.get("prompt_hash")) == (judge.name, judge.prompt_hash)]
+    return dict(Counter(r["failure"] for r in own if r.get("failure") is not None).most_common())

@@ -1,0 +1,198 @@
+"""Any model as a judge: it is asked for a verdict under a JSON schema, and once more if its reply cannot be used.
+
+The repeated request says what was wrong. If the second reply cannot be used either, the judge has failed on this input:
+that is neither right nor wrong, and the next start asks again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from epbench.errors import BadInput
+from epbench.judges.protocol import Judge, Judgeable, Judgement
+from epbench.models.estimate import Estimate, estimate
+from epbench.models.json_replies import WITHOUT_TEXT, Unusable
+from epbench.models.protocol import Model, Request, Usage
+from epbench.runs.answers import answered
+from epbench.runs.journal import Journal, Record
+
+T = TypeVar("T")
+InputT = TypeVar("InputT", bound=Judgeable)
+VerdictT = TypeVar("VerdictT")
+
+Calls = Generator[Request, Record, T]
+"""Yields requests, is sent the records of their replies, and returns what was read in them."""
+
+
+class Ask(Protocol):
+    """Makes one call: yields the request, and once more with what was wrong if `read` raises `Unusable`."""
+
+    def __call__(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
+        """Return what `read` makes of the reply. The judge has failed if there is no usable reply."""
+        ...
+
+
+class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
+    """Judges all inputs in one batch; calls that depend on an earlier reply follow in batches of their own.
+
+    Args:
+        model: Is asked greedily, under a JSON schema where its backend can enforce one.
+        prompt_hash: Hash of everything in the prompts and schemas that the replies depend on.
+        repair: Text that follows a request whose reply could not be used, with the placeholder `{problem}`.
+        calls: Journal of the calls, so that a judge that was stopped asks nothing twice. Without it the calls are
+            forgotten when judging ends.
+    """
+
+    advice: ClassVar[str]
+    """What to do when a prompt does not fit the model's window."""
+
+    def __init__(self, model: Model, *, prompt_hash: str, repair: str, calls: Path | None = None) -> None:
+        self.model, self.prompt_hash, self.calls = model, prompt_hash, calls
+        self._repair = repair
+
+    @property
+    def name(self) -> str:
+        """The model's identity: another checkpoint in the same place is another judge."""
+        return self.model.identity
+
+    @abstractmethod
+    def requests(self, inputs: Sequence[InputT]) -> list[Request]:
+        """The most requests that these inputs can take if every reply is usable. It must not read the model's weights."""
+
+    @abstractmethod
+    def verdict_on(self, judge_input: InputT, id_: str, ask: Ask) -> Calls[VerdictT]:
+        """Make the calls for one input with `ask`, and return the verdict.
+
+        Args:
+            judge_input: The input.
+            id_: Id of its requests.
+            ask: Makes a call.
+        """
+
+    def plan(self, inputs: Sequence[InputT]) -> Estimate:
+        """The most requests and tokens that judging these inputs takes if every reply is usable.
+
+        Raises:
+            BadInput: A prompt with its reply exceeds the model's window; nothing is ever cut off.
+        """
+        most, window = estimate(by_context(self.requests(inputs)), self.model), self.model.window()
+        if window is not None and most.longest > window:
+            raise BadInput(
+                f"judge {self.model.name}: a prompt and its reply take up to {most.longest:,} tokens, its window has "
+                f"{window:,}; {self.advice}"
+            )
+        return most
+
+    def judge(self, inputs: Sequence[InputT]) -> Generator[Judgement[VerdictT]]:
+        """See `Judge.judge`. Inputs with the same key are judged once."""
+        with self._journal() as journal:
+            waiting: dict[str, _Course[InputT, VerdictT]] = {}  # by the key of the request whose reply is awaited
+            for key, judge_input in {judge_input.key(self): judge_input for judge_input in inputs}.items():
+                if judgement := _Course(self, judge_input, key, self._repair).go_on(None, journal, waiting):
+                    yield judgement
+            while waiting:
+                asked, waiting = waiting, {}
+                # Requests with one context follow one another, so that the context is read once.
+                requests = by_context(course.request for course in asked.values())
+                records = answered(journal, requests, self.model)
+                with closing(records):  # or requests that are open at an endpoint would go on when this stops
+                    for record in records:
+                        if judgement := asked[record["key"]].go_on(record, journal, waiting):
+                            yield judgement
+
+    @contextmanager
+    def _journal(self) -> Iterator[Journal]:
+        with tempfile.TemporaryDirectory(prefix="epbench-judge-") as scratch:
+            journal = Journal(self.calls or Path(scratch) / "calls.jsonl")
+            try:
+                yield journal
+            finally:
+                journal.close()
+
+
+def name_without_weights(judge: Judge[InputT, VerdictT]) -> str:
+    """The judge's name for an estimate; unlike `Judge.name` it needs no weights on this machine."""
+    return judge.model.name if isinstance(judge, BaseModelJudge) else judge.name
+
+
+def by_context(requests: Iterable[Request]) -> list[Request]:
+    """The requests with those of one context next to each other, in the order in which the contexts first appear."""
+    grouped: dict[str, list[Request]] = {}
+    for request in requests:
+        grouped.setdefault(request.context, []).append(request)
+    return [request for group in grouped.values() for request in group]
+
+
+class _Lost(Exception):
+    """A call without a reply; the message says why."""
+
+
+class _Course(Generic[InputT, VerdictT]):
+    """The judging of one input, call by call. `request` is the one whose reply it waits for."""
+
+    def __init__(self, judge: BaseModelJudge[InputT, VerdictT], judge_input: InputT, key: str, repair: str) -> None:
+        self.request: Request
+        self._judge, self._input, self._key, self._repair = judge, judge_input, key, repair
+        self._raw: list[str] = []
+        self._usage = Usage()
+        self._void: list[str] = []  # keys of calls that the next start has to make again
+        self._calls = self._judgement()
+
+    def go_on(
+        self, record: Record | None, journal: Journal, waiting: dict[str, _Course[InputT, VerdictT]]
+    ) -> Judgement[VerdictT] | None:
+        """Take a reply (None at the start) and the later ones that the journal has; then wait for the next, or judge."""
+        try:
+            while True:
+                self.request = next(self._calls) if record is None else self._calls.send(record)
+                key = self.request.key(self._judge.name)
+                if not journal.done(key):
+                    waiting[key] = self
+                    return None
+                record = journal.records[key]
+        except StopIteration as end:
+            judgement: Judgement[VerdictT] = end.value
+        for key in self._void:
+            journal.add(**(journal.records[key] | {"failure": judgement.failure}))
+        return judgement
+
+    def _judgement(self) -> Calls[Judgement[VerdictT]]:
+        try:
+            verdict = yield from self._judge.verdict_on(self._input, self._key, self._ask)
+        except (Unusable, _Lost) as problem:
+            return Judgement(self._key, None, str(problem), tuple(self._raw), self._usage)
+        return Judgement(self._key, verdict, None, tuple(self._raw), self._usage)
+
+    def _ask(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
+        """See `Ask`.
+
+        Raises:
+            _Lost: A call got no reply, or the model refused to give one.
+            Unusable: Neither reply can be used.
+        """
+        try:
+            return read((yield from self._reply(request)))
+        except Unusable as error:
+            problem = str(error)
+        question = f"{request.question}\n\n{self._repair.format(problem=problem)}"
+        again = replace(request, question=question, repeat=request.repeat + 1)
+        try:
+            return read((yield from self._reply(again)))
+        except Unusable as error:
+            self._void = [call.key(self._judge.name) for call in (request, again)]
+            raise Unusable(f"the judge's reply is unusable, also when asked again: {error}") from None
+
+    def _reply(self, request: Request) -> Calls[str]:
+        record = yield request
+        used, total = Usage(**record.get("usage", {})), self._usage
+        self._usage = Usage(total.prompt + used.prompt, total.cached + used.cached, total.completion + used.completion)
+        if (failure := record.get("failure")) is not None:
+            raise (Unusable if record.get("ended") in WITHOUT_TEXT else _Lost)(failure)
+        self._raw.append(record["answer"])
+        return str(record["answer"])

@@ -1,0 +1,95 @@
+"""What a judge is: it gives a verdict on each input, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Never, Protocol, TypeVar
+
+from epbench.models.estimate import Estimate
+from epbench.models.protocol import Usage
+
+PUBLISHED = "published"
+"""Takes the place of the prompt hash of a judge whose verdicts were published: they are stored under the answers' keys."""
+
+
+class JudgeIdentity(Protocol):
+    """What tells one judge from another."""
+
+    @property
+    def name(self) -> str:
+        """`lexical`, or the model's `identity`: `openai:NAME`, or `hf:PATH@1f0c3a…` with the fingerprint of its weights."""
+        ...
+
+    @property
+    def prompt_hash(self) -> str:
+        """Hash of the prompts and the schema, or the version of the rules: when it changes, it is another judge."""
+        ...
+
+
+class Judgeable(Protocol):
+    """Something to be judged."""
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """Hash of everything the judge's verdict depends on: inputs with the same key get the same verdict."""
+        ...
+
+
+InputT_contra = TypeVar("InputT_contra", bound=Judgeable, contravariant=True)
+VerdictT_co = TypeVar("VerdictT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement(Generic[VerdictT_co]):
+    """The verdict on one input, or the reason why there is none. A failure is neither right nor wrong.
+
+    Attributes:
+        key: The input's key.
+        verdict: None if the judge failed.
+        failure: Why the judge failed; None if it did not.
+        raw: The judge's replies as they came, the last one last; empty for rules.
+        usage: Tokens of all calls that the verdict took.
+    """
+
+    key: str
+    verdict: VerdictT_co | None
+    failure: str | None = None
+    raw: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
+class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
+    """Judges inputs. It raises nothing because of an odd answer, since any text is an answer."""
+
+    def plan(self, inputs: Sequence[InputT_contra]) -> Estimate | None:
+        """Requests and tokens that judging these inputs takes at most; None where it costs nothing."""
+        ...
+
+    def judge(self, inputs: Sequence[InputT_contra]) -> Generator[Judgement[VerdictT_co]]:
+        """Yield one judgement for each input as soon as it is there, in any order. Closing it ends open requests.
+
+        Inputs with the same key may share a judgement.
+        """
+        ...
+
+
+def is_free(judge: Judge[InputT_contra, VerdictT_co]) -> bool:
+    """Return whether judging costs nothing, because no model is asked."""
+    return judge.plan([]) is None
+
+
+@dataclass(frozen=True, slots=True)
+class PastJudge:
+    """A judge that judges nothing more: only its verdicts are left."""
+
+    name: str
+    prompt_hash: str
+
+    def plan(self, inputs: Sequence[Judgeable]) -> Estimate | None:
+        """None: it costs nothing."""
+        return None
+
+    def judge(self, inputs: Sequence[Judgeable]) -> Generator[Judgement[Never]]:
+        """A failure for each input, because there is no verdict on it."""
+        for judge_input in inputs:
+            yield Judgement(judge_input.key(self), None, f"{self.name} has not judged this answer")

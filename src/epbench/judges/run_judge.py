@@ -1,0 +1,49 @@
+"""Which judge a run's scores are by: scores by different judges are not comparable, so a run keeps its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
+from epbench.runs.folder import read_run, read_scores, write_json
+
+
+def judge_of_scores(folder: Path) -> PastJudge | None:
+    """The judge that a run's scores.json names; None if there is no such file, or it names no judge."""
+    judge = read_scores(folder).get("judge") if (folder / "scores.json").is_file() else None
+    return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED) if judge else None
+
+
+def check_judge(folder: Path, judge: JudgeIdentity) -> None:
+    """Refuse to replace the scores of one judge by those of another.
+
+    A process that was killed between the scores of a new judge and its name in run.json has left two names. Either judge
+    is accepted then, and scores the run anew, which leaves one.
+
+    Raises:
+        BadInput: The run has scores by another judge.
+    """
+    noted: Mapping[str, str] | None = read_run(folder).get("judge")
+    judges = [PastJudge(noted["name"], noted["prompt_hash"]) if noted else None, judge_of_scores(folder)]
+    found = [other for other in judges if other is not None]
+    if found and PastJudge(judge.name, judge.prompt_hash) not in found:
+        raise BadInput(
+            f"{folder / 'run.json'}: this run was judged by {found[0].name} ({found[0].prompt_hash}), not by "
+            f"{judge.name} ({judge.prompt_hash}); the scores of a run must be by one judge"
+        )
+
+
+def note_judge(folder: Path, judge: JudgeIdentity, **more: Any) -> None:
+    """Write into run.json which judge the run's scores are by, and what else must be known of it.
+
+    Call it when the scores are written: a judge that gave none must not pass for the run's judge.
+    """
+    note(folder, judge={"name": judge.name, "prompt_hash": judge.prompt_hash}, **more)
+
+
+def note(folder: Path, **more: Any) -> None:
+    """Write into run.json what must be known to judge the run again."""
+    write_json(folder / "run.json", read_run(folder) | more)

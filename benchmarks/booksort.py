@@ -79,7 +79,7 @@ def main() -> None:
             books = books_from(texts)
             configs = make_configs(books, recipe)
             more = {"manifest.json": manifest(books, recipe, configs)}
-            write_dataset(folder, configs, booksort_card(books, recipe, configs), more)
+            write_dataset(folder, configs, booksort_card("python builders/booksort.py", books, recipe, configs), more)
             return sum(config.n_rows for config in configs if config.name != "books")
 
         seconds, pairs = best(build, repeats)

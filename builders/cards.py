@@ -91,7 +91,7 @@ def _booksort_card(texts: Path) -> str:
     from epbench.booksort.texts.books import books_from
 
     books, recipe = books_from(texts), Recipe()
-    return booksort_card(books, recipe, make_configs(books, recipe))
+    return booksort_card("python builders/booksort.py", books, recipe, make_configs(books, recipe))
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from epbench.memfail.dataset.load import Loaded
     from epbench.memfail.dataset.types import Question
     from epbench.memfail.judging.protocol import Judge
-    from epbench.memfail.pipeline.harness import Setting
     from epbench.memfail.pipeline.prompts import Prompts
+    from epbench.memfail.pipeline.setting import Setting
     from epbench.memories.load import SystemSpec
     from epbench.models.protocol import Model
 
@@ -141,7 +141,7 @@ def _evaluate(args: Arguments) -> None:
     from epbench.memfail.dataset.load import load_memfail
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.pipeline.estimate import plan_lines
-    from epbench.memfail.pipeline.harness import limited
+    from epbench.memfail.pipeline.queries import limited
     from epbench.memfail.scores.tables import markdown_table, screen_tables
     from epbench.runs.folder import write_text
     from epbench.safe_text import markdown_text
@@ -154,7 +154,7 @@ def _evaluate(args: Arguments) -> None:
     if args.plan:
         for data in loaded:
             lines = plan_lines(
-                data.units, asked[data.config], pipeline.system, pipeline.model, pipeline.judge, pipeline.prompts,
+                data.facts, asked[data.config], pipeline.system, pipeline.model, pipeline.judge, pipeline.prompts,
                 pipeline.setting,
             )  # fmt: skip
             console.say("\n  ".join([f"{data.config}:", *lines]))
@@ -177,9 +177,10 @@ def _evaluate(args: Arguments) -> None:
 def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     """Everything that --system, --model and --judge name; weights are not loaded yet."""
     from epbench.memfail.judging.load import load_judge
-    from epbench.memfail.pipeline.harness import Setting, gold_of
     from epbench.memfail.pipeline.prompts import load_prompts
+    from epbench.memfail.pipeline.queries import gold_of
     from epbench.memfail.pipeline.reader import LexicalReader
+    from epbench.memfail.pipeline.setting import Setting
     from epbench.memories.baselines import choose_system
     from epbench.memories.load import load_system
     from epbench.memories.process import describe_system
@@ -191,7 +192,7 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
         isolate=args.isolate,
         published_query=args.published_query,
         replies=args.with_replies,
-        per_conversation=args.units_per_conversation,
+        units_per_conversation=args.units_per_conversation,
         timeout=args.timeout,
         seed=args.seed,
         sampling=Sampling(args.max_tokens),
@@ -229,15 +230,15 @@ def _run_config(
         except BadInput as error:
             raise BadInput(f"{error}; give another --out for another judge") from None
         # 1. Everything is stored, 2. every question is put to the memory at every k, 3. the reader answers.
-        output = run_config(folder, data.units, asked, system, model, pipeline.prompts, pipeline.setting, command.bar)
+        output = run_config(folder, data.facts, asked, system, model, pipeline.prompts, pipeline.setting, command.bar)
         for warning in output.warnings:
             command.warn(f"{data.config}: {warning}")
 
         # 4. Stage by stage, the judge finds where each question failed; 5. the scores, from the journals alone.
         note(folder, limit=args.limit)
-        outcomes = diagnose(folder, output.traces, output.stores, judge, command.bar)
+        outcomes = diagnose(folder, output.records, output.stores, judge, command.bar)
         usage = output.usage | {"warnings": output.warnings}
-        scores = finish(folder, outcomes, output.traces, output.stores, pipeline.label, usage)
+        scores = finish(folder, outcomes, output.records, output.stores, pipeline.label, usage)
         note_judge(folder, judge)
     if scores["n_failed"]:
         command.console().say(
@@ -264,7 +265,7 @@ def _identity(args: Arguments, data: Loaded, pipeline: Pipeline) -> Mapping[str,
         "isolate": setting.isolate,
         "published_query": setting.published_query,
         "with_replies": setting.replies,
-        "units_per_conversation": setting.per_conversation,
+        "units_per_conversation": setting.units_per_conversation,
         "seed": setting.seed,
         "prompts": fingerprint_of(pipeline.prompts),
         "max_tokens": args.max_tokens,

@@ -1,4 +1,4 @@
-"""Prose that nobody wrote, for tests that need texts and no files beside the checkout."""
+"""Random prose, for tests that need texts but no downloaded files."""
 
 import random
 from pathlib import Path
@@ -9,7 +9,7 @@ _WORDS = [a + b + c for a in "bdfgklmnprstv" for b in "aeiou" for c in ("", "n",
 
 
 def paragraphs(n_words, seed=0):
-    """Paragraphs of two to eight sentences of three to 25 words, at least `n_words` in all."""
+    """Return paragraphs of 2 to 8 sentences of 3 to 25 words, with at least `n_words` words in all."""
     draw = random.Random(seed)
     made, n = [], 0
     while n < n_words:
@@ -24,7 +24,7 @@ def made_book(n_words, seed=0, index=0):
 
 
 def write_texts(folder: Path, *n_words):
-    """Files `a.txt`, `b.txt`, … of so many words."""
+    """Write the files `a.txt`, `b.txt`, … with these numbers of words."""
     folder.mkdir(parents=True, exist_ok=True)
     for i, n in enumerate(n_words):
         (folder / f"{chr(97 + i)}.txt").write_text("\n\n".join(["CHAPTER I", *paragraphs(n, seed=i)]), "utf-8")

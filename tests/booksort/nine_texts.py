@@ -1,9 +1,8 @@
-"""The nine files of Project Gutenberg with made-up words: their form is what the shipped table says of each book.
+"""The nine files of Project Gutenberg with made-up words, in the form that the shipped table describes for each book.
 
-Between the START and END lines stand front matter, the narrative under the headings that the table describes (as many as
-the real book has), and back matter. In the narrative there are quoted speech, titles, italics, footnotes, captions,
-drawings and scene breaks. A copy of the shipped table with the checksums and numbers of words of these files lies beside
-them.
+Between the START and END lines are front matter, the narrative with its headings (in number and form as in the real book)
+and back matter. The narrative has quoted speech, titles, italics, footnotes, captions, drawings and scene breaks. Next to the
+files is a copy of the shipped table with their checksums and numbers of words.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ WORDS = {
     69087: 26_000, 72578: 24_500, 72600: 25_000, 72869: 25_500, 72958: 24_000, 72963: 27_000, 72972: 26_500, 73017: 8_000,
     73042: 28_000,
 }  # fmt: skip
-# Narrative that cleaning may damage: capitals that look like numerals, a chapter's first word after the last one's end.
+# Narrative that careless cleaning would damage: capitals that look like numerals, a word right after the end of a sentence.
 PLANTED = {
     72972: "Very soon the Vulgaris of Rudge-in-the-Vale came. I went.",
     72963: "It seems. Reality is a Line. When?",
@@ -38,14 +37,14 @@ PLANTED = {
 
 @dataclass
 class Written:
-    """What stands in a file.
+    """The content of one file.
 
     Attributes:
-        paragraphs: the narrative.
-        headings: as cleaning reports them, in order.
-        sub_headings: the same of run-in headings.
-        words: of the narrative with headings, footnotes, captions and breaks, as Table 3 counts.
-        raw: the file.
+        paragraphs: The narrative.
+        headings: The headings as cleaning reports them, in order.
+        sub_headings: The run-in headings likewise.
+        words: Number of words of the narrative with headings, footnotes, captions and breaks, as Table 3 counts them.
+        raw: The text of the file.
     """
 
     paragraphs: list[str] = field(default_factory=list)
@@ -56,7 +55,7 @@ class Written:
 
 
 def write_nine(folder: Path) -> dict[int, Written]:
-    """Write the nine files and their table into a folder; returns what was written, by number of the book."""
+    """Write the nine files and their table into a folder, and return what was written by number of the book."""
     folder.mkdir(parents=True, exist_ok=True)
     nine = {index: _written(book, WORDS[index]) for index, book in published_books().items()}
     table = gutenberg._TABLE.read_text("utf-8")
@@ -75,7 +74,7 @@ def write_nine(folder: Path) -> dict[int, Written]:
 
 @contextmanager
 def table_of(folder: Path) -> Iterator[None]:
-    """While this lasts, the nine books are those of the table in the folder; the shipped ones where it has none."""
+    """Make the package take the nine books from the table in the folder, if the folder has one."""
     table = folder / TABLE
     with patch.object(gutenberg, "_TABLE", table if table.is_file() else gutenberg._TABLE):
         published_books.cache_clear()
@@ -96,7 +95,7 @@ def _written(book: Published, n_words: int) -> Written:
             blocks.append(heading)
             written.headings.append(" ".join(heading.split()))
         text = _spoken(paragraph, draw)
-        if i == 0 and not headings:  # an essay begins with its first line
+        if i == 0 and not headings:  # an essay begins with its start line
             text = f"{book.rules.start} {text}"
         if i == 3 and book.id in PLANTED:
             text = f"{PLANTED[book.id]} {text}"
@@ -115,12 +114,12 @@ def _written(book: Published, n_words: int) -> Written:
 
 
 def _spread(stops: Sequence[T], n: int) -> dict[int, T]:
-    """By the number of a paragraph of n, what stands before it."""
+    """Spread the stops over n paragraphs; return by number of a paragraph what comes before it."""
     return {n * i // len(stops): stop for i, stop in enumerate(stops)}
 
 
 def _headings(book: Published, draw: random.Random) -> list[list[str]]:
-    """Blocks of headings, those that stand together in a list: as many, and of such a form, as the real book has."""
+    """Return the headings, in lists of adjacent ones, in the number and form of the real book."""
 
     def title() -> str:
         return " ".join(draw.sample(["THE", "LAMP", "FERRY", "OLD", "SALT", "DR. K’S", "ROAD"], 3))
@@ -150,7 +149,7 @@ def _headings(book: Published, draw: random.Random) -> list[list[str]]:
 
 
 def _in_sections(chapters: Sequence[list[str]], of_four: int, number: Callable[[int], str]) -> list[list[str]]:
-    """Chapters of sections that bear nothing but their number: the first chapters have four, the others three."""
+    """Return chapters whose sections have only numbers: four in the first `of_four` chapters, three in the others."""
     return [
         [*(chapter if section == 1 else []), number(section)]
         for i, chapter in enumerate(chapters)
@@ -163,7 +162,7 @@ def _roman(n: int) -> str:
 
 
 def _spoken(paragraph: str, draw: random.Random) -> str:
-    """Some paragraphs as speech, some with the title of somebody."""
+    """Turn some paragraphs into speech, and add a person with a title to others."""
     chance = draw.random()
     if chance < 0.3:
         return f"“{paragraph[:-1]}!” he said."
@@ -174,7 +173,7 @@ def _spoken(paragraph: str, draw: random.Random) -> str:
 
 
 def _marked(text: str, i: int, book: Published, draw: random.Random) -> Iterator[str]:
-    """A paragraph as the file has it, and what stands after it that is no narrative."""
+    """Yield a paragraph as it is in the file, and any blocks after it that are not narrative."""
     words = text.split()
     at = draw.randrange(len(words))
     if draw.random() < 0.2 and words[at].isalpha():
@@ -188,7 +187,7 @@ def _marked(text: str, i: int, book: Published, draw: random.Random) -> Iterator
         yield f"[{i}] A note that is no part of what is told."
     if i % 40 == 17:
         yield "[Illustration: _What somebody\ndrew of it._]"
-    if i % 60 == 31 and book.id != 73017:  # where such a line ends the essay
+    if i % 60 == 31 and book.id != 73017:  # whose essay ends at such a line
         yield "*       *       *       *       *"
     if i % 90 == 5 and book.rules.labels:
         yield f"Fig. {i % 9}"
@@ -197,7 +196,7 @@ def _marked(text: str, i: int, book: Published, draw: random.Random) -> Iterator
 
 
 def _wrapped(text: str, first_line: str = "") -> str:
-    """Lines of 72 characters; the text may begin with a line of its own length."""
+    """Wrap a text into lines of 72 characters, except for a first line of any length."""
     head, rest = ([first_line], text.removeprefix(first_line)) if text.startswith(first_line or "\0") else ([], text)
     return "\n".join([*head, *textwrap.wrap(rest.strip(), 72, break_on_hyphens=False, break_long_words=False)])
 

@@ -1,4 +1,4 @@
-"""A set in the published form: CSV files per combination of lengths, segments and excerpts between asterisks."""
+"""A set in its published form: CSV files by combination of lengths, with asterisks around segments and excerpts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Rows = Iterable[Mapping[str, Any]]
 
 
 def write_segments(folder: Path, excerpt: int, segment: int, rows: Rows) -> None:
-    """The pairs of one combination of lengths."""
+    """Write the pairs of one combination of lengths."""
     marked = (row | {f"segment_{i}": f"*{row[f'segment_{i}']}*" for i in (1, 2)} for row in map(dict, rows))
     _write(folder / f"segments_{excerpt}-s{segment}-n110.csv", SEGMENTS, marked)
 
 
 def write_excerpts(folder: Path, excerpt: int, segment: int, rows: Rows) -> None:
-    """The excerpts of the same pairs, each once."""
+    """Write the excerpts of these pairs, each once."""
     unique = {(row["book_idx"], row["excerpt_idx"]): row for row in rows}
     marked = (dict(row) | {"excerpt_text": f"*{row['excerpt_text']}*\n\n"} for row in unique.values())
     _write(folder / f"excerpts_{excerpt}-s{segment}-n110.csv", EXCERPTS, marked)

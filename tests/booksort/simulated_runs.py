@@ -1,4 +1,4 @@
-"""Runs of a simulated reader whose accuracy is planted: by distance, length of the excerpt, and the middle."""
+"""Runs of a simulated reader whose accuracy depends in a known way on distance, excerpt length and position."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from epbench.booksort.answers.answer import ScoredPair
 
 Logit = Callable[[int, int, int, int], float]
-"""Log odds of a right answer: (excerpt length, position of the earlier segment, distance, bin 1-4) -> number."""
+"""Log odds of a right answer, given excerpt length, position of the earlier segment, distance and bin (1 to 4)."""
 
 
 def bins_of(length: int) -> tuple[int, ...]:
-    """Edges of the four bins of distance, for segments of 20 words."""
+    """Return the edges of the four distance bins, for segments of 20 words."""
     if length < 5000:
         return 20, length // 4, length // 3, length // 2, int(length / 1.25)
     return 20, 1000, length // 4, length // 2, int(length / 1.25)
@@ -32,12 +32,12 @@ def simulated(
     invalid: float = 0.0,
     habit: float = 0.0,
 ) -> list[ScoredPair]:
-    """Four questions for each excerpt, one per bin of distance.
+    """Simulate four questions for each excerpt, one per distance bin.
 
     Args:
-        excerpt_effect: standard deviation of what the four log odds of an excerpt have in common.
-        invalid: share of answers that cannot be read.
-        habit: share of answers that are A whatever is asked.
+        excerpt_effect: Standard deviation of the part of the log odds that the questions of an excerpt share.
+        invalid: Share of answers that are neither A nor B.
+        habit: Share of answers that are A whatever the question is.
     """
     random = np.random.default_rng(seed)
     rows = []

@@ -24,28 +24,28 @@ _VOCABULARY = (
 
 
 def book_text(book: int, words: int = 3000) -> str:
-    """Sentences of seven words, in paragraphs of ten sentences; no two are alike."""
-    draws = RandomStream("made-up book", book)
+    """Return distinct sentences of seven words, in paragraphs of ten sentences."""
+    stream = RandomStream("made-up book", book)
     sentences = []
     while 7 * len(sentences) < words:
-        picked = [draws.pick(_VOCABULARY.split()) for _ in range(6)]
+        picked = [stream.pick(_VOCABULARY.split()) for _ in range(6)]
         sentences.append(f"{picked[0].title()} {' '.join(picked[1:])} no{len(sentences)}.")
     return "\n\n".join(" ".join(sentences[i : i + 10]) for i in range(0, len(sentences), 10))
 
 
 def pair_rows(excerpt: int, segment: int, split: str = "test") -> list[dict[str, Any]]:
-    """Rows of one config, with the columns of the published set and ours."""
+    """Return the rows of one config, with the published columns and ours."""
     rows = []
     for book, title in BOOKS.items():
         words = book_text(book).split()
         numbers = range(TEST) if split == "test" else range(TEST, TEST + HELD_OUT)
         for number in numbers:
-            draws = RandomStream("excerpt", book, excerpt, segment, number)
-            start = draws.index(len(words) - excerpt)
+            stream = RandomStream("excerpt", book, excerpt, segment, number)
+            start = stream.index(len(words) - excerpt)
             text = words[start : start + excerpt]
             for bin_ in range(BINS):
                 distance = segment + bin_ * (excerpt - 2 * segment) // BINS
-                first = draws.index(excerpt - segment - distance)
+                first = stream.index(excerpt - segment - distance)
                 shown_first = (number + bin_ + book) % 2
                 rows.append(
                     {
@@ -73,7 +73,7 @@ def pair_rows(excerpt: int, segment: int, split: str = "test") -> list[dict[str,
 
 
 def book_rows() -> list[dict[str, Any]]:
-    """Rows of the config `books`."""
+    """Return the rows of the config `books`."""
     texts = {book: book_text(book) for book in BOOKS}
     return [
         {
@@ -88,7 +88,7 @@ def book_rows() -> list[dict[str, Any]]:
 
 
 def write_tables(folder: Path, tables: dict[tuple[str, str], list[dict[str, Any]]]) -> Path:
-    """A dataset folder of these rows, by (config, split); the first config is the default."""
+    """Write a dataset folder with these rows by (config, split); the first config is the default."""
     disable_progress_bars()
     for (config, split), rows in tables.items():
         path = folder / config / f"{split}-00000-of-00001.parquet"
@@ -98,12 +98,12 @@ def write_tables(folder: Path, tables: dict[tuple[str, str], list[dict[str, Any]
     for number, name in enumerate(dict.fromkeys(config for config, _ in tables)):
         lines += [f"- config_name: {name}", f"  default: {'false' if number else 'true'}", "  data_files:"]
         lines += [f"  - {{split: {split}, path: {name}/{split}-*.parquet}}" for of, split in tables if of == name]
-    (folder / "README.md").write_text("\n".join([*lines, "---", "# A set of tests"]))
+    (folder / "README.md").write_text("\n".join([*lines, "---", "# A set for tests"]))
     return folder
 
 
 def write_set(folder: Path) -> Path:
-    """The whole small set: every config of `CONFIGS` with both splits, and the books."""
+    """Write the small set: every config of `CONFIGS` with both splits, and the books."""
     tables = {
         (f"e{excerpt}_s{segment}", split): pair_rows(excerpt, segment, split)
         for excerpt, segment in CONFIGS

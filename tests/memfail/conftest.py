@@ -1,4 +1,4 @@
-"""Rows and results in the published forms: made-up ones, and the published ones where they lie beside the checkout."""
+"""Rows and results in their published form: made-up ones, and the real ones if they are next to the checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", params=SOURCES)
 def published(request: pytest.FixtureRequest, once: Once) -> Path:
-    """A folder with the CSV files of all configs."""
+    """Folder with the CSV files of all configs."""
     if request.param == "published":
         return SHARED / "memfail"
     return once("memfail-rows", lambda folder: write_published(folder, limited_rows()))
@@ -34,5 +34,5 @@ def published_rows(published: Path) -> dict[str, list[Row]]:
 
 @pytest.fixture(scope="session", params=SOURCES)
 def results(request: pytest.FixtureRequest, once: Once) -> Path:
-    """A folder with `paper_results.json` and `paper_error_breakdown.json`."""
+    """Folder with `paper_results.json` and `paper_error_breakdown.json`."""
     return SHARED / "memfail" if request.param == "published" else once("memfail-results", write_results)

@@ -1,4 +1,4 @@
-"""What an honest judging model would say of template rows, where all that counts stands word for word in the prompt."""
+"""The verdicts of an honest judge on template rows, for which everything relevant is in the prompt word for word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def honest(prompt: str) -> str:
-    """The reply to a prompt of our pack, as JSON."""
+    """Return the reply to a prompt of our pack, as JSON."""
     memories, _, asked = prompt.rpartition("(end of the memories)")
     fields = dict(re.findall(r"^(Whose|What|When|From|To|It holds a preference|What counts now): (.+)$", asked, re.M))
     about = re.search(r"^Whom the assistant was told about: (.+)$", asked, re.MULTILINE)

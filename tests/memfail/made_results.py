@@ -1,6 +1,6 @@
-"""Results in the published form, of simulated outcomes: how often what went wrong, and the rates that follow.
+"""Simulated results in the published form: how often each stage failed, and the resulting rates.
 
-The rates are computed here in their plainest form, the intervals by statsmodels.
+The rates are computed in the simplest way, the intervals by statsmodels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 SYSTEMS = ("Mem0", "SimpleMem", "A-MEM", "StructMem")
 MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
 STAGES = ("storage", "summary", "retrieval", "reasoning")
-# Panels of the paper's tables, the figures that they pool with the number of questions of each, and the published k.
+# By panel of the paper's tables: the figures that it pools, with the number of questions of each, and the published k.
 PANELS = {
     "Coexisting-Facts": ({"coexisting": 100}, (5, 10, 15)),
     "Conditional-Facts": ({"conditional": 100}, (5, 10, 15)),
@@ -50,7 +50,7 @@ def write_results(folder: Path) -> None:
 
 
 def _counts(figure: str, n: int, draw: random.Random) -> dict[str, Any]:
-    """How many of n questions went wrong at each stage; some stages and some systems never."""
+    """Return how many of n questions failed at each stage; some stages of some systems never fail."""
     weights = [draw.choice([0, 1, 5, 20]) for _ in range(5)]
     picked = draw.choices(range(5), weights if any(weights) else None, k=n)
     counts = {stage: picked.count(i) for i, stage in enumerate(STAGES)}

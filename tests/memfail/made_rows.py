@@ -1,7 +1,7 @@
-"""Rows of the template with the limits of the published rows planted in them, in the same numbers.
+"""Template rows into which the limits of the published rows are planted, in the same numbers.
 
-The template's own rows have none of these limits. Where a number is planted, a comment names what it is in the report of
-`epbench.memfail.validation.findings`.
+Plain template rows have none of these limits. Comments say which finding of `epbench.memfail.validation` each planted
+number produces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ YES = {*range(31), 88}  # rows of Easy whose condition is met
 
 @cache
 def limited_rows() -> Mapping[str, list[Row]]:
-    """The published columns of all five configs: 100 rows each, and 92 of long_hop."""
+    """Return the published columns of all five configs: 100 rows each, and 92 of long_hop."""
     easy = _easy()
     return {
         "conditional_facts_easy": easy,
@@ -34,7 +34,7 @@ def limited_rows() -> Mapping[str, list[Row]]:
 
 
 def renamed(row: Row, old: str, new: str) -> Row:
-    """A row with other words for some of its words, wherever they stand."""
+    """Return a row in which some words are replaced everywhere."""
     changed: Row = json.loads(json.dumps(row, ensure_ascii=False).replace(old, new))
     return changed
 
@@ -51,7 +51,7 @@ def _easy() -> list[Row]:
 
 def _hard(easy: list[Row]) -> list[Row]:
     rows = make_rows("conditional_facts_hard", 100, seed=1)
-    rows = [renamed(row, row["entity"], f"{row['entity']} Junior") for row in rows]  # nobody of Easy
+    rows = [renamed(row, row["entity"], f"{row['entity']} Junior") for row in rows]  # no entity of Easy
     rows = [renamed(row, row["condition"], f"{row['condition']} once more") for row in rows]
     rows = [renamed(row, row["behavior"], f"{row['behavior']} at length") for row in rows]
     rows = _sharing_names(rows, twos=13, fours=4)  # 75 entities, 42 rows sharing a name
@@ -75,7 +75,7 @@ def _hard(easy: list[Row]) -> list[Row]:
 
 
 def _sharing_names(rows: list[Row], twos: int, fours: int) -> list[Row]:
-    """The first rows share names by two and by four."""
+    """Let the first rows share names, in groups of two and then of four."""
     sizes = [2] * twos + [4] * fours
     leaders = [sum(sizes[:i]) for i, size in enumerate(sizes) for _ in range(size)]
     shared = [renamed(row, row["entity"], rows[leader]["entity"]) for row, leader in zip(rows, leaders, strict=False)]
@@ -92,7 +92,7 @@ def _answered(row: Row, met: bool, said: bool) -> Row:
 
 
 def _of_length(row: Row, n: int) -> Row:
-    """A row whose essay has n sentences; those that tell of entity, behavior or condition stay."""
+    """Return a row whose essay has n sentences; those with entity, behavior or condition are kept."""
     told = sentences(row["entity_facts"][0])
     needed = [any(row[name] in text for name in ("entity", "behavior", "condition")) for text in told]
     spare = [i for i, kept in enumerate(needed) if not kept]
@@ -110,14 +110,14 @@ def _coexisting() -> list[Row]:
     names = [name for name, n in several.items() for _ in range(n)]
     for i, name in enumerate(names):
         rows[i] = renamed(rows[i], rows[i]["preferences"][0], name)
-    for row in rows[-12:]:  # facts without the name that they are about
+    for row in rows[-12:]:  # facts that do not name their preference
         row["preference_facts"][1] = row["preference_facts"][1].replace(row["preferences"][1], "such things")
     return rows
 
 
 def _persona() -> list[Row]:
     rows = make_rows("persona_retrieval", 100)
-    # Essays by name: one name has a single essay, and its row is asked about directly two times.
+    # Number of essays per name. One name has a single essay, and its row has two direct questions.
     sizes = [1] + [2] * 3 + [3] * 10 + [4] * 5 + [5] * 7 + [8]
     leaders = [sum(sizes[:i]) for i, size in enumerate(sizes) for _ in range(size)]
     rows = [renamed(row, row["entity"], rows[leader]["entity"]) for row, leader in zip(rows, leaders, strict=True)]
@@ -145,12 +145,12 @@ def _long_hop() -> list[Row]:
     pool = make_rows("long_hop", 100)
     wanted = {1: 31, 2: 32, 3: 29}
     rows = [row for hops, n in wanted.items() for row in [r for r in pool if r["hop_count"] == hops][:n]]
-    # Anchors of several chains: in the middle of chains, so that heads and true answers stay apart.
+    # Anchors of several chains are in the middle of chains, so that heads and true answers stay distinct.
     several = {"feel nostalgic": 3, "jitters": 2, "call my mom": 2, "lose track of time": 2, "feel energized": 2}
     several |= {"feel confident": 2}
     for i, name in enumerate(name for name, n in several.items() for _ in range(n)):
         rows[i] = renamed(rows[i], rows[i]["chain_2"], name)
-    for row in rows[20:23]:  # an anchor is not in its fact
+    for row in rows[20:23]:  # an anchor that is missing from its fact
         row["fact_1"] = row["fact_1"].replace(row["chain_2"], "do so")
     named = [i for i, row in enumerate(rows) if " I " not in f" {row['fact_1']} "]
     for i in named[37:]:  # one name in question and facts in 37 rows
@@ -160,7 +160,7 @@ def _long_hop() -> list[Row]:
 
 
 def _nameless(row: Row) -> Row:
-    """A row that calls its person by two names, so that no name leads through the chain."""
+    """Return a row whose first fact does not give the name, so that no name leads through the chain."""
     person = next(words for words in _names(row["fact_1"]) if words in row["fact_2"])
     return row | {"fact_1": row["fact_1"].replace(person, "somebody")}
 
@@ -172,7 +172,7 @@ def _names(text: str) -> list[str]:
 
 
 def _wrong(rows: list[Row], i: int) -> list[str]:
-    """Wrong options: in no fact in 68 rows; the true one is longest in 21; true elsewhere in seven."""
+    """Return wrong options: in 68 rows none is in any fact, in 21 the true one is longest, in 7 one is true elsewhere."""
     others = [f"nap {letter} {i}" for letter in "wxyz"]
     if i >= 21:
         others[0] = f"walk slowly all around the large old village pond in row {i}"

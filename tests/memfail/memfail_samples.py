@@ -1,4 +1,4 @@
-"""Questions at the published numbers of rows, and outcomes made by hand."""
+"""Questions from the published numbers of rows, and outcomes made by hand."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SOURCES = ["made", *(["published"] if (SHARED / "memfail").is_dir() else [])]
 
 
 def rows_in(folder: Path) -> dict[str, list[Row]]:
-    """The completed rows of a folder of published files, by config."""
+    """Return the completed rows of a folder of published files, by config."""
     source = open_source(str(folder))
     return {config: complete(config, read_config(file_of(source, config), config)) for config in CONFIGS}
 
 
 def questions_from(source: str, config: str) -> list[Question]:
-    """Questions of one of `SOURCES`: of the template, or of the published rows."""
+    """Return the questions of one of `SOURCES`, from template rows or from published rows."""
     if source == "published":
         return questions_of(config, rows_in(SHARED / "memfail")[config])
     return questions_of(config, complete(config, make_rows(config)))

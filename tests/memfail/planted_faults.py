@@ -1,6 +1,6 @@
-"""Memory systems and a reader with one planted fault each, run through the whole evaluation on template rows.
+"""Memory systems and a reader with one planted fault each, which go through the whole evaluation on template rows.
 
-Each fault knows of the rows only what it needs to do its damage, such as the conditions that it drops.
+Each fault knows only as much about the rows as it needs, such as the conditions that it drops.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from epbench.memfail.dataset.schema import Row, complete
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import Setting, gold_of, run_config
+from epbench.memfail.pipeline.harness import run_config
 from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.queries import gold_of
 from epbench.memfail.pipeline.reader import LexicalReader
+from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.baselines import FullContext, Oracle, choose_system
 from epbench.memories.load import SystemSpec
@@ -28,7 +30,7 @@ Plant = Callable[[Sequence[Fact], Sequence[Question]], SystemSpec]
 
 
 class DropsConditions(FullContext):
-    """Shortens what it is told: habits stay, their conditions go."""
+    """Shortens what it stores: keeps the habits and drops their conditions."""
 
     def __init__(self, conditions: Sequence[str]) -> None:
         super().__init__()
@@ -41,7 +43,7 @@ class DropsConditions(FullContext):
 
 
 class Overwrites(FullContext):
-    """Takes what is new in a category for a correction of what it knew there."""
+    """Treats every new fact of a category as a correction of the previous one."""
 
     def __init__(self, category_of: Mapping[str, str]) -> None:
         super().__init__()
@@ -55,14 +57,14 @@ class Overwrites(FullContext):
 
 
 class Astray(Oracle):
-    """Keeps everything and finds what is of no use: memories that the question does not need."""
+    """Keeps everything and retrieves useless memories, which the question does not need."""
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         return [text for text in self.told if text not in self._gold[query]][:k]
 
 
 class Inattentive:
-    """A reader that has nothing to say about its notes."""
+    """A reader that ignores its notes."""
 
     name = identity = "inattentive"
 
@@ -78,34 +80,34 @@ class Inattentive:
 
 
 def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list[Question]]:
-    """Units and questions of template rows."""
+    """Return the facts and questions of template rows."""
     rows: list[Row] = complete(config, make_rows(config, n, seed))
     return facts_to_store(config, rows), questions_of(config, rows)
 
 
-def drops_conditions(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def drops_conditions(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     conditions = [question.about["condition"] for question in questions]
     return SystemSpec("planted", lambda: DropsConditions(conditions), beyond_k=True)
 
 
-def overwrites(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    return SystemSpec("planted", lambda: Overwrites({unit.text: unit.row for unit in units}), beyond_k=True)
+def overwrites(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", lambda: Overwrites({fact.text: fact.row for fact in facts}), beyond_k=True)
 
 
-def forgets(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
-    """Every new essay takes the place of the one before: of all rows only the last is known."""
-    return SystemSpec("planted", lambda: Overwrites({unit.text: "" for unit in units}), beyond_k=True)
+def forgets(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    """Every new essay replaces the previous one, so only the last row is known."""
+    return SystemSpec("planted", lambda: Overwrites({fact.text: "" for fact in facts}), beyond_k=True)
 
 
-def astray(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def astray(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return SystemSpec("planted", lambda: Astray(gold_of(questions, Setting())))
 
 
-def full_context(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def full_context(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("full-context", {})
 
 
-def oracle(units: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+def oracle(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return choose_system("oracle", gold_of(questions, Setting()))
 
 
@@ -113,12 +115,12 @@ def run(
     folder: Path, config: str, plant: Plant, judge: Judge, *, n: int = 100, model: Model | None = None,
     ks: tuple[int, ...] = (5,),
 ) -> list[Outcome]:  # fmt: skip
-    """Outcomes of a system on n template rows; `plant` makes it from units and questions."""
-    units, questions = template(config, n)
-    system, setting = plant(units, questions), Setting(ks=ks)
+    """Return the outcomes of a system on n template rows; `plant` makes the system from facts and questions."""
+    facts, questions = template(config, n)
+    system, setting = plant(facts, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}
     with open_run(folder, identity, {"label": "planted"}):
         output = run_config(
-            folder, units, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
+            folder, facts, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
         )
-        return diagnose(folder, output.traces, output.stores, judge, no_progress)
+        return diagnose(folder, output.records, output.stores, judge, no_progress)

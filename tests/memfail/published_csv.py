@@ -1,4 +1,4 @@
-"""Rows in the published form: one CSV file per config, lists as JSON, CRLF records, absent cells empty."""
+"""Rows in their published form: one CSV file per config, with lists as JSON, CRLF line ends and empty absent cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATHS = {
 
 
 def write_published(folder: Path, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
-    """Write rows of these configs under a folder; returns the folder."""
+    """Write the rows of these configs into a folder, and return the folder."""
     for config, rows in tables.items():
         write_csv(folder / PATHS[config], config, rows)
     return folder

@@ -50,6 +50,8 @@ def test_a_folder_of_texts_becomes_a_set(built):
     ]
     assert sorted(path.name.split("-")[0] for path in (folder / "e250_s20").iterdir()) == ["test", "validation"]
     assert "0.500" in shown and "2 books, 128 pairs" in shown
+    chosen = "--texts DIR --excerpt-words 250 1000 --segment-words 20 --excerpts 6 --validation 2"
+    assert f"`python builders/booksort.py {chosen}`" in (folder / "README.md").read_text("utf-8")
 
 
 def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):
@@ -77,14 +79,14 @@ def test_an_installed_set_loads_by_name_with_both_splits(script, built, tmp_path
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"word " * 900, (), "a.txt: no sentence ends in 900 words"),
-        (b"One short text. It ends.", (), "a.txt: 5 words of narrative, 250 (the shortest excerpt) expected; remove it"),
-        ("Ça va. ".encode("latin-1") * 200, (), "a.txt: byte 0xc7 at offset 0 is no UTF-8"),
-        (b"It was. " * 300, (), "e250_s20: 2 validation excerpts"),
+        (b"word " * 900, (), "a.txt: expected prose with . ? or !, got no end of a sentence in 900 words"),
+        (b"One short text. It ends.", (), "a.txt: expected at least 250 words of narrative (the shortest excerpt), got 5; remove"),
+        ("Ça va. ".encode("latin-1") * 200, (), "a.txt: expected UTF-8, got byte 0xc7 at offset 0"),
+        (b"It was. " * 300, (), "e250_s20: expected 2 validation excerpts"),
         (b"It was. " * 300, ("--excerpt-words", "60"), "excerpts of 60 words and segments of 20"),
-        (b"It was. " * 300, ("--excerpts", "0"), "0 test and 2 validation excerpts"),
-        (b"It was. " * 300, ("--base-url", "http://127.0.0.1:1"), "give one of them"),
-        (None, (), "has no .txt files"),
+        (b"It was. " * 300, ("--excerpts", "0"), "excerpts: expected at least 1, got 0"),
+        (b"It was. " * 300, ("--base-url", "http://127.0.0.1:1"), "use only one of them"),
+        (None, (), "got no .txt files"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_nothing_is_written(script, tmp_path, content, options, message):
@@ -137,7 +139,7 @@ def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(nine_table, m
     broken = root / "cache/epub/73042/pg73042.txt"
     whole = broken.read_bytes()
     broken.write_bytes(whole[:100_000])
-    refused(build("cut-off"), "pg73042.txt", "'The Well of Loneliness' is cut off")
+    refused(build("cut-off"), "pg73042.txt", "'The Well of Loneliness' is truncated")
     assert not (tmp_path / "cut-off").exists()
     broken.write_bytes(whole)
     done = build("whole")
@@ -146,7 +148,11 @@ def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(nine_table, m
         path.unlink()
     assert build("again").returncode == 0
     done = build("none", cache="empty")
-    assert done.returncode == 1 and "pg69087.txt could not be downloaded" in done.stderr and "--texts" in done.stderr
+    assert (
+        done.returncode == 1
+        and "pg69087.txt could not be downloaded" in done.stderr
+        and "a folder of the nine files" in done.stderr
+    )
 
 
 # What a card says of the texts themselves: bytes and words, distances that came out, what was removed.

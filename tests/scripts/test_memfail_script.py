@@ -255,11 +255,11 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         (["--system", "no_such:Memory"], "no module 'no_such' here"),
         (["--system", "none", "--timeout", 0], "--timeout 0: seconds above 0 and finite expected"),
         (["--system", "none", "--memory-limit", 0], "--memory-limit 0: gigabytes above 0 and finite expected"),
-        (["--system", "none", "--k", 0], "--k 0: numbers of at least 1 expected"),
+        (["--system", "none", "--k", 0], "k: expected numbers of at least 1, got 0"),
         (["--system", "none", "--judge", "gpt"], "unknown model 'gpt'"),
         (["--system", "none", "--config", "hops"], "unknown config 'hops'"),
-        (["--system", "none", "--limit", 0], "--limit 0: at least 1 expected"),
-        (["--system", "none", "--units-per-conversation", 0], "--units-per-conversation 0: at least 1 expected"),
+        (["--system", "none", "--limit", 0], "limit: expected at least 1, got 0"),
+        (["--system", "none", "--units-per-conversation", 0], "units_per_conversation: expected at least 1, got 0"),
         (["--system", "none", "--prompts", "nowhere.toml"], "nowhere.toml: no such file"),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_plan_stops_before_anything_is_done(memfail, tmp_path, capsys):
         "--k", 5, 10, "--plan", "--out", tmp_path / "r",
     )  # fmt: skip
     shown = capsys.readouterr().out
-    assert "conditional_facts_easy:\n  20 units to tell verbatim-bm25, 40 retrievals" in shown
+    assert "conditional_facts_easy:\n  20 facts to tell verbatim-bm25, 40 retrievals" in shown
     assert "reader lexical: 40 requests over 40 contexts" in shown and "judge lexical: no tokens" in shown
     assert not (tmp_path / "r").exists()
 

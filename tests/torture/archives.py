@@ -1,4 +1,4 @@
-"""Damaged and hostile archives in the published layout, made by seed, and what reading and scoring them comes to."""
+"""Damaged and hostile archives in the published layout, generated from a seed, and the results of scoring them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from epbench.tulving.released.runs import score_published_runs
 OURS = Path(__file__).parents[1] / "data" / "ours_n20.zip"
 Entries = dict[str, bytes]
 
-N_QUESTIONS = 16  # of the run that is mutated: few, so that a mutation takes a fraction of a second
+N_QUESTIONS = 16  # of the mutated run; few, so that a mutation takes only a fraction of a second
 DEEP = 100_000  # levels of nesting
-_JUST_DEEP = 480  # levels that the parser takes, and that a function which calls itself may not
+_JUST_DEEP = 480  # levels that the parser accepts, but that may be too many for a recursive function
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 7, 10**30, 10**400, 1.5, -0.0, math.nan, math.inf, "", " ", "x", "\ud83d", "a\0b",
     "\u2028", "x" * 5000, [], {}, [None], [[]], [1, "x"], ["\udc00"], {"": None}, {"a": {"b": []}},
@@ -43,11 +43,11 @@ _VALUES: tuple[Any, ...] = (
 
 @dataclass(frozen=True)
 class Mutation:
-    """One way to spoil an archive.
+    """One way to damage an archive.
 
     Attributes:
-        name: what is done, and to what.
-        plant: writes the spoilt archive into an empty folder, and returns the folder or zip that it is.
+        name: What is damaged, and how.
+        plant: Writes the damaged archive into an empty folder, and returns the path of the folder or zip file.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Mutation:
 
 @dataclass
 class Outcome:
-    """What became of one mutation: `scored`, `refused` by one clear line, or `traceback`."""
+    """The result of one mutation: `scored`, `refused` with one clear line, or `traceback`."""
 
     kind: str
     detail: str = ""
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def small_archive() -> Entries:
-    """The archive of the tests with one of its runs and a few of its questions, of each kind of get."""
+    """Return the test archive with one of its runs and a few questions of each kind of get."""
     with zipfile.ZipFile(OURS) as archive:
         files = {info.filename: archive.read(info) for info in archive.infolist() if not info.is_dir()}
     table_path = next(path for path in files if path.endswith("df_qa.parquet"))
@@ -83,7 +83,7 @@ def small_archive() -> Entries:
 
 
 def mutations(seed: int, n: int) -> Iterator[Mutation]:
-    """n mutations; the same ones for the same seed. They take turns, so that every kind is there from 40 on."""
+    """Yield n mutations, which are the same for the same seed. The kinds alternate, so 40 mutations cover all of them."""
     files = small_archive()
     for number in range(n):
         draw = Random(f"{seed} {number}")
@@ -95,13 +95,13 @@ def torture_archives(folder: Path, n: int, seed: int) -> dict[str, int]:
     """Read and score n mutated archives, one after another.
 
     Args:
-        folder: for the archives and what is made of them; removed again, one by one.
-        n: how many.
-        seed: which.
+        folder: Folder for the archives and results, which are removed one by one.
+        n: Number of mutations.
+        seed: Seed of the mutations.
 
     Returns:
-        mutated (n), tracebacks (errors that are no `BadInput`), escaped (mutations that made or changed a file outside
-        the folder of results), refused (those that ended in a `BadInput`, or in which no run could be scored), scored.
+        mutated (n), tracebacks (errors other than `BadInput`), escaped (mutations that created or changed a file outside
+        the folder of results), refused (those that ended in a `BadInput`, or without any scored run), scored.
     """
     counts = Counter(mutated=0, tracebacks=0, escaped=0, refused=0, scored=0)
     for number, outcome in enumerate(outcomes(folder, mutations(seed, n))):
@@ -112,7 +112,7 @@ def torture_archives(folder: Path, n: int, seed: int) -> dict[str, int]:
 
 
 def outcomes(folder: Path, planted: Iterable[Mutation]) -> Iterator[Outcome]:
-    """What became of each mutation."""
+    """Yield the result of each mutation."""
     for number, mutation in enumerate(planted):
         place = folder / f"mutation-{number}"
         (place / "archive").mkdir(parents=True)
@@ -126,7 +126,7 @@ def outcomes(folder: Path, planted: Iterable[Mutation]) -> Iterator[Outcome]:
 
 
 def _outcome(source: Path, out: Path) -> Outcome:
-    """Everything that the scripts do with an archive, in this process."""
+    """Do everything that the scripts do with an archive, in this process."""
     out.mkdir(parents=True)
     try:
         archive = open_archive(source)
@@ -148,7 +148,7 @@ def _outcome(source: Path, out: Path) -> Outcome:
 
 
 def _check_line(error: BadInput) -> None:
-    """A message is one line that fits a screen or two, whatever the archive holds."""
+    """Check that a message is one line of reasonable length, whatever the archive contains."""
     text = str(error)
     assert 0 < len(text) < 3000, f"a message of {len(text):,} characters"
     text.encode("utf-8", "surrogateescape")
@@ -168,7 +168,7 @@ def _listing(place: Path, out: Path) -> list[tuple[str, int]]:
 def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of names that stand there twice
+        warnings.simplefilter("ignore", UserWarning)  # about duplicate names
         for path, data in files:
             archive.writestr(path, data)
     return content.getvalue()
@@ -190,7 +190,7 @@ def as_zip(
 
 
 def _as_either(files: Entries, draw: Random) -> Callable[[Path], Path]:
-    """As a zip or as a folder, each in half of the draws."""
+    """Write the files as a zip or as a folder, each with probability one half."""
     if draw.random() < 0.5:
         return as_zip(files.items())
 
@@ -210,7 +210,7 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _some(files: Entries, draw: Random, ending: str = "") -> str:
-    """A file, each kind of file with the same chance."""
+    """Return a random file; every kind of file is equally likely."""
     kinds: dict[str, list[str]] = {}
     for path in sorted(files):
         if path.endswith(ending):
@@ -291,7 +291,7 @@ def _named(files: Entries, draw: Random) -> Mutation:
 
 
 def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all values in a JSON value."""
+    """Return the paths of all values within a JSON value."""
     inner: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         inner = value.items()
@@ -353,7 +353,7 @@ def _json_deep(files: Entries, draw: Random) -> Mutation:
 
 
 def _json_text(files: Entries, draw: Random) -> Mutation:
-    """What a JSON file can be that is no JSON text in UTF-8."""
+    """Replace a JSON file by content that is not JSON in UTF-8, or is extreme."""
     path = _some(files, draw, ".json")
     content = draw.choice((
         b"", b"\0", b"\xff\xfe", b"\xef\xbb\xbf" + files[path], files[path].decode().encode("utf-16"), b'"\xed\xa0\xbd"',
@@ -389,7 +389,7 @@ def _parquet_column(files: Entries, draw: Random) -> Mutation:
     }
     kind = draw.choice(sorted(others))
     spoilt = table.set_column(at, name, others[kind]())
-    if draw.random() < 0.3:  # in the last row alone
+    if draw.random() < 0.3:  # in the last row only
         with suppress(pa.ArrowException, ValueError, TypeError):
             spoilt = pa.concat_tables([table.slice(0, n - 1), spoilt.slice(n - 1)], promote_options="permissive")
     return Mutation(f"{path}, column {name}: {kind}", _as_either(files | {path: _parquet(spoilt)}, draw))
@@ -416,7 +416,7 @@ def _parquet_table(files: Entries, draw: Random) -> Mutation:
     return Mutation(f"{path}, column {name} {kind}", _as_either(files | {path: _parquet(others[kind]())}, draw))
 
 
-# offset and format of fields in a record of the list of entries (PK\1\2) and in the end record (PK\5\6)
+# Offset and format of the fields in a record of the list of entries (PK\1\2) and in the end record (PK\5\6).
 _LISTED = {"version": (6, "<H"), "flags": (8, "<H"), "method": (10, "<H"), "crc": (16, "<I"), "packed": (20, "<I"),
            "size": (24, "<I"), "name": (28, "<H"), "extra": (30, "<H"), "mode": (38, "<I"), "offset": (42, "<I")}  # fmt: skip
 _END = {"disk": (4, "<H"), "entries": (10, "<H"), "list size": (12, "<I"), "list offset": (16, "<I")}
@@ -443,7 +443,7 @@ def _header(files: Entries, draw: Random) -> Mutation:
 
 
 def _locked(files: Entries, draw: Random) -> Mutation:
-    """Every entry is encrypted, or packed by a method that nobody knows, in both headers."""
+    """Mark every entry in both headers as encrypted, or as compressed by an unknown method."""
     flags, method = draw.choice(((1, 8), (0x41, 8), (0, 99), (0, 97), (0, 12), (0, 14), (0x2001, 8), (0x20, 8)))
 
     def spoil(content: bytearray) -> None:
@@ -457,7 +457,7 @@ def _locked(files: Entries, draw: Random) -> Mutation:
 
 
 def _zip64(files: Entries, draw: Random) -> Mutation:
-    """An extra field of zip64 that is too short, or names a size that no disk has."""
+    """Add a zip64 extra field that is too short, or that gives an impossibly large size."""
     size = draw.choice((2**40, 2**63, 2**64 - 1))
     extra = draw.choice((
         struct.pack("<HHQQ", 1, 16, size, size), struct.pack("<HHI", 1, 4, 7), struct.pack("<HH", 1, 24), b"\1\0\x10",
@@ -482,7 +482,7 @@ def _zip64(files: Entries, draw: Random) -> Mutation:
 
 
 def _linked(files: Entries, draw: Random) -> Mutation:
-    """A link or a folder where a file is expected."""
+    """Put a link or a folder where a file is expected."""
     path, kind = _some(files, draw), draw.choice(("itself", "nothing", "/dev/zero", "a folder", "outside", "above"))
 
     def plant(folder: Path) -> Path:
@@ -501,7 +501,7 @@ def _linked(files: Entries, draw: Random) -> Mutation:
 
 
 def _linked_entry(files: Entries, draw: Random) -> Mutation:
-    """A zip whose entry is a symbolic link."""
+    """Make an entry of the zip a symbolic link."""
     chosen = _some(files, draw)
 
     def plant(folder: Path) -> Path:

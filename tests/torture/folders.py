@@ -1,4 +1,4 @@
-"""Run folders of another tool, or damaged ones, made by seed, and what our scripts say of them."""
+"""Run folders that are damaged or come from another tool, generated from a seed, and how our scripts react."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.torture.archives import places, with_value
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 7, 10**400, 1.5, math.nan, math.inf, "", "x", "\ud83d", [], {}, [None], ["x"], [[1]], {"a": 1},
 )  # fmt: skip
-WHOLE: tuple[bytes | None, ...] = (  # of a file; None: it is a folder
+WHOLE: tuple[bytes | None, ...] = (  # contents of a file; None stands for a folder
     b"", b"\0\1\2\xff", b"null", b"[]", b"{}", b"3", b'"x"', b"[" * 5000, b'{"a": ' * 5000, b"key: yaml\n", None,
     b'{"identity": "x"}\n', b'{"key": 1}\n', b'{"key": "x"}\n', b'{"identity": {"benchmark": ["tulving"]}}',
     b'{"identity": {"benchmark": "lm-eval"}}', b"\xff\xfe{\0}\0", b"{} {}\n",
@@ -25,7 +25,7 @@ WHOLE: tuple[bytes | None, ...] = (  # of a file; None: it is a folder
 
 
 def spoil(folder: Path, draw: Random) -> str:
-    """Damage one file of a run's folder; returns what was done."""
+    """Damage one file of a run's folder, and return a description of the damage."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl") and path.stat().st_size)
     path = draw.choice(files)
     kind = draw.choice(("whole", "value", "value", "value", "lost"))
@@ -57,16 +57,17 @@ def spoil(folder: Path, draw: Random) -> str:
 
 
 def torture_folders(place: Path, commands: Mapping[str, Any], n: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Spoil n copies of runs, and call a script on each.
+    """Damage n copies of runs, and call a script on each.
 
     Args:
-        place: an empty folder to work in.
-        commands: by name, (folders of the runs that the command takes, what makes its arguments from the copies).
-        n: how many.
-        seed: which.
+        place: An empty folder to work in.
+        commands: By name, the folders of the runs that a command takes, and a function that makes its arguments from
+            their copies.
+        n: Number of copies.
+        seed: Seed of the damage.
 
     Yields:
-        What was done, and what came of it: `ok`, `refused`, or the traceback or the lines that were printed.
+        A description of the damage, and the result: `ok`, `refused`, or the traceback or the printed lines.
     """
     names = sorted(commands)
     for number in range(n):
@@ -82,7 +83,7 @@ def torture_folders(place: Path, commands: Mapping[str, Any], n: int, seed: int)
         except Exception:
             yield name, traceback.format_exc()
         else:
-            # 1: the run is what it should be, and has nothing to score or to compare.
+            # Status 1: the run is valid, but has nothing to score or compare.
             lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
             refused = (
                 result.returncode in (1, 2)

@@ -1,4 +1,4 @@
-"""Kill our scripts and builders at random moments, start them again, and count what was lost and what was paid twice."""
+"""Kill our scripts and builders at random moments, restart them, and count what was lost and what was paid for twice."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Arguments = list[Any]
 
 @dataclass(frozen=True)
 class Job:
-    """A command that is killed and started again until it ends.
+    """A command that is killed and restarted until it ends.
 
     Attributes:
-        name: of the job.
-        arguments: of the command, from the folder it writes to, the folder of what was prepared, and the endpoint's
-            address.
-        results: patterns of files that must have the same bytes as after a run that nobody killed.
-        stays: patterns of files that, once they are there, must be there after every kill.
-        again: whether the finished command is started anew in its folder, to be killed while it replaces it.
+        name: Name of the job.
+        arguments: Makes the arguments of the command from its output folder, the folder of prepared data, and the
+            address of the endpoint.
+        results: Patterns of files that must have the same bytes as after an undisturbed run.
+        stays: Patterns of files that, once they exist, must exist after every kill.
+        again: Whether the finished command is started again in its folder, to be killed while it replaces the results.
     """
 
     name: str
@@ -54,15 +54,15 @@ class Job:
 
 @dataclass
 class Tally:
-    """What came of the kills.
+    """The results of the kills.
 
     Attributes:
-        kills: processes that were killed.
-        finished: times that the command ended.
-        lost: journaled records that were missing or changed after a kill, and files that had vanished.
-        paid_again: requests of an endpoint that were asked again though their answer was journaled.
-        paid_twice: answers that were sent, but not yet journaled when the process was killed.
-        different: results that differ from those of a run that nobody killed.
+        kills: Number of killed processes.
+        finished: How often the command ended by itself.
+        lost: Number of journaled records that were missing or changed after a kill, and of files that had disappeared.
+        paid_again: Number of endpoint requests that were repeated although their answers were journaled.
+        paid_twice: Number of answers that were sent, but not yet journaled when the process was killed.
+        different: Results that differ from those of an undisturbed run.
     """
 
     kills: int = 0
@@ -110,7 +110,7 @@ JOBS = (
 
 
 def prepare(folder: Path) -> Path:
-    """What the jobs read: a book, a set of pairs, rows of MemFail, texts."""
+    """Prepare what the jobs read: a book, a set of pairs, rows of MemFail, and texts."""
     made = folder / "made"
     for builder in (["builders/tulving.py", "--book", "short", "--out", made / "books"],
                     ["builders/memfail.py", "--rows", 20, "--out", made / "rows"]):  # fmt: skip
@@ -123,14 +123,14 @@ def prepare(folder: Path) -> Path:
 
 
 def torture(job: Job, folder: Path, made: Path, kills: int, seed: int = 0) -> Tally:
-    """Kill the job so many times, and compare what is left with a run that nobody killed.
+    """Kill a job a number of times, and compare the results with those of an undisturbed run.
 
     Args:
-        job: to be killed.
-        folder: empty; everything goes there.
-        made: of `prepare`.
-        kills: number of them.
-        seed: of the moments.
+        job: The job to kill.
+        folder: An empty folder for everything.
+        made: The folder from `prepare`.
+        kills: Number of kills.
+        seed: Seed of the moments of the kills.
     """
     draws, tally = random.Random(f"{job.name} {seed}"), Tally()
     with _endpoint() as endpoint:
@@ -153,8 +153,14 @@ def torture(job: Job, folder: Path, made: Path, kills: int, seed: int = 0) -> Ta
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a job is killed: the moments, the seconds that it takes unharmed, the number of kills, and how often it asks
-    each request of an endpoint unharmed."""
+    """How a job is killed.
+
+    Attributes:
+        draws: Draws the moments.
+        seconds: Duration of an undisturbed run.
+        kills: Number of kills.
+        needed: How often an undisturbed run sends each request to the endpoint.
+    """
 
     draws: random.Random
     seconds: float
@@ -163,7 +169,7 @@ class _Plan:
 
 
 def _until_it_ends(job: Job, out: Path, made: Path, endpoint: LoopbackEndpoint, plan: _Plan, tally: Tally) -> None:
-    """Start and kill one command until it ends by itself, or all kills are made; then let it end."""
+    """Start and kill one command until it ends by itself or all kills are done; then let it end."""
     before: dict[str, dict[str, Any]] = {}
     there: set[str] = set()
     starts, unjournaled = 0, 0
@@ -197,13 +203,13 @@ def _until_it_ends(job: Job, out: Path, made: Path, endpoint: LoopbackEndpoint, 
 
 
 def _answered(endpoint: LoopbackEndpoint) -> Counter[str]:
-    """How often each request was answered."""
+    """Return how often each request was answered."""
     return Counter(_name(call.body) for call in endpoint.calls if call.answered)
 
 
 @contextmanager
 def _endpoint() -> Iterator[LoopbackEndpoint]:
-    """Reader, judge, writer and checker in one, each answer from the prompt alone."""
+    """Serve as reader, judge, writer and checker; every answer depends only on the prompt."""
     outline = draw_outline(Recipe("short"))
     writer = ScriptedWriter(outline.universe, outline.events, {}).endpoint().more
 
@@ -250,7 +256,7 @@ def _matches(folder: Path, pattern: str) -> bool:
 
 
 def _journaled(out: Path) -> dict[str, dict[str, Any]]:
-    """By journal, the records of what was done, failures left out."""
+    """Return the records of each journal, without failures."""
     return {
         str(path.relative_to(out)): {
             key: record
@@ -263,7 +269,7 @@ def _journaled(out: Path) -> dict[str, dict[str, Any]]:
 
 
 def _n_paid(journals: dict[str, dict[str, Any]]) -> int:
-    """Answers of an endpoint that are journaled: those whose tokens are noted, verdicts not counted twice."""
+    """Return how many endpoint answers are journaled: records with token usage, without counting verdicts twice."""
     return sum(
         "usage" in record
         for name, records in journals.items()

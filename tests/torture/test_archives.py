@@ -1,4 +1,4 @@
-"""Whatever an archive holds, it is scored or refused by one line, and nothing is written outside the folder of results."""
+"""Any archive is scored or refused with one line, and nothing is written outside the folder of results."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def check(folder, seed, n):
     assert {one.kind for one in found} == {"scored", "refused"}
 
 
-def test_the_archive_that_is_mutated_is_scored_whole(tmp_path):
+def test_the_unmutated_archive_is_scored(tmp_path):
     (outcome,) = outcomes(tmp_path, [Mutation("none", as_zip(small_archive().items()))])
     assert outcome.kind == "scored", outcome
 

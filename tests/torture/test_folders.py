@@ -1,4 +1,4 @@
-"""A run's folder that another tool wrote, or that was damaged, is refused by one line that names file and field."""
+"""A run folder that is damaged or from another tool is refused with one line that names file and field."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def made(*args):
 
 @pytest.fixture(scope="module")
 def commands(short_book, tmp_path_factory):
-    """What a user may do with the runs of each benchmark: (the runs, the command on copies of them)."""
+    """The commands that a user may run on the runs of each benchmark: (the runs, the command on copies of them)."""
     out = tmp_path_factory.mktemp("runs")
     book = ["--dataset", short_book, "--limit", 12]
     for memory in ("none", "in-context"):

@@ -1,10 +1,10 @@
-"""Whatever is killed goes on where it was: nothing journaled is lost or asked again, and the results are the same."""
+"""A killed command resumes where it stopped: nothing journaled is lost or repeated, and the results are the same."""
 
 import pytest
 
 from tests.torture.kills import JOBS, prepare, torture
 
-KILLS = 19  # of each of the eleven jobs: more than 200 in all
+KILLS = 19  # per job, with eleven jobs: more than 200 in all
 
 
 @pytest.fixture(scope="module")

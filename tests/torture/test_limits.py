@@ -1,4 +1,4 @@
-"""Files that would unfold to far more than they are: refused by a line that says the limit, before they are unfolded."""
+"""Files that would unpack to far more than their size are refused before that, with a line that states the limit."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def zipped(path, **entries):
 
 
 def table(rows, value="x", as_text=True):
-    """Equal rows, which Parquet stores once; read back as texts, or as references to one text."""
+    """Return a table of equal rows, which Parquet stores once and reads back as strings or as references to one string."""
     content = io.BytesIO()
     column = pa.DictionaryArray.from_arrays(pa.array([0] * rows), pa.array([value]))
     pq.write_table(pa.table({"x": column}), content, store_schema=not as_text)
@@ -50,7 +50,7 @@ def test_a_bomb_of_a_gigabyte_is_refused_in_little_memory(tmp_path):
 
 @pytest.mark.parametrize("size", [0, 5, 10_000])
 def test_the_size_in_a_header_is_not_believed(tmp_path, monkeypatch, size):
-    """Of an entry of 100,000 bytes the header says another size: it is damaged or too large, and never read whole."""
+    """The header gives a wrong size for an entry of 100,000 bytes: the entry is refused, and never read completely."""
     monkeypatch.setattr(archive, "MAX_FILE_BYTES", 9_999)
     content = bytearray(zipped(tmp_path / "a.zip", a=bytes(100_000)).read_bytes())
     at = content.find(b"PK\1\2") + 24
@@ -69,18 +69,18 @@ def test_a_file_in_a_folder_has_the_same_limit(tmp_path, monkeypatch):
         Files(tmp_path).json("a.json", list)
 
 
-def test_a_zip_of_too_many_entries(tmp_path, monkeypatch):
+def test_a_zip_with_too_many_entries(tmp_path, monkeypatch):
     path = zipped(tmp_path / "a.zip", **{str(i): "" for i in range(30)})
     assert len(Files(path).paths) == 30
     monkeypatch.setattr(archive, "MAX_FILES", 29)
     with pytest.raises(BadInput, match="expected at most 29 entries, found 30"):
         Files(path)
-    monkeypatch.setattr(archive, "MAX_LISTING_BYTES", 1000)  # the list is not even read then
+    monkeypatch.setattr(archive, "MAX_LISTING_BYTES", 1000)  # the list is not even read
     with pytest.raises(BadInput, match="list of entries has more than 1,000 bytes"):
         Files(path)
 
 
-def test_a_table_of_too_many_equal_rows(tmp_path):
+def test_a_table_with_too_many_equal_rows(tmp_path):
     path = zipped(tmp_path / "a.zip", t=table(3_000_000))
     assert path.stat().st_size < 100_000
     with pytest.raises(BadInput, match="entry t: expected at most 1,000,000 rows, found 3,000,000"):
@@ -88,7 +88,7 @@ def test_a_table_of_too_many_equal_rows(tmp_path):
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_a_table_that_unfolds_to_more_than_the_memory(tmp_path, as_text):
+def test_a_table_that_unpacks_to_more_than_the_memory(tmp_path, as_text):
     path = zipped(tmp_path / "a.zip", t=table(5_000, "x" * 1_000_000, as_text))  # 5 GB
     with pytest.raises(BadInput, match="entry t: its rows unfold to more than 268,435,456 bytes"):
         Files(path).table("t", COLUMN)

@@ -1,4 +1,4 @@
-"""Half a surrogate pair, which JSON can hold and UTF-8 cannot, in what others give us: it is U+FFFD in all results."""
+"""Half a surrogate pair in input, which JSON can represent and UTF-8 cannot, becomes U+FFFD in all results."""
 
 import json
 
@@ -12,7 +12,7 @@ def results(folder):
     return "".join(path.read_text("utf-8") for path in folder.rglob("*") if path.is_file())
 
 
-def test_in_answers_of_ones_own(short_book, tmp_path):
+def test_in_your_own_answers(short_book, tmp_path):
     from epbench.tulving.dataset.load import load_tulving
 
     ids = [row["id"] for row in load_tulving(str(short_book)).rows[:5]]

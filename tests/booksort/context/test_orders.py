@@ -1,4 +1,4 @@
-"""Both orders of a pair: a preference for a label cancels, and consistency says how much there was."""
+"""Pairs asked in both orders: a preference for a label cancels out, and consistency measures how strong it was."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from epbench.booksort.context.orders import both_orders, first_asking, found_for_both, is_swapped
+from epbench.booksort.context.orders import both_orders, found_for_both, is_swapped, pair_id
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.context.retrieved import Retrieved
@@ -21,7 +21,7 @@ OTHER = {"A": "B", "B": "A", "X": "X"}
 
 
 def swapped(row, said):
-    """The second asking of a row, answered with this label."""
+    """The row in the swapped order, answered with this label."""
     answer = OTHER[row.answer]
     return replace(row, id=f"{row.id}/swapped", answer=answer, predicted=said, written=said, correct=said == answer)
 
@@ -30,8 +30,8 @@ def said(row, label):
     return replace(row, predicted=label, written=label, correct=label == row.answer)
 
 
-def askings(rows, second):
-    return [asking for row in rows for asking in (row, swapped(row, second(row)))]
+def in_both_orders(rows, second):
+    return [ordered for row in rows for ordered in (row, swapped(row, second(row)))]
 
 
 @pytest.fixture(scope="module")
@@ -45,46 +45,48 @@ def pairs(tmp_path_factory):
     return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", tables)), ["e120_s20"])
 
 
-def test_the_second_asking_shows_the_same_segments_the_other_way_round(pairs):
+def test_the_swapped_order_shows_the_same_segments_the_other_way_round(pairs):
     both = both_orders(pairs)
     assert len(both) == 2 * len(pairs) and both[::2] == pairs
     for first, second in zip(both[::2], both[1::2], strict=True):
-        assert second.id == f"{first.id}/swapped" and first_asking(second.id) == first.id == first_asking(first.id)
+        assert second.id == f"{first.id}/swapped" and pair_id(second.id) == first.id == pair_id(first.id)
         assert is_swapped(second.id) and not is_swapped(first.id)
         assert second.shown == first.shown[::-1] and {first.answer, second.answer} == {"A", "B"}
         assert replace(second, id=first.id, answer=first.answer) == first
 
 
-def test_both_askings_share_the_reading_of_the_excerpt(pairs):
+def test_both_orders_share_the_reading_of_the_excerpt(pairs):
     one, two = (requests_for("in-context", some, load_prompts(), 3) for some in (pairs, both_orders(pairs)))
     assert len(two) == 2 * len(one) and len(by_context(two)) == len(by_context(one))
-    assert [request for request in two if not is_swapped(request.id)] == one  # what was paid for stays paid
+    assert [
+        request for request in two if not is_swapped(request.id)
+    ] == one  # no request changes, so none is paid for again
 
 
-def test_both_askings_are_given_the_same_passages():
+def test_both_orders_are_given_the_same_passages():
     found = found_for_both([Retrieved("x", "q", (3, 1), (0, 1), True, False)])
     assert [one.id for one in found] == ["x", "x/swapped"] and found[0].passages == found[1].passages
 
 
 def test_a_model_that_always_says_a_has_accuracy_one_half_and_no_consistency(rows):
-    scores = score_run(askings([said(row, "A") for row in rows], lambda row: "A"))
+    scores = score_run(in_both_orders([said(row, "A") for row in rows], lambda row: "A"))
     assert scores["accuracy"] == 0.5 and scores["share_a"] == 1.0 and scores["consistency"] == 0.0
     assert scores["both_orders"]["always_a"] == 1.0 and scores["both_orders"]["always_b"] == 0.0
-    assert scores["p_value"] == 1.0  # it was never right twice
+    assert scores["p_value"] == 1.0  # it is never right in both orders
     assert scores["intervals"]["accuracy"] == [0.5, 0.5] and scores["intervals"]["consistency"] == [0.0, 0.0]
 
 
 def test_a_consistent_model_keeps_its_accuracy_and_its_significance(rows):
-    scores = score_run(askings(rows, lambda row: OTHER[row.predicted]))
+    scores = score_run(in_both_orders(rows, lambda row: OTHER[row.predicted]))
     once = score_run(rows)
     assert scores["consistency"] == 1.0 and scores["accuracy"] == once["accuracy"]
-    # Twice the askings are not twice the evidence: interval and test are those of the pairs.
+    # Asking twice does not double the evidence: interval and test are those of the pairs.
     assert scores["intervals"]["accuracy"] == once["intervals"]["accuracy"] and scores["p_value"] == once["p_value"]
     assert (scores["both_orders"]["n_pairs"], scores["n_questions"]) == (len(rows), 2 * len(rows))
 
 
 def test_consistency_by_hand(rows):
-    """Right twice, wrong twice, always A, always B, neither twice, neither once, one asking lost."""
+    """Right twice, wrong twice, always A, always B, neither twice, neither once, one answer lost."""
     kinds = [("t", "t"), ("f", "f"), ("A", "A"), ("B", "B"), ("X", "X"), ("X", "t"), ("t", "t")]
     made = []
     for row, (first, second) in zip(rows, kinds, strict=False):
@@ -98,14 +100,14 @@ def test_consistency_by_hand(rows):
     assert scores["consistency"] == pytest.approx(2 / 6) and (found["n_pairs"], found["n_incomplete"]) == (6, 1)
     assert found["always_a"] == found["always_b"] == pytest.approx(1 / 6)
     assert scores["accuracy"] is None and scores["incomplete"]["accuracy"] == [6 / 14, 7 / 14]
-    assert score_run(made[:-2])["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # once wrong twice: X
+    assert score_run(made[:-2])["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # X is neither
 
 
 def test_a_pair_is_decided_by_both_probabilities(rows):
-    """A label that is preferred twice by 0.2 is outweighed by one answer that is sure."""
+    """One certain answer outweighs a label that is preferred by 0.2 twice."""
     made = []
     for row in rows:
-        earlier_first = (0.95, 0.05) if row.answer == "A" else (0.6, 0.4)  # by (A, B): the model leans to A
+        earlier_first = (0.95, 0.05) if row.answer == "A" else (0.6, 0.4)  # (A, B): the model prefers A
         later_first = (0.6, 0.4) if row.answer == "A" else (0.95, 0.05)
         one, other = said(row, "A"), swapped(row, "A")
         made += [
@@ -118,7 +120,7 @@ def test_a_pair_is_decided_by_both_probabilities(rows):
     assert score_run(made)["both_orders"]["pair_accuracy"] is None
 
 
-def test_runs_asked_one_way_have_no_consistency(rows):
+def test_runs_in_one_order_have_no_consistency(rows):
     assert not {"consistency", "both_orders"} & score_run(rows).keys()
 
 

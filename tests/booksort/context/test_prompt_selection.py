@@ -19,7 +19,7 @@ PACK = load_prompts()
 
 
 class Habit:
-    """A reader whose accuracy depends on the prompt: it is right about so many of the pairs of each prompt."""
+    """A reader whose accuracy depends on the prompt: `right` is the number of right answers by prompt."""
 
     name = identity = "habit"
 
@@ -35,9 +35,9 @@ class Habit:
             if number in self.fails:
                 yield Reply(request.key(self.name), request.id, failure="no answer")
                 continue
-            truth = self.answers[request.id]
-            wrong = {"A": "B", "B": "A"}[truth]
-            text = truth if self.order.index(request.id) < self.right[number] else wrong
+            reference = self.answers[request.id]
+            wrong = {"A": "B", "B": "A"}[reference]
+            text = reference if self.order.index(request.id) < self.right[number] else wrong
             yield Reply(request.key(self.name), request.id, text)
 
 
@@ -70,7 +70,7 @@ def test_all_prompts_are_asked_and_the_best_is_chosen(tmp_path, pairs, requests)
 def test_a_choice_is_kept_and_a_broken_sweep_goes_on(tmp_path, pairs, requests):
     model = Habit(pairs, dict.fromkeys(range(1, 13), 8))
     choice = select_prompt(tmp_path, requests, pairs, model, no_progress)
-    assert select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress) == choice  # nobody is asked
+    assert select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress) == choice  # nothing is asked again
     (tmp_path / CHOICE).unlink()
     journal = tmp_path / SWEEP
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:100]) + b"\n{torn")
@@ -87,24 +87,28 @@ def test_failures_are_neither_right_nor_wrong(tmp_path, pairs, requests):
 
 def test_nothing_is_chosen_while_a_prompt_has_too_few_answers(tmp_path, pairs, requests):
     right = dict.fromkeys(range(1, 13), 6) | {7: 9}
-    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*asks them again.*--prompt"):
+    with pytest.raises(
+        RunFailed, match=r"16 of 16 questions of prompt 7 failed.*run again to repeat them.*give the number of a prompt"
+    ):
         select_prompt(tmp_path, requests, pairs, Habit(pairs, right, fails=(7,)), no_progress)
     assert not (tmp_path / "prompt_selection.json").exists()
     choice = select_prompt(tmp_path, requests, pairs, Habit(pairs, right), no_progress)
     assert choice["prompt"] == 7 and choice["prompts"][6]["failed"] == 0
-    with pytest.raises(RunFailed, match="99 of 100 questions of prompt 1 failed"):  # one lucky answer would be the best
+    with pytest.raises(RunFailed, match="99 of 100 questions of prompt 1 failed"):  # a single lucky answer would win
         choose([Tried(1, 1, 99, 1.0, 0.5), Tried(2, 100, 0, 0.9, 0.5)])
 
 
-def test_an_answer_that_was_cut_off_is_no_answer_to_choose_by(tmp_path, pairs, requests):
-    """What cuts off the answers to a wordy prompt does not make that prompt a worse one, or a better one."""
+def test_a_truncated_answer_does_not_count_in_the_choice(tmp_path, pairs, requests):
+    """Truncated answers make a wordy prompt neither worse nor better."""
     for number, asked in requests.items():
         journal = Journal(tmp_path / SWEEP)
         for request in asked:
             cut = {"answer": "Let me compare", "ended": "length"} if number == 7 else {"answer": "A", "ended": "stop"}
             journal.add(request.key("habit"), id=request.id, repeat=0, **cut)
         journal.close()
-    with pytest.raises(RunFailed, match=r"16 of 16 questions of prompt 7 failed.*cut off need a larger --max-tokens"):
+    with pytest.raises(
+        RunFailed, match=r"16 of 16 questions of prompt 7 failed.*truncated answers need a larger max_tokens"
+    ):
         select_prompt(tmp_path, requests, pairs, Habit(pairs, {}), no_progress)
 
 
@@ -128,7 +132,7 @@ def test_equal_prompts_are_decided_by_accuracy_then_number():
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.floats(0, 1)), min_size=1, max_size=12))
-def test_the_choice_is_tied_with_the_best_and_leans_least(drawn):
+def test_the_choice_is_tied_with_the_best_and_prefers_a_label_least(drawn):
     tried = [Tried(i, 40, 0, right / 40, share) for i, (right, share) in enumerate(drawn, 1)]
     choice = choose(tried)
     tied = [one for one in tried if one.number in choice["tied"]]

@@ -46,7 +46,7 @@ def test_twelve_prompts_of_three_readings_and_six_tasks():
 
 
 @pytest.mark.parametrize("number", range(1, 13))
-def test_a_prompt_is_filled_and_parts_are_apart(pairs, number):
+def test_a_prompt_is_filled_and_its_parts_are_separate(pairs, number):
     pack = load_prompts()
     for request, pair in zip(requests_for("in-context", pairs, pack, number), pairs, strict=True):
         assert request.id == pair.id and request.answer_start == "Answer: Segment" and request.labels == ("A", "B")
@@ -65,27 +65,27 @@ def test_without_memory_the_task_stands_alone(pairs):
 
 
 def test_unknown_numbers_and_memories_are_refused(pairs):
-    with pytest.raises(BadInput, match="--prompt 13: the pack has 1, 2,"):
+    with pytest.raises(BadInput, match="prompt: expected one of 1, 2,.*, got 13"):
         requests_for("none", pairs, load_prompts(), 13)
-    with pytest.raises(BadInput, match="unknown memory 'all'; there are: none, in-context, rag, full-book"):
+    with pytest.raises(BadInput, match="memory: expected one of none, in-context, rag, full-book, got 'all'"):
         requests_for("all", pairs, load_prompts(), 1)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ("{excerpt}", "the excerpt", r"key 'readings', number 0: \{excerpt\} found 0 times, once expected"),
-        ("{segments}\n\nWhich", "Which", r"key 'tasks', number 0: \{segments\} found 0 times"),
-        ("{first}", "{one}", r"key 'segments': \{first\} found 0 times"),
-        ("{title} {segments}", "{name} {segments}", r"key 'queries', number 9: \{name\} found, which is not known"),
-        ("{book}", "{book} {book}", r"key 'full_book': \{book\} found 2 times"),
+        ("{excerpt}", "the excerpt", r"key 'readings', number 0: expected \{excerpt\} once, got it 0 times"),
+        ("{segments}\n\nWhich", "Which", r"key 'tasks', number 0: expected \{segments\} once, got it 0 times"),
+        ("{first}", "{one}", r"key 'segments': expected \{first\} once, got it 0 times"),
+        ("{title} {segments}", "{name} {segments}", r"key 'queries', number 9: unknown placeholder \{name\}"),
+        ("{book}", "{book} {book}", r"key 'full_book': expected \{book\} once, got it 2 times"),
         ("{passages}", "{", "write a literal brace twice"),
         ("answer_start", "begin", "key 'answer_start': missing; a pack has system,"),
         ("prompts = ", "mine = 1\nprompts = ", "key 'mine': unknown"),
-        ("[3, 6]]", "[3, 7]]", "key 'prompts', number 12: 7 found, a number of tasks expected, 1 to 6"),
-        ("[[1, 1]", "[[1]", r"key 'prompts', number 1: \[1\] found"),
-        ('system = "You', 'system = 3 # "You', "key 'system': int found, a text expected"),
-        ("system =", "system ==", "no TOML"),
+        ("[3, 6]]", "[3, 7]]", "key 'prompts', number 12: expected a number of tasks from 1 to 6, got 7"),
+        ("[[1, 1]", "[[1]", r"key 'prompts', number 1: expected .*, got \[1\]"),
+        ('system = "You', 'system = 3 # "You', "key 'system': expected a string, got 3"),
+        ("system =", "system ==", "expected TOML"),
     ],
 )
 def test_a_faulty_pack_is_one_line(tmp_path, old, new, match):
@@ -94,7 +94,7 @@ def test_a_faulty_pack_is_one_line(tmp_path, old, new, match):
     assert "\n" not in str(error.value) and "pack.toml" in str(error.value)
 
 
-def test_a_pack_of_one_s_own(tmp_path):
+def test_your_own_pack(tmp_path):
     pack = load_prompts(changed(tmp_path, "an honest and careful assistant.", "a {{reader}}."))
     assert pack.prompts[1].system == "You are a {reader}."
 
@@ -125,12 +125,12 @@ def test_a_folder_of_prompts_is_in_the_order_of_their_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ("<excerpt>", "it", r"key 'pre_excerpt': \{excerpt\} found 0 times, once expected"),
-        ("<segments>", "", r"key 'post_excerpt': \{segments\} found 0 times"),
-        ("<tasktype>", "<author>", "key 'post_excerpt': <author> found, only <booktitle>"),
-        ("post_excerpt", "after", "key 'post_excerpt': missing; system_prompt,"),
-        ("name:", "name: [", "no YAML"),
-        (REFERENCE, "- a list", "list found"),
+        ("<excerpt>", "it", r"key 'pre_excerpt': expected \{excerpt\} once, got it 0 times"),
+        ("<segments>", "", r"key 'post_excerpt': expected \{segments\} once, got it 0 times"),
+        ("<tasktype>", "<author>", "key 'post_excerpt': expected one of <booktitle>.*, got <author>"),
+        ("post_excerpt", "after", "key 'post_excerpt': missing; a file may have system_prompt,"),
+        ("name:", "name: [", "expected YAML"),
+        (REFERENCE, "- a list", "expected keys such as .*, got a list"),
     ],
 )
 def test_a_faulty_prompt_of_the_reference_is_one_line(tmp_path, old, new, match):
@@ -141,11 +141,11 @@ def test_a_faulty_prompt_of_the_reference_is_one_line(tmp_path, old, new, match)
     assert "\n" not in str(error.value) and "prompt_0.yaml" in str(error.value)
 
 
-def test_no_prompts_there(tmp_path):
+def test_missing_prompts_are_refused(tmp_path):
     for path, match in (
-        (tmp_path, "no \\*.yaml"),
-        (tmp_path / "x.toml", "no such file"),
-        (tmp_path / "x.yaml", "no YAML"),
+        (tmp_path, "expected one YAML file for each prompt, got none"),
+        (tmp_path / "x.toml", "expected a prompt pack .*, but there is no such file"),
+        (tmp_path / "x.yaml", "expected YAML"),
     ):
         with pytest.raises(BadInput, match=match):
             load_prompts(path)

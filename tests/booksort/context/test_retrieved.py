@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.booksort.context.passages import CHARACTERS, Passage, Places, spaced, split_books
+from epbench.booksort.context.passages import CHARACTERS, Passage, SegmentPositions, spaced, split_books
 from epbench.booksort.context.prompts import ALONE, load_prompts
 from epbench.booksort.context.requests import Store, requests_for
 from epbench.booksort.context.retrieved import DEPTH, recall_at, record, retrieve
@@ -39,16 +39,16 @@ def passages(books):
 
 
 class Fixed:
-    """A search that finds the same places for every query."""
+    """A search that finds the same passages for every query."""
 
-    def __init__(self, places):
-        self.places = places
+    def __init__(self, indices):
+        self.indices = indices
 
     def __call__(self, texts):
         return self
 
     def search(self, queries, k):
-        return iter([self.places[:k] for _ in queries])
+        return iter([self.indices[:k] for _ in queries])
 
 
 def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
@@ -57,22 +57,22 @@ def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
         text = spaced(book.text)
         assert all(text[p.start : p.start + len(p.text)] == p.text for p in own)
         assert " ".join(p.text for p in own) == text
-        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "lines are no borders"
+        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "line breaks are not borders"
 
 
 def test_segments_are_found_in_their_books(pairs, books):
     texts = {book.book_idx: spaced(book.text) for book in books}
-    places = Places(books)
+    positions = SegmentPositions(books)
     for pair in pairs:
-        spans = places.of(pair)
+        spans = positions.of(pair)
         assert tuple(texts[pair.book_idx][start:end] for start, end in spans) == pair.segments
         assert spans[0] < spans[1]
 
 
 def test_an_excerpt_that_is_not_in_its_book_is_one_line(pairs, books):
-    places = Places([BookText(book.book_idx, book.title, "Another text.") for book in books])
-    with pytest.raises(BadInput, match="field 'excerpt_text': not in the text of book 101 of config 'books'"):
-        places.of(pairs[0])
+    positions = SegmentPositions([BookText(book.book_idx, book.title, "Another text.") for book in books])
+    with pytest.raises(BadInput, match="field 'excerpt_text': expected an excerpt of book 101 of config 'books'"):
+        positions.of(pairs[0])
 
 
 @given(st.integers(0, 99), st.integers(1, 60), st.integers(0, 99), st.integers(1, 60))
@@ -95,10 +95,10 @@ def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tm
     assert sum(one.both for one in found) > 0.6 * len(found) and any(not one.both for one in found)
     for pair, one in zip(pairs, found, strict=True):
         assert one.query == " ".join(pair.shown) and len(one.passages) == 2
-        texts = [passages[place].text for place in one.passages]
-        places = [next((i for i, text in enumerate(texts) if segment in text), None) for segment in pair.segments]
-        if None not in places:  # else a cut goes through a segment
-            assert one.both and one.in_order == (places[0] <= places[1])
+        texts = [passages[i].text for i in one.passages]
+        positions = [next((i for i, text in enumerate(texts) if segment in text), None) for segment in pair.segments]
+        if None not in positions:  # otherwise a split cuts a segment in two
+            assert one.both and one.in_order == (positions[0] <= positions[1])
     record(tmp_path, found, passages)
     record(tmp_path, found, passages)  # nothing twice
     rows = [json.loads(line) for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()]
@@ -108,12 +108,12 @@ def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tm
 
 def test_rank_order_and_recall_by_hand(pairs, books, passages):
     pair = next(p for p in pairs if p.distance > 100)
-    spans = Places(books).of(pair)
+    spans = SegmentPositions(books).of(pair)
     first, second = (
         next(i for i, passage in enumerate(passages) if passage.holds(pair.book_idx, *span)) for span in spans
     )
     other = [i for i in range(len(passages)) if i not in (first, second)][: DEPTH - 2]
-    cases = {  # places found -> ranks, both among two, in order best first, in order of the book
+    cases = {  # indices found -> ranks, both among two, in order best first, in order of the book
         (first, second, *other): ((0, 1), True, True, True),
         (second, first, *other): ((1, 0) if first != second else (0, 0), True, first == second, True),
         (first, *other, second): ((0, 9) if first != second else (0, 0), first == second, first == second, None),
@@ -121,12 +121,12 @@ def test_rank_order_and_recall_by_hand(pairs, books, passages):
         tuple(other): ((None, None), False, False, None),
     }
     assert first != second
-    for places, (ranks, both, in_order, kept) in cases.items():
-        (one,) = retrieve([pair], books, passages, Fixed(list(places)), query="{segments}")
+    for indices, (ranks, both, in_order, kept) in cases.items():
+        (one,) = retrieve([pair], books, passages, Fixed(list(indices)), query="{segments}")
         assert (one.ranks, one.both, one.in_order) == (ranks, both, in_order)
         assert recall_at([{"ranks": ranks}]) == sum(rank is not None for rank in ranks) / 2
-        (one,) = retrieve([pair], books, passages, Fixed(list(places)), query="{segments}", keep_order=True)
-        assert one.passages == tuple(sorted(places[:2]))
+        (one,) = retrieve([pair], books, passages, Fixed(list(indices)), query="{segments}", keep_order=True)
+        assert one.passages == tuple(sorted(indices[:2]))
         assert kept is None or one.in_order == kept
     assert recall_at([]) is None
     assert recall_at([{"ranks": [0, 9]}, {"ranks": [None, 3]}], 5) == 0.5
@@ -140,15 +140,15 @@ def test_every_query_and_reading_is_filled(pairs, books, passages, number):
     for request, one, pair in zip(requests_for("rag", some, PACK, 3, store=store), found, some, strict=True):
         assert all(segment in one.query for segment in pair.segments)
         assert (pair.title in one.query) == (number != ALONE)
-        shown = "\n\n".join(passages[place].text for place in one.passages)
+        shown = "\n\n".join(passages[i].text for i in one.passages)
         assert request.context.endswith(f"\n\n{shown}") and len(one.passages) == 3
         assert "{" not in request.user
 
 
 def test_numbers_out_of_range_are_refused(pairs, books, passages):
-    with pytest.raises(BadInput, match="--top-k 0: at least 1 expected"):
+    with pytest.raises(BadInput, match="top_k: expected at least 1, got 0"):
         retrieve(pairs[:1], books, passages, Bm25, query="{segments}", top_k=0)
-    with pytest.raises(BadInput, match="--reading 10: a number from 0 to 9 expected"):
+    with pytest.raises(BadInput, match="reading: expected a number from 0 to 9, got 10"):
         requests_for("rag", pairs[:1], PACK, 3, store=Store(books, passages, [], 10))
 
 
@@ -167,12 +167,12 @@ def test_a_full_book_is_one_context(pairs, books):
     for request in requests:
         title = BOOKS[int(request.id.split("-")[0])]
         assert "complete book" in request.context and title in request.context
-    with pytest.raises(BadInput, match="config 'books' has no book 102"):
+    with pytest.raises(BadInput, match="field 'book_idx': expected a book of config 'books', got 102"):
         requests_for("full-book", pairs, PACK, 3, store=Store(books[:1]))
 
 
 def test_without_the_text_of_excerpts_only_none_is_possible(pairs):
     bare = [replace(pair, excerpt=None) for pair in pairs]
-    with pytest.raises(BadInput, match="only --memory none is possible with e120_s20"):
+    with pytest.raises(BadInput, match="e120_s20 works only without memory"):
         requests_for("in-context", bare, PACK, 3)
     assert len(requests_for("none", bare, PACK, 3)) == len(bare)

@@ -62,14 +62,14 @@ def test_a_fingerprint_is_that_of_the_rows(folder):
     ("field", "value", "match"),
     [
         ("segment_1", 7, "field 'segment_1': expected a text, found 7"),
-        ("segment_2", " ", "field 'segment_2': no words"),
-        ("seg1_pos", 3, "field 'seg1_pos': word 3 of excerpt_text does not begin segment_1"),
-        ("seg2_pos", 0, "field 'seg2_pos': 0 found, more than seg1_pos"),
-        ("present_seg1_first", 2, "field 'present_seg1_first': 2 found, 0 or 1 expected"),
-        ("answer", "C", "field 'answer': 'C' found"),
-        ("excerpt_length", 100, "not those of the config"),
+        ("segment_2", " ", "field 'segment_2': expected words, got none"),
+        ("seg1_pos", 3, "field 'seg1_pos': segment_1 does not begin at word 3 of excerpt_text"),
+        ("seg2_pos", 0, "field 'seg2_pos': expected more than seg1_pos = .*, got 0"),
+        ("present_seg1_first", 2, "field 'present_seg1_first': expected 0 or 1, got 2"),
+        ("answer", "C", "field 'answer': expected .*, got 'C'"),
+        ("excerpt_length", 100, "expected the lengths in the config's name"),
         ("distance_bin", None, "field 'distance_bin': expected a whole number, found None"),
-        ("id", "101-e250_s20-0-0", "'101-e250_s20-0-0' stands twice"),
+        ("id", "101-e250_s20-0-0", "expected distinct ids, got '101-e250_s20-0-0' twice"),
     ],
 )
 def test_a_bad_row_is_one_line_with_row_and_field(tmp_path, field, value, match):
@@ -88,10 +88,10 @@ def test_a_missing_column_config_or_split_is_one_line(folder, tmp_path):
     bad = write_tables(tmp_path / "bad", {("e250_s20", "test"): rows, ("books", "test"): [{"book_idx": 1}]})
     for name, configs, split, match in (
         (bad, ["e250_s20"], "test", "row 0, field 'seg2_pos': expected a whole number, found nothing"),
-        (folder, ["e999_s20"], "test", "--config e999_s20: .* has .*e250_s20"),
-        (folder, ["short"], "test", "--config short: .* has .*e250_s20"),
-        ("/no/such", ["short"], "test", "--config short: e<excerpt>_s<segment> expected"),
-        (folder, ["e250_s20"], "train", "--split train: one of test, validation expected"),
+        (folder, ["e999_s20"], "test", "expected one of the configs .*e250_s20, got 'e999_s20'"),
+        (folder, ["short"], "test", "expected one of the configs .*e250_s20, got 'short'"),
+        ("/no/such", ["short"], "test", "config: expected e<excerpt>_s<segment>.*got 'short'"),
+        (folder, ["e250_s20"], "train", "split: expected one of test, validation, got 'train'"),
         (tmp_path, ["all"], "test", "is it a Book-SORT dataset"),
         ("/no/such", ["e250_s20"], "test", "neither a folder nor on the Hub"),
     ):
@@ -124,15 +124,17 @@ def test_the_published_files_lose_their_asterisks(published_csv, folder):
     assert pairs[0].title == "book 101"
     with pytest.raises(BadInput, match="published set has no whole books"):
         load_books(str(published_csv))
-    with pytest.raises(BadInput, match="--config e1000_s20: .* has e250_s20"):
+    with pytest.raises(BadInput, match="expected one of the configs e250_s20, got 'e1000_s20'"):
         load_pairs(str(published_csv), ["e1000_s20"])
 
 
-def test_a_published_value_that_is_no_number_is_one_line(published_csv):
+def test_a_published_value_that_is_not_a_number_is_one_line(published_csv):
     path = published_csv / "segments_250-s20-n110.csv"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:2], lines[2].replace("101,0,0", "101,x,0")]))
-    with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv, row 1, field 'excerpt_idx': 'x' found"):
+    with pytest.raises(
+        BadInput, match=r"segments_250-s20-n110.csv, row 1, field 'excerpt_idx': expected an integer, got 'x'"
+    ):
         load_pairs(str(published_csv))
 
 
@@ -150,7 +152,7 @@ def test_a_published_file_without_a_column_is_one_line(published_csv):
         load_pairs(str(published_csv))
 
 
-def test_the_published_set_of_the_hub_is_filtered_by_its_lengths(tmp_path, folder):
+def test_the_published_set_on_the_hub_is_filtered_by_its_lengths(tmp_path, folder):
     rows = [
         {name: value for name, value in row.items() if name not in ("id", "distance", "answer")}
         | {"segment_1": f"*{row['segment_1']}*", "excerpt_text": f"*{row['excerpt_text']}*\n\n"}
@@ -165,7 +167,7 @@ def test_the_published_set_of_the_hub_is_filtered_by_its_lengths(tmp_path, folde
         load_pairs("memari/booksort", ["e20000_s50"])
 
 
-def test_our_own_name_is_found_in_the_cache(folder):
+def test_the_name_of_our_set_is_found_in_the_cache(folder):
     install_dataset(folder)
     assert load_pairs("epbench/booksort", ["all"]) == load_pairs(str(folder), ["all"])
 
@@ -185,7 +187,7 @@ def test_parts_keep_excerpts_together(folder):
             part_of(pairs, limit, shard)
 
 
-def test_a_folder_of_one_s_own_texts_needs_no_more_than_the_columns(tmp_path):
+def test_a_set_of_your_own_needs_only_the_columns(tmp_path):
     write_tables(tmp_path / "mine", {("e120_s20", "test"): pair_rows(120, 20), ("books", "test"): book_rows()})
     assert Dataset.from_list(pair_rows(120, 20)).num_rows == len(load_pairs(str(tmp_path / "mine"), ["all"]))
 

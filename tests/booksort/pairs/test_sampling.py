@@ -14,37 +14,35 @@ from epbench.draws import RandomStream
 from tests.booksort.made_texts import made_book
 
 
-def check(cell, book, trials):
+def check(cell, book, drawn):
     """Everything that the card promises of a cell."""
     bins = {bin_.most: bin_ for bin_ in distance_bins(cell.excerpt_words, cell.segment_words)}
     starts = set(book.starts)
-    assert len(trials) == len(bins) * (cell.test + cell.validation)
-    assert Counter(trial.split for trial in trials) == Counter(
-        {"test": 4 * cell.test, "validation": 4 * cell.validation}
-    )
+    assert len(drawn) == len(bins) * (cell.test + cell.validation)
+    assert Counter(draw.split for draw in drawn) == Counter({"test": 4 * cell.test, "validation": 4 * cell.validation})
     texts, ranges = {}, {}
-    for trial in trials:
-        first, second = trial.pair
-        assert {trial.excerpt, first, second} <= starts
-        assert trial.excerpt + cell.excerpt_words <= len(book.words)
-        assert trial.excerpt <= first and second + cell.segment_words <= trial.excerpt + cell.excerpt_words
+    for draw in drawn:
+        first, second = draw.pair
+        assert {draw.excerpt, first, second} <= starts
+        assert draw.excerpt + cell.excerpt_words <= len(book.words)
+        assert draw.excerpt <= first and second + cell.segment_words <= draw.excerpt + cell.excerpt_words
         assert second - first >= cell.segment_words
-        assert bins[trial.distance_bin].least <= second - first <= bins[trial.distance_bin].most
-        for start in trial.pair:
-            texts.setdefault(trial.split, set()).add(tuple(book.words[start : start + cell.segment_words]))
-            ranges.setdefault(trial.split, set()).update(range(start, start + cell.segment_words))
-    assert len({trial.pair for trial in trials}) == len(trials)
+        assert bins[draw.distance_bin].least <= second - first <= bins[draw.distance_bin].most
+        for start in draw.pair:
+            texts.setdefault(draw.split, set()).add(tuple(book.words[start : start + cell.segment_words]))
+            ranges.setdefault(draw.split, set()).update(range(start, start + cell.segment_words))
+    assert len({draw.pair for draw in drawn}) == len(drawn)
     if cell.validation:
         assert not texts["test"] & texts["validation"] and not ranges["test"] & ranges["validation"]
     for split, n, numbers in (("test", cell.test, range(cell.test)), ("validation", cell.validation, range(cell.test, cell.test + cell.validation))):  # fmt: skip
-        ours = [trial for trial in trials if trial.split == split]
-        assert Counter(trial.excerpt_idx for trial in ours) == Counter(dict.fromkeys(numbers, 4))
-        assert len({trial.excerpt for trial in ours}) == n
+        ours = [draw for draw in drawn if draw.split == split]
+        assert Counter(draw.excerpt_idx for draw in ours) == Counter(dict.fromkeys(numbers, 4))
+        assert len({draw.excerpt for draw in ours}) == n
         for most in bins:
-            shown_first = sum(trial.first_is_a for trial in ours if trial.distance_bin == most)
+            shown_first = sum(draw.first_is_a for draw in ours if draw.distance_bin == most)
             assert shown_first in (n // 2, n - n // 2)
             assert 2 * shown_first == n or n % 2
-        assert [trial.excerpt for trial in ours] == sorted(trial.excerpt for trial in ours)
+        assert [draw.excerpt for draw in ours] == sorted(draw.excerpt for draw in ours)
     return True
 
 
@@ -79,33 +77,33 @@ def test_a_cell_keeps_every_promise(n_words, text, seed, lengths, test, validati
     assert check(cell, book, draw_pairs(cell, book))
 
 
-def test_the_same_cell_is_the_same_and_another_is_another():
+def test_a_cell_depends_on_its_lengths_book_and_seed_alone():
     book = made_book(6000)
-    trials = draw_pairs(Cell(250, 20, 20, 4), book)
-    assert draw_pairs(Cell(250, 20, 20, 4), book) == trials
-    assert draw_pairs(Cell(250, 20, 20, 4, seed=1), book) != trials
+    drawn = draw_pairs(Cell(250, 20, 20, 4), book)
+    assert draw_pairs(Cell(250, 20, 20, 4), book) == drawn
+    assert draw_pairs(Cell(250, 20, 20, 4, seed=1), book) != drawn
     other = Book(1, book.title, book.paragraphs, [], "", "a.txt")
-    assert [trial.pair for trial in draw_pairs(Cell(250, 20, 20, 4), other)] != [trial.pair for trial in trials]
+    assert [draw.pair for draw in draw_pairs(Cell(250, 20, 20, 4), other)] != [draw.pair for draw in drawn]
 
 
 def test_excerpts_are_spread_over_the_book_and_distances_over_the_bin():
     book = made_book(60_000)
-    trials = draw_pairs(Cell(2500, 20), book)
-    places = np.array([trial.excerpt for trial in trials if trial.split == "test"][::4]) / (len(book.words) - 2500)
-    assert np.abs(places - (np.arange(100) + 0.5) / 100).max() < 0.02  # one in each hundredth, in the order of the book
+    drawn = draw_pairs(Cell(2500, 20), book)
+    places = np.array([draw.excerpt for draw in drawn if draw.split == "test"][::4]) / (len(book.words) - 2500)
+    assert np.abs(places - (np.arange(100) + 0.5) / 100).max() < 0.02  # one in each hundredth of the book, in order
     for bin_ in distance_bins(2500, 20):
-        ours = [trial.pair[1] - trial.pair[0] for trial in trials if trial.distance_bin == bin_.most]
+        ours = [draw.pair[1] - draw.pair[0] for draw in drawn if draw.distance_bin == bin_.most]
         quarters = np.histogram(ours, bins=4, range=(bin_.least, bin_.most + 1))[0]
         assert quarters.min() > 12, (bin_, quarters)  # 27.5 expected in each
 
 
-def test_a_segment_that_comes_twice_in_the_book_is_not_used():
+def test_a_segment_that_appears_twice_in_the_book_is_not_used():
     verse = "The old song is sung again by all the men of the town who sat there and then some more."
     book = Book(
         0, "Song", [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)], [], "", "song.txt"
     )
-    trials = draw_pairs(Cell(250, 10, 20, 2), book)
-    segments = [" ".join(book.words[start : start + 10]) for trial in trials for start in trial.pair]
+    drawn = draw_pairs(Cell(250, 10, 20, 2), book)
+    segments = [" ".join(book.words[start : start + 10]) for draw in drawn for start in draw.pair]
     text = f" {' '.join(book.words)} "
     assert all(text.count(f" {segment} ") == 1 for segment in segments)
 
@@ -113,13 +111,14 @@ def test_a_segment_that_comes_twice_in_the_book_is_not_used():
 @pytest.mark.parametrize(("test", "validation"), [(100, 10), (3, 60)])
 def test_a_book_with_too_few_excerpts_says_how_many_it_has(test, validation):
     with pytest.raises(
-        BadInput, match=r"made0\.txt \(.*\), e250_s50: \d+ (test|validation) excerpts .* asked for, \d+ can be had"
+        BadInput,
+        match=r"made0\.txt \(.*\), e250_s50: expected \d+ (test|validation) excerpts .*, got \d+; ask for fewer",
     ):
         draw_pairs(Cell(250, 50, test, validation), made_book(900))
 
 
 def test_excerpts_make_room_for_one_another():
-    """Three excerpts, three pairs: only one way fits, and whoever comes first may have taken another's pair."""
+    """With three excerpts and three pairs only one assignment fits, and an early excerpt may hold the pair of another."""
     starts = np.array([0, 12, 30, 42, 60, 72])
     for seed in range(20):
         shelf = Shelf(starts, 52, 10, DistanceBin(10, 15))
@@ -131,7 +130,7 @@ def test_excerpts_make_room_for_one_another():
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 200), min_size=2, max_size=40, unique=True), st.integers(0, 99), st.integers(1, 40))
 def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
-    """Held against scipy's maximum matching."""
+    """The reference is scipy's maximum matching."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -155,10 +154,10 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
 def test_all_published_cells_keep_every_promise(nine_books):
     lengths = [(excerpt, segment) for excerpt in EXCERPT_WORDS for segment in (20, 50)]
     cells = [(Cell(*of_cell), book) for of_cell in lengths for book in nine_books.values()]
-    trials = 0
+    n_pairs = 0
     for cell, book in cells:
         if len(book.words) >= cell.excerpt_words:
             drawn = draw_pairs(cell, book)
             assert check(cell, book, drawn)
-            trials += len(drawn)
-    assert trials == 37_840
+            n_pairs += len(drawn)
+    assert n_pairs == 37_840

@@ -29,7 +29,7 @@ def test_kept_and_removed_words_agree_with_table_3(nine_texts, nine_table, nine_
 
 
 @pytest.mark.parametrize("index", sorted(published_books()))
-def test_what_is_kept_stands_in_the_file_word_for_word(nine_texts, nine_books, index):
+def test_the_kept_text_is_in_the_file_word_for_word(nine_texts, nine_books, index):
     raw = (nine_texts / f"{index}-0.txt").read_text("utf-8-sig")
     plain = " ".join(re.sub(r"\[\d+\]", "", raw).replace("_", "").split())
     at = 0
@@ -37,7 +37,7 @@ def test_what_is_kept_stands_in_the_file_word_for_word(nine_texts, nine_books, i
         assert (at := plain.find(paragraph, at)) >= 0, paragraph[:80]
 
 
-def test_no_heading_licence_mark_or_number_is_left(nine_books):
+def test_no_heading_licence_mark_or_number_remains(nine_books):
     for book in nine_books.values():
         assert not re.search(r"gutenberg|transcriber|\[illustration|the end$", book.text, re.I), book.title
         assert not re.search(r"[_*]|\[\d+\]|\bCHAPTER\b", book.text), book.title
@@ -74,7 +74,7 @@ def test_sentences_of_the_nine_books(nine_books):
         assert 9 < len(words) / len(starts) < 28
 
 
-def test_the_narrative_is_what_was_written_as_narrative(tmp_path):
+def test_the_narrative_of_made_up_books_is_recovered_exactly(tmp_path):
     written = write_nine(tmp_path)
     with table_of(tmp_path):
         books = books_from(tmp_path)
@@ -85,13 +85,13 @@ def test_the_narrative_is_what_was_written_as_narrative(tmp_path):
             assert [item.text for item in book.removed if item.kind == kind] == headings
 
 
-def test_stretches_are_joined_words(tmp_path):
+def test_stretches_are_words_joined_by_blanks(tmp_path):
     book = books_from(write_texts(tmp_path, 300))[0]
     for first, n in ((0, 1), (0, 300), (17, 40), (299, 1)):
         assert bytes(book.stretch(first, n)).decode() == " ".join(book.words[first : first + n])
 
 
-def test_own_texts_are_numbered_by_name_and_titled_by_header_or_name(tmp_path):
+def test_your_own_texts_are_numbered_by_name_and_titled_by_header_or_name(tmp_path):
     write_texts(tmp_path, 100, 100)
     header = "Title: A Tale\n\n*** START OF THE PROJECT GUTENBERG EBOOK TALE ***\n"
     (tmp_path / "a.txt").write_text(header + (tmp_path / "a.txt").read_text())
@@ -105,11 +105,14 @@ def test_own_texts_are_numbered_by_name_and_titled_by_header_or_name(tmp_path):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({}, "has no .txt files"),
-        ({"a.txt": "word " * 500}, r"a\.txt: no sentence ends in 500 words"),
-        ({"a.txt": ""}, r"a\.txt: no sentence ends in 0 words"),
-        ({"a.txt": "One day.", "b.txt": "One  day.\n"}, r"b\.txt: the same text as a\.txt"),
-        ({"69087-0.txt": "One."}, r"72578-0\.txt is missing: the book 'Tom Swift and His Talking Pictures'"),
+        ({}, "expected the texts of the books, got no .txt files"),
+        ({"a.txt": "word " * 500}, r"a\.txt: expected prose .*, got no end of a sentence in 500 words"),
+        ({"a.txt": ""}, r"a\.txt: expected prose .*, got no end of a sentence in 0 words"),
+        (
+            {"a.txt": "One day.", "b.txt": "One  day.\n"},
+            r"b\.txt: expected each text once, got the same text as a\.txt",
+        ),
+        ({"69087-0.txt": "One."}, r"got no 72578-0\.txt for 'Tom Swift and His Talking Pictures'"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_one_line(tmp_path, files, message):
@@ -119,8 +122,8 @@ def test_a_folder_that_cannot_be_used_is_one_line(tmp_path, files, message):
         books_from(tmp_path)
 
 
-def test_no_folder_is_one_line(tmp_path):
-    with pytest.raises(BadInput, match="is no folder"):
+def test_a_missing_folder_is_one_line(tmp_path):
+    with pytest.raises(BadInput, match="expected a folder of .txt files"):
         books_from(tmp_path / "none")
 
 
@@ -132,16 +135,14 @@ def test_the_nine_must_be_whole_and_unchanged(nine_texts, nine_table, tmp_path):
     essay = tmp_path / "pg73017.txt"
     whole = essay.read_bytes()
     essay.write_bytes(whole.replace(b"bustle", b"bustles", 1))
-    with pytest.raises(
-        BadInput, match=r"pg73017\.txt: .* has sha256 .* expected for 'Pomona; or, the Future of English'"
-    ):
+    with pytest.raises(BadInput, match=r"pg73017\.txt: expected sha256 .* for 'Pomona; or, the Future of English'"):
         books_from(tmp_path)
     essay.write_bytes(whole[:30_000])
-    with pytest.raises(BadInput, match=r"pg73017\.txt: .* is cut off"):
+    with pytest.raises(BadInput, match=r"pg73017\.txt: .* is truncated"):
         books_from(tmp_path)
     essay.unlink()
-    with pytest.raises(BadInput, match=r"73017-0\.txt is missing"):
+    with pytest.raises(BadInput, match=r"got no 73017-0\.txt"):
         books_from(tmp_path)
     shutil.copyfile(tmp_path / "72972-0.txt", tmp_path / "72972.txt")
-    with pytest.raises(BadInput, match=r"are both the book 'Money for Nothing'|73017-0\.txt is missing"):
+    with pytest.raises(BadInput, match=r"got .* and .* for 'Money for Nothing'|got no 73017-0\.txt"):
         books_from(tmp_path)

@@ -53,7 +53,7 @@ Full licence of Project Gutenberg.
 """
 
 
-def test_general_rules_keep_the_narrative_and_tell_what_they_removed():
+def test_general_rules_keep_the_narrative_and_record_what_they_removed():
     kept, removed = clean(RAW, Rules(), "tale.txt")
     assert kept == [
         "He said it was a very old sheep. Very old, said every one; the Vulgaris of the Vale.",
@@ -86,11 +86,11 @@ def test_headings_are_known_by_general_rules(heading):
     ["Chapter I of his life was over, and he knew it well enough.", "I went.", "“No!”", "Part of it was true.", "Very well.",
      "Act one was over.", "Act now.", "Act one. He came in.", "Chapter two of it bored him.", "Book the tickets.", "“NO!”", "STOP!", "他看见了A。", "Letter follows.", "Contents were burnt.", "Book in hand, he left.", "“IV”, he read, and then he went away."],
 )  # fmt: skip
-def test_prose_is_no_heading(text):
+def test_prose_is_not_taken_for_a_heading(text):
     assert clean(f"One day.\n\n{text}\n\nAnother day.", Rules(), "x").paragraphs[1] == text
 
 
-def test_a_books_own_rules_take_its_narrative_headings_and_sub_headings():
+def test_the_rules_of_a_book_find_its_narrative_headings_and_sub_headings():
     rules = Rules(
         start="BEGIN",
         end="INDEX",
@@ -106,8 +106,8 @@ def test_a_books_own_rules_take_its_narrative_headings_and_sub_headings():
 
 
 @pytest.mark.parametrize("rules", [Rules(start="BEGIN"), Rules(end="INDEX"), Rules(sub_headings=["On Sheep."])])
-def test_a_rule_that_does_not_fit_the_text_says_so(rules):
-    with pytest.raises(BadInput, match=r"x\.txt: the (line|sub-heading) '(BEGIN|INDEX|On Sheep\.)'"):
+def test_a_rule_that_does_not_fit_the_text_is_refused(rules):
+    with pytest.raises(BadInput, match=r"x\.txt: expected the (line|sub-heading) '(BEGIN|INDEX|On Sheep\.)'"):
         clean("One day.", rules, "x.txt")
 
 
@@ -118,7 +118,7 @@ def test_a_text_that_was_never_broken_into_lines_has_a_paragraph_per_line():
 
 @given(st.lists(st.text(alphabet="abc DEF\n.,;’_[]1*“", max_size=60), max_size=8))
 def test_nothing_is_lost_nothing_is_added(blocks):
-    """Every word is kept or reported as removed, but for underscores."""
+    """Every word is kept or recorded as removed, except for underscores."""
     raw = "\n\n".join(blocks)
     kept, removed = clean(raw, Rules(), "x")
     out = sorted("".join("".join([*kept, *(item.text for item in removed)]).replace("_", "").split()))

@@ -26,7 +26,7 @@ FIRST_WORDS = {
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_the_published_files_are_read_whole(published, config):
+def test_the_published_files_are_read_completely(published, config):
     found = read_config(file_of(open_source(str(published)), config), config)
     assert len(found) == (92 if config == "long_hop" else 100)
     question = found[0].get("question") or found[0].get("graded_question") or found[0]["questions"][0]["text"]
@@ -37,7 +37,7 @@ def test_the_published_files_are_read_whole(published, config):
     if config == "persona_retrieval":
         assert sum(len(row["questions"]) for row in found) == 300
     if config == "long_hop":
-        assert question.splitlines()[1:3] == ["", "Options:"]  # bare line feeds within a cell
+        assert question.splitlines()[1:3] == ["", "Options:"]  # plain line feeds within a cell
         assert found[0]["fact_3"] is None and found[0]["chain_4"] is None
 
 
@@ -48,25 +48,27 @@ def test_rows_come_back_as_they_were_written(tmp_path, config):
     assert read_config(file_of(open_source(str(tmp_path)), config), config) == rows
 
 
-def test_a_file_of_another_name_in_the_folder_of_its_config_is_found(tmp_path):
+def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path):
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
     assert file_of(open_source(str(tmp_path)), "long_hop") == path
     shutil.copy(path, path.with_name("train.csv"))
     with pytest.raises(
-        BadInput, match=r"test\.csv, .*train\.csv found for long_hop, one file long_hop_chains\.csv expected"
+        BadInput, match=r"config 'long_hop': expected one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"
     ):
         file_of(open_source(str(tmp_path)), "long_hop")
-    with pytest.raises(BadInput, match="nothing found for persona_retrieval, one file persona_dataset.csv expected"):
+    with pytest.raises(
+        BadInput, match="config 'persona_retrieval': expected one file persona_dataset.csv, got nothing"
+    ):
         file_of(open_source(str(tmp_path)), "persona_retrieval")
 
 
-def test_what_is_no_source_is_said():
-    with pytest.raises(BadInput, match="'openai:gpt-5' is none of template, hub and a folder; .* no rows with a model"):
+def test_an_unknown_source_is_refused():
+    with pytest.raises(BadInput, match="source: expected hub or a folder, got 'openai:gpt-5'"):
         open_source("openai:gpt-5")
 
 
 def damaged(config, **cells):
-    """Three rows of a config (five chains), the second of them changed."""
+    """Return five rows of a config, the second of them changed."""
     rows = make_rows(config, 5)
     rows[1] = rows[1] | cells
     return rows
@@ -74,31 +76,31 @@ def damaged(config, **cells):
 
 QUESTION = {"text": "q", "is_misleading": False, "distractor": None, "ground_truth_answer": "a"}
 DAMAGES = {
-    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "field 'condition': found an empty cell, expected a text"),
-    "a foreign label": ("conditional_facts_hard", {"condition_met": "Yes"}, "'condition_met': found 'Yes', expected one of yes, no"),
-    "two essays": ("conditional_facts_easy", {"entity_facts": ["a", "b"]}, "'entity_facts': found 2 items, expected 1"),
-    "no list": ("conditional_facts_easy", {"entity_facts": "['x']"}, "'entity_facts': found .*expected a JSON list"),
-    "another JSON": ("coexisting_facts", {"preferences": '"tea"'}, "'preferences': found .*expected a JSON list of texts"),
-    "an empty item": ("coexisting_facts", {"preference_facts": ["a", ""]}, "'preference_facts': found the item .*not empty"),
-    "too few facts": ("coexisting_facts", {"preferences": ["a", "b", "c"], "preference_facts": ["a", "b"]}, "'preference_facts': found 2 items, expected 3"),
-    "too many preferences": ("coexisting_facts", {"preferences": [*"abcdef"]}, "'preferences': found 6 items, expected 2 to 5"),
-    "a preference twice": ("coexisting_facts", {"preferences": ["a", "a"], "preference_facts": ["b", "c"]}, "'preferences': found a name for a second time"),
-    "two questions": ("persona_retrieval", {"questions": [QUESTION, QUESTION]}, "'questions': found 2 items, expected 3"),
-    "a word for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": "yes"}] * 3}, "'questions.is_misleading': found .*expected true or false"),
-    "a number for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": 0}] * 3}, "'questions.is_misleading': found 0, expected true or false"),
-    "a missing field": ("persona_retrieval", {"questions": [{"text": "q"}] * 3}, "'questions.is_misleading': found nothing"),
-    "an empty question": ("persona_retrieval", {"questions": [QUESTION | {"text": ""}] * 3}, "'questions.text': found an empty text"),
-    "a distractor too many": ("persona_retrieval", {"questions": [QUESTION | {"distractor": "Z"}] * 3}, "'questions.distractor': found 'Z', expected a name in misleading questions alone"),
-    "a text for an object": ("persona_retrieval", {"questions": ["q"] * 3}, "'questions': found the item .*expected objects"),
-    "four hops": ("long_hop", {"hop_count": 4}, "'hop_count': found '4', expected 1, 2 or 3"),
-    "a fact too few": ("long_hop", {"fact_2": None}, "'fact_2': found an empty cell, expected 2 of fact_1"),
-    "an anchor too many": ("long_hop", {"chain_4": "x"}, "'chain_4': found a text, expected 3 of chain_1"),
-    "a foreign letter": ("long_hop", {"correct_choice": "F"}, "'correct_choice': found 'F', expected one of A, B, C, D, E"),
-    "another true option": ("long_hop", {"ground_truth_answer": "x"}, "'correct_choice': found .*expected the true answer 'x'"),
-    "no options": ("long_hop", {"graded_question": "x"}, "'graded_question': found 'x', expected the stem"),
-    "another option in the text": ("long_hop", {"choice_a": "x", "correct_choice": "E"}, "'graded_question': found .*and the choices by letter"),
-    "an id twice": ("long_hop", {"id": "longhop-1hop-001"}, "'id': found 'longhop-1hop-001' of row 0 again, expected rows that differ"),
-    "a row twice": ("coexisting_facts", make_rows("coexisting_facts", 5)[0], "'all': found the cells of row 0 again, expected rows that differ"),
+    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "field 'condition': expected text, got an empty cell"),
+    "a foreign label": ("conditional_facts_hard", {"condition_met": "Yes"}, "'condition_met': expected one of yes, no, got 'Yes'"),
+    "two essays": ("conditional_facts_easy", {"entity_facts": ["a", "b"]}, "'entity_facts': expected 1 item, got 2"),
+    "no list": ("conditional_facts_easy", {"entity_facts": "['x']"}, "'entity_facts': expected a JSON list, got "),
+    "another JSON": ("coexisting_facts", {"preferences": '"tea"'}, "'preferences': expected a JSON list of strings, got "),
+    "an empty item": ("coexisting_facts", {"preference_facts": ["a", ""]}, "'preference_facts': expected non-empty strings, got the item ''"),
+    "too few facts": ("coexisting_facts", {"preferences": ["a", "b", "c"], "preference_facts": ["a", "b"]}, "'preference_facts': expected 3 items, got 2"),
+    "too many preferences": ("coexisting_facts", {"preferences": [*"abcdef"]}, "'preferences': expected 2 to 5 items, got 6"),
+    "a preference twice": ("coexisting_facts", {"preferences": ["a", "a"], "preference_facts": ["b", "c"]}, "'preferences': expected distinct names, got a repeated name"),
+    "two questions": ("persona_retrieval", {"questions": [QUESTION, QUESTION]}, "'questions': expected 3 items, got 2"),
+    "a word for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": "yes"}] * 3}, "'questions.is_misleading': expected true or false, got 'yes'"),
+    "a number for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": 0}] * 3}, "'questions.is_misleading': expected true or false, got 0"),
+    "a missing field": ("persona_retrieval", {"questions": [{"text": "q"}] * 3}, "'questions.is_misleading': expected a value, got nothing"),
+    "an empty question": ("persona_retrieval", {"questions": [QUESTION | {"text": ""}] * 3}, "'questions.text': expected text, got an empty string"),
+    "a distractor too many": ("persona_retrieval", {"questions": [QUESTION | {"distractor": "Z"}] * 3}, "'questions.distractor': expected a name in misleading questions only, got 'Z'"),
+    "a text for an object": ("persona_retrieval", {"questions": ["q"] * 3}, "'questions': expected objects, got the item"),
+    "four hops": ("long_hop", {"hop_count": 4}, "'hop_count': expected 1, 2 or 3, got '4'"),
+    "a fact too few": ("long_hop", {"fact_2": None}, "'fact_2': expected text in only the first 2 of fact_1.*with 1 hops, got an empty cell"),
+    "an anchor too many": ("long_hop", {"chain_4": "x"}, "'chain_4': expected text in only the first 3 of chain_1.*got text"),
+    "a foreign letter": ("long_hop", {"correct_choice": "F"}, "'correct_choice': expected one of A, B, C, D, E, got 'F'"),
+    "another true option": ("long_hop", {"ground_truth_answer": "x"}, "'correct_choice': expected the true answer 'x', got "),
+    "no options": ("long_hop", {"graded_question": "x"}, "'graded_question': expected the stem.*got 'x'"),
+    "another option in the text": ("long_hop", {"choice_a": "x", "correct_choice": "E"}, "'graded_question': expected the stem.*and the choices by letter, got"),
+    "an id twice": ("long_hop", {"id": "longhop-1hop-001"}, "'id': expected distinct rows, got 'longhop-1hop-001' of row 0 again"),
+    "a row twice": ("coexisting_facts", make_rows("coexisting_facts", 5)[0], "'all': expected distinct rows, got the cells of row 0 again"),
 }  # fmt: skip
 
 
@@ -116,14 +118,14 @@ def test_a_damaged_file_is_named(tmp_path):
     path = write_csv(tmp_path / "rows.csv", "long_hop", make_rows("long_hop", 5))
     whole = path.read_bytes()
     path.write_bytes(whole + b"\r\n\r\n")
-    assert len(read_config(path, "long_hop")) == 5  # empty lines are no rows
+    assert len(read_config(path, "long_hop")) == 5  # empty lines do not count as rows
     within_a_cell = whole.rindex(b"Options:")
     for content, message in (
         (whole[:within_a_cell], "not CSV, or truncated within a quoted cell"),
         (whole + b"x,y\r\n", "row 5: found 2 cells, expected 19"),
         (whole.replace(b"hop_count", b"hops", 1), "column 'hop_count' is missing; found: id, hops, fact_1"),
         (whole.replace(b"longhop", "lönghöp".encode("latin-1"), 1), "not CSV in UTF-8"),
-        (whole.split(b"\r\n")[0] + b"\r\n", "no rows below the header"),
+        (whole.split(b"\r\n")[0] + b"\r\n", "expected rows below the header, got none"),
         (b"", "column 'id' is missing; found: nothing"),
     ):
         path.write_bytes(content)
@@ -162,16 +164,16 @@ def test_rows_come_from_the_hub(tmp_path):
         assert not any("model.bin" in request for request in hub.requests)
 
 
-def test_a_hub_that_does_not_answer_is_one_clear_error(monkeypatch):
+def test_an_unreachable_hub_is_one_clear_error(monkeypatch):
     import huggingface_hub
 
     def refuse(*args, **options):
         raise huggingface_hub.errors.LocalEntryNotFoundError("cannot be reached")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
-    with pytest.raises(RunFailed, match="ishirgarg/MemFail did not come from the Hub: .*give its folder as --source"):
+    with pytest.raises(RunFailed, match="ishirgarg/MemFail could not be downloaded from the Hub: .*use a local folder"):
         open_source("hub")
 
 
-def test_a_source_names_no_path_of_this_machine(tmp_path):
+def test_a_source_does_not_name_the_whole_path(tmp_path):
     assert open_source(str(tmp_path)) == Source(f"the folder `{tmp_path.name}`", tmp_path)

@@ -22,50 +22,53 @@ def asked(config, row):
 
 @given(config=st.sampled_from(CONFIGS), n=st.integers(5, 30), seed=st.integers(0, 99))
 @settings(max_examples=25, deadline=None)
-def test_every_need_is_a_stored_unit_of_its_own_row(config, n, seed):
+def test_every_gold_memory_is_a_stored_fact_of_its_row(config, n, seed):
     rows = complete(config, make_rows(config, n, seed))
-    units, questions = facts_to_store(config, rows), questions_of(config, rows)
-    texts = {unit.id: unit for unit in units}
-    assert len(texts) == len(units) and len({q.id for q in questions}) == len(questions)
+    facts, questions = facts_to_store(config, rows), questions_of(config, rows)
+    texts = {fact.id: fact for fact in facts}
+    assert len(texts) == len(facts) and len({q.id for q in questions}) == len(questions)
     for question in questions:
         assert (
-            question.config == config and question.needs and question.truth and question.text.startswith(question.query)
+            question.config == config
+            and question.gold
+            and question.reference
+            and question.text.startswith(question.query)
         )
-        for need in question.needs:
-            assert texts[need.unit].text == need.text and texts[need.unit].row == question.row
-            assert all(part in need.text for part in (*need.link, *need.detail))
+        for memory in question.gold:
+            assert texts[memory.fact].text == memory.text and texts[memory.fact].row == question.row
+            assert all(part in memory.text for part in (*memory.link, *memory.detail))
 
 
-def test_a_rule_is_linked_by_who_and_what_and_its_detail_is_the_condition():
+def test_a_rule_is_linked_by_entity_and_behavior_and_its_detail_is_the_condition():
     for config in ("conditional_facts_easy", "conditional_facts_hard"):
         row = row_of(config, condition_met="no")
         (question,) = asked(config, row)
-        (need,) = question.needs
-        assert (need.link, need.detail) == ((row["entity"], row["behavior"]), (row["condition"],))
+        (memory,) = question.gold
+        assert (memory.link, memory.detail) == ((row["entity"], row["behavior"]), (row["condition"],))
         assert question.group == question.about["condition_met"] == question.about["answer_polarity"] == "no"
         assert question.kind == "" and question.query == row["question"]
 
 
-def test_preferences_are_stored_one_by_one_and_all_needed():
+def test_preferences_are_stored_one_by_one_and_all_are_gold():
     row = next(row for row in TABLES["coexisting_facts"] if len(row["preferences"]) == 4)
     (question,) = asked("coexisting_facts", row)
-    assert [unit.text for unit in facts_to_store("coexisting_facts", [row])] == row["preference_facts"]
-    assert [need.link for need in question.needs] == [(name,) for name in row["preferences"]]
-    assert all(need.detail == () for need in question.needs)
-    assert question.group == "4" and question.truth.split(", ") == row["preferences"]
+    assert [fact.text for fact in facts_to_store("coexisting_facts", [row])] == row["preference_facts"]
+    assert [memory.link for memory in question.gold] == [(name,) for name in row["preferences"]]
+    assert all(memory.detail == () for memory in question.gold)
+    assert question.group == "4" and question.reference.split(", ") == row["preferences"]
 
 
-def test_an_essay_is_asked_about_three_times():
+def test_an_essay_has_three_questions():
     kinds = Counter()
     for row in TABLES["persona_retrieval"]:
         questions = asked("persona_retrieval", row)
         assert [question.id for question in questions] == [f"{row['id']}-q{i}" for i in (1, 2, 3)]
         for question in questions:
             kinds[question.kind] += 1
-            (need,) = question.needs
+            (memory,) = question.gold
             misleads = question.kind == "misleading"
             assert question.group == question.kind
-            assert need.link == (row["entity"],) and need.detail == (() if misleads else (question.truth,))
+            assert memory.link == (row["entity"],) and memory.detail == (() if misleads else (question.reference,))
             assert question.about["asked_name"] in question.text
             assert (question.about["distractor"] == "") != misleads
             assert question.about["n_essays_of_asked_name"] == ("0" if misleads else "1")
@@ -73,12 +76,12 @@ def test_an_essay_is_asked_about_three_times():
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_a_chain_is_asked_by_its_stem_and_needs_every_link(hops):
+def test_a_chain_is_queried_by_its_stem_and_every_link_is_gold(hops):
     row = row_of("long_hop", hop_count=hops)
     (question,) = asked("long_hop", row)
     chain = [row[f"chain_{i}"] for i in range(1, hops + 3)]
-    assert [need.link for need in question.needs] == [(chain[i], chain[i + 1]) for i in range(hops + 1)]
+    assert [memory.link for memory in question.gold] == [(chain[i], chain[i + 1]) for i in range(hops + 1)]
     assert chain[0] in question.query and question.choices[4] not in question.query
     assert question.about["published_query"] == question.text == row["graded_question"]
-    assert question.choices["ABCDE".index(question.about["correct_choice"])] == question.truth == chain[-1]
+    assert question.choices["ABCDE".index(question.about["correct_choice"])] == question.reference == chain[-1]
     assert question.group == str(hops)

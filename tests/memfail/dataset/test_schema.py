@@ -32,7 +32,7 @@ def test_a_written_config_loads_with_its_rows_and_types(folder, config):
     loaded = load_memfail(str(folder), config)
     assert loaded.rows == TABLES[config]
     assert (
-        {unit.row for unit in loaded.units}
+        {fact.row for fact in loaded.facts}
         == {question.row for question in loaded.questions}
         == {row["id"] for row in loaded.rows}
     )
@@ -60,7 +60,7 @@ def test_essays_of_each_asked_name_are_counted():
     assert [row["n_essays_of_asked_name"] for row in rows] == [[2, 1, 0], [2, 1, 0], [1, 1, 0]]
 
 
-def test_an_option_that_alone_is_stored_is_a_leak():
+def test_an_option_is_leaked_if_only_it_is_stored():
     first, second = (row | {"choice_a": "moo", "choice_b": "baa"} for row in make_rows("long_hop", 5)[:2])
     for row in (first, second):
         row |= {
@@ -85,11 +85,11 @@ def test_an_option_that_alone_is_stored_is_a_leak():
         ("Nobody knows", None),
     ],
 )
-def test_polarity_is_how_the_answer_begins(answer, found):
+def test_polarity_is_the_first_word_of_the_answer(answer, found):
     assert polarity(answer) == found
 
 
-def test_the_fingerprint_is_that_of_the_rows(folder, tmp_path):
+def test_the_fingerprint_depends_on_the_rows(folder, tmp_path):
     prints = {config: load_memfail(str(folder), config).fingerprint for config in CONFIGS}
     assert len(set(prints.values())) == len(CONFIGS)
     changed = [row | {"question": row["question"] + " "} for row in TABLES["coexisting_facts"]]
@@ -98,7 +98,7 @@ def test_the_fingerprint_is_that_of_the_rows(folder, tmp_path):
     assert load_memfail(str(tmp_path / "memfail"), "coexisting_facts").fingerprint != prints["coexisting_facts"]
 
 
-def test_what_is_no_memfail_dataset_is_said(folder, tmp_path):
+def test_other_datasets_are_refused(folder, tmp_path):
     from datasets import Features, Value
 
     from epbench.hub.dataset_folder import Config

@@ -44,8 +44,8 @@ class Scripted:
 
     def judge(self, checks):
         for check in checks:
-            self.asked.append((check.kind, check.gold.unit if check.gold else check.question.id))
-            verdict = self.says.get((check.kind, check.gold.unit if check.gold else "answer"), True)
+            self.asked.append((check.kind, check.gold.fact if check.gold else check.question.id))
+            verdict = self.says.get((check.kind, check.gold.fact if check.gold else "answer"), True)
             if verdict is None:
                 yield Judgement(check.key(self), None, "overloaded")
             else:
@@ -53,8 +53,15 @@ class Scripted:
 
 
 def question(needs=NEEDS[:1], **values):
-    filled = {"config": "coexisting_facts", "kind": "", "text": "?", "query": "?", "truth": "t", "group": "1"} | values
-    return Question(id=values.get("id", "q"), row="r", needs=needs, **{k: v for k, v in filled.items() if k != "id"})
+    filled = {
+        "config": "coexisting_facts",
+        "kind": "",
+        "text": "?",
+        "query": "?",
+        "reference": "t",
+        "group": "1",
+    } | values
+    return Question(id=values.get("id", "q"), row="r", gold=needs, **{k: v for k, v in filled.items() if k != "id"})
 
 
 def record(question_, k=5, memories=("a memory", "another one"), **values):
@@ -156,7 +163,7 @@ def test_a_failed_answer_is_failed_and_costs_no_verdict(tmp_path):
     ("answer", "label"), [("B", "correct"), ("A", "reasoning_error"), ("I cannot tell.", "reasoning_error")]
 )
 def test_a_multiple_choice_is_read_and_not_judged(tmp_path, answer, label):
-    asked = question(config="long_hop", choices=("water plants", "t"), truth="t")
+    asked = question(config="long_hop", choices=("water plants", "t"), reference="t")
     judge = Scripted()
     (outcome,) = diagnosed(tmp_path, [record(asked, answer=answer)], judge)
     assert (outcome.label, outcome.answer_right) == (label, label == "correct")

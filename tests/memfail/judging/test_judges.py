@@ -33,8 +33,8 @@ def question(config="conditional_facts_easy", need=RULE, **values):
         "kind": "",
         "text": "Would Ada sing now?",
         "query": "Would Ada sing now?",
-        "needs": (need,),
-        "truth": "No — dry.",
+        "gold": (need,),
+        "reference": "No — dry.",
     }
     return Question(id="q", config=config, row="r", **{**given_, **values})
 
@@ -94,7 +94,7 @@ def test_a_preference_is_found_in_other_forms_and_as_a_paraphrase():
 def test_answers_are_judged_by_rules(config, kind, truth, answer, right):
     needs = (GoldMemory("r/0", "I drink tea.", ("tea",), ()), GoldMemory("r/1", "I eat jam.", ("jam",), ()))
     needs = needs if config == "coexisting_facts" else (RULE,)
-    assert judge(Check("reasoning", question(config, kind=kind, truth=truth, needs=needs), answer=answer)) is right
+    assert judge(Check("reasoning", question(config, kind=kind, reference=truth, gold=needs), answer=answer)) is right
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_forms_of_a_word_have_one_stem(word):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_verbatim_store_is_faithful_and_a_foreign_one_is_not(config, source):
     questions = questions_from(source, config)
-    needs = [(q, need) for q in questions for need in q.needs]
+    needs = [(q, need) for q in questions for need in q.gold]
     for kind in ("storage", "summary", "retrieval"):
         assert all(judge(Check(kind, q, need, (need.text,))) for q, need in needs)
     names = {need.link[0] for _, need in needs}

@@ -1,4 +1,4 @@
-"""The baselines: what comes back, and that plain BM25 over what was told reaches what was measured independently."""
+"""The baselines: what they return, and that plain BM25 over the stored texts matches independent measurements."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def filled(name, folder, texts=TEXTS, gold=None):
     return system, instance
 
 
-def test_controls_keep_what_the_user_said_word_for_word(tmp_path):
+def test_baselines_keep_what_the_user_said_word_for_word(tmp_path):
     for name in BASELINES:
         system, instance = filled(name, tmp_path)
         assert system.baseline
@@ -31,7 +31,7 @@ def test_controls_keep_what_the_user_said_word_for_word(tmp_path):
         assert system.may_be_empty == (name == "none")
 
 
-def test_none_finds_nothing_and_full_context_everything(tmp_path):
+def test_none_returns_nothing_and_full_context_everything(tmp_path):
     assert filled("none", tmp_path)[1].retrieve_memories("tea", [], 3) == []
     system, instance = filled("full-context", tmp_path)
     assert instance.retrieve_memories("tea", [], 1) == list(TEXTS) and system.beyond_k
@@ -50,14 +50,14 @@ def test_search_finds_the_k_best_and_ties_keep_the_order_of_storing(tmp_path, na
     assert len(instance.get_all_memories()) == len(instance.retrieve_memories("chess", [], 9)) == 5
 
 
-def test_the_oracle_gives_what_is_needed_in_order_and_only_what_was_told(tmp_path):
+def test_the_oracle_returns_stored_gold_memories_in_order(tmp_path):
     gold = {"who?": [TEXTS[3], "never told", TEXTS[1]], "what?": [TEXTS[0]]}
     system, instance = filled("oracle", tmp_path, gold=gold)
     assert instance.retrieve_memories("who?", [], 1) == [TEXTS[3], TEXTS[1]] and system.beyond_k
     assert instance.retrieve_memories("another question", [], 1) == []
 
 
-def test_a_model_that_is_not_there_is_named(tmp_path):
+def test_a_missing_model_is_named(tmp_path):
     pytest.importorskip("sentence_transformers")
     with pytest.raises(BadInput, match="no model here"):
         choose_system(f"verbatim-dense:{tmp_path / 'nothing'}", {})
@@ -69,7 +69,7 @@ def _rows(folder, config):
 
 
 def _tasks(folder):
-    """For each measured task the stored texts, and for each question its query and the places of what it needs."""
+    """Yield each measured task, its stored texts, and for each question the query and the indices of its gold memories."""
     for level in ("easy", "hard"):
         rows = _rows(folder, f"conditional_facts_{level}")
         texts = [json.loads(row["entity_facts"])[0] for row in rows]
@@ -98,7 +98,7 @@ def _tasks(folder):
 
 
 def plain_bm25(texts, queries):
-    """For each query the places of all texts, best first, by the formula of BM25 (k1 = 1.5, b = 0.75) written out."""
+    """Yield for each query the indices of all texts, best first, by the BM25 formula (k1 = 1.5, b = 0.75) in full."""
     documents = [Counter(re.findall("[a-z0-9]+", text.lower())) for text in texts]
     mean = sum(document.total() for document in documents) / len(documents)
     holding = Counter(term for document in documents for term in document)
@@ -112,8 +112,8 @@ def plain_bm25(texts, queries):
         yield sorted(range(len(texts)), key=lambda place: -scores[place])
 
 
-def test_bm25_reaches_what_was_measured_on_the_published_tables(published, tmp_path):
-    """Measured by a plain computation here, and where the published rows are at hand by other code too."""
+def test_bm25_matches_measurements_on_the_published_tables(published, tmp_path):
+    """The measurements are a plain computation here and, for the published rows, results of other code."""
     measured = published / "bm25_verbatim_retrieval.json"
     results = json.loads(measured.read_text())["results"] if measured.is_file() else {}
     seen = []
@@ -130,7 +130,7 @@ def test_bm25_reaches_what_was_measured_on_the_published_tables(published, tmp_p
 
 
 def _reached(texts, asked, found, k):
-    """Share of the questions that get all they need with k memories, and share of what is needed that comes."""
+    """Return the share of questions that get all gold memories among k, and the share of gold memories returned."""
     hits = [
         [texts[place] in back[:k] for place in places] for back, (_, places) in zip(found, asked, strict=True)
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Storing, retrieving and answering in one process, read back as traces."""
+"""Storing, retrieving and answering in one process, read back as records."""
 
 import json
 from dataclasses import replace
@@ -15,9 +15,11 @@ from epbench.memfail.dataset.types import CONFIGS, Fact, GoldMemory, Question
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.pipeline.estimate import checks_in_advance, requests_in_advance
-from epbench.memfail.pipeline.harness import Setting, gold_of, limited, queries_of, run_config
+from epbench.memfail.pipeline.harness import run_config
 from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.queries import gold_of, limited, queries_of
 from epbench.memfail.pipeline.reader import LexicalReader
+from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
 from epbench.memories.baselines import BASELINES, choose_system
 from epbench.models.protocol import Reply, Sampling
@@ -25,7 +27,7 @@ from epbench.runs.answers import no_progress
 
 FAULTY = Path(__file__).parents[2] / "memories/faulty.py"
 
-UNITS = [Fact(f"r{i}/0", f"r{i}", f"Mira{'abcde'[i]} sings only when it rains.") for i in range(5)]
+FACTS = [Fact(f"r{i}/0", f"r{i}", f"Mira{'abcde'[i]} sings only when it rains.") for i in range(5)]
 QUESTIONS = [
     Question(
         id=f"r{i}-q",
@@ -34,69 +36,71 @@ QUESTIONS = [
         kind="",
         text=f"It rains. Would Mira{'abcde'[i]} sing?",
         query=f"Mira{'abcde'[i]}?",
-        needs=(GoldMemory(unit.id, unit.text, (f"Mira{'abcde'[i]}", "sings"), ("rains",)),),
-        truth="Yes — it rains.",
+        gold=(GoldMemory(fact.id, fact.text, (f"Mira{'abcde'[i]}", "sings"), ("rains",)),),
+        reference="Yes — it rains.",
     )
-    for i, unit in enumerate(UNITS)
+    for i, fact in enumerate(FACTS)
 ]
 
 
-def run(folder, system, units=UNITS, questions=QUESTIONS, setting=None, model=None):
+def run(folder, system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
     setting = setting or Setting(timeout=20)
     chosen = choose_system(system, gold_of(questions, setting))
     folder.mkdir(exist_ok=True)
     model = model or LexicalReader()
-    return run_config(folder, units, questions, chosen, model, load_prompts(), setting, no_progress)
+    return run_config(folder, facts, questions, chosen, model, load_prompts(), setting, no_progress)
 
 
-def test_every_question_has_a_trace_at_every_k(tmp_path):
+def test_every_question_has_a_record_at_every_k(tmp_path):
     output = run(tmp_path, "verbatim-bm25", setting=Setting((1, 3)))
-    assert [(trace.question.id, trace.k) for trace in output.traces] == [(q.id, k) for k in (1, 3) for q in QUESTIONS]
-    assert all(trace.memories[0] == trace.question.needs[0].text for trace in output.traces)
-    assert {len(trace.memories) for trace in output.traces} == {1, 3}
-    assert all(trace.answer.startswith("Yes — Mira") and trace.failure is None for trace in output.traces)
-    assert sorted(output.stores[""]) == [unit.text for unit in UNITS] and output.warnings == []
+    assert [(record.question.id, record.k) for record in output.records] == [
+        (q.id, k) for k in (1, 3) for q in QUESTIONS
+    ]
+    assert all(record.memories[0] == record.question.gold[0].text for record in output.records)
+    assert {len(record.memories) for record in output.records} == {1, 3}
+    assert all(record.answer.startswith("Yes — Mira") and record.failure is None for record in output.records)
+    assert sorted(output.stores[""]) == [fact.text for fact in FACTS] and output.warnings == []
 
 
-def test_memories_are_counted_for_each_question_and_for_each_that_came_back(tmp_path):
+def test_memory_tokens_are_counted_per_question_and_per_memory(tmp_path):
     setting = Setting((3, 9))
     tokens = run(tmp_path, "verbatim-bm25", setting=setting).usage["memory_tokens"]
     assert tokens == {
         "3": {"per_question": 18.0, "per_memory": 6.0, "returned": 3.0},
-        "9": {"per_question": 30.0, "per_memory": 6.0, "returned": 5.0},  # there are but five
+        "9": {"per_question": 30.0, "per_memory": 6.0, "returned": 5.0},  # there are only five
     }
     assert run(tmp_path / "none", "none", setting=setting).usage["memory_tokens"]["3"]["per_memory"] is None
 
 
-def test_isolated_rows_have_stores_of_their_own(tmp_path):
+def test_isolated_rows_have_their_own_stores(tmp_path):
     output = run(tmp_path, "full-context", questions=QUESTIONS[:2], setting=Setting(isolate=True))
-    assert output.stores == {"r0": [UNITS[0].text], "r1": [UNITS[1].text]}  # of the asked rows alone
-    assert [(trace.store, trace.memories) for trace in output.traces] == [
-        ("r0", (UNITS[0].text,)),
-        ("r1", (UNITS[1].text,)),
+    assert output.stores == {"r0": [FACTS[0].text], "r1": [FACTS[1].text]}  # only of the rows that are asked about
+    assert [(record.store, record.memories) for record in output.records] == [
+        ("r0", (FACTS[0].text,)),
+        ("r1", (FACTS[1].text,)),
     ]
 
 
 def test_a_fact_that_cannot_be_stored_fails_its_question_alone(tmp_path):
     output = run(tmp_path, f"{FAULTY}:RaisesInStoring")
-    failed = [trace for trace in output.traces if trace.failure is not None]
+    failed = [record for record in output.records if record.failure is not None]
     assert len(failed) == 1
-    unit = failed[0].question.needs[0].unit
-    assert failed[0].failure == f"memory system: could not store {unit}: ValueError: rate limit"
-    outcomes = diagnose(tmp_path, output.traces, output.stores, LexicalJudge(), no_progress)
+    fact = failed[0].question.gold[0].fact
+    assert failed[0].failure == f"memory system: could not store {fact}: ValueError: rate limit"
+    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     assert sorted(outcome.label for outcome in outcomes) == ["correct"] * 4 + ["failed"]
 
 
 @pytest.mark.parametrize("name", ["RetrievesText", "RaisesInRetrieval", "RaisesInFinalize"])
 def test_a_system_that_fails_is_neither_right_nor_wrong(tmp_path, name):
     output = run(tmp_path, f"{FAULTY}:{name}")
-    outcomes = diagnose(tmp_path, output.traces, output.stores, LexicalJudge(), no_progress)
+    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     assert {outcome.label for outcome in outcomes} == {"failed"} and len(output.warnings) == 1
 
 
-def test_an_empty_store_is_wrong_and_warned_of(tmp_path):
+def test_an_empty_store_is_wrong_and_gives_a_warning(tmp_path):
     output = run(tmp_path, f"{FAULTY}:KeepsNothing")
-    outcomes = diagnose(tmp_path, output.traces, output.stores, LexicalJudge(), no_progress)
+    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     assert {outcome.label for outcome in outcomes} == {"storage_error"}
     assert "holds nothing after storing" in output.warnings[0]
     assert run(tmp_path / "none", "none").warnings == []
@@ -118,7 +122,7 @@ class OftenSilent(LexicalReader):
                 yield replace(reply, text=f"Indeed. {reply.text}")
 
 
-def test_replies_are_told_as_well_and_those_that_fail_fail_their_question(tmp_path):
+def test_replies_are_stored_too_and_a_failed_reply_fails_its_question(tmp_path):
     path = tmp_path / "keeps_turns.py"
     path.write_text(
         "class Turns:\n"
@@ -127,11 +131,11 @@ def test_replies_are_told_as_well_and_those_that_fail_fail_their_question(tmp_pa
         "    def retrieve_memories(self, q, c, k): return self.kept[:k]\n"
         "    def get_all_memories(self): return self.kept\n"
     )
-    setting = Setting(replies=True, per_conversation=2)
+    setting = Setting(replies=True, units_per_conversation=2)
     output = run(tmp_path / "r", f"{path}:Turns", setting=setting, model=OftenSilent())
     kept = output.stores[""]
-    failed = {trace.question.id for trace in output.traces if trace.failure is not None}
-    assert "r1-q" in failed and len(failed) <= 2  # with it whoever was to be told of in the same conversation
+    failed = {record.question.id for record in output.records if record.failure is not None}
+    assert "r1-q" in failed and len(failed) <= 2  # and whoever else is in the same conversation
     assert len(kept) == 2 * (5 - len(failed))
     assert [memory.split()[0] for memory in kept] == ["user", "assistant"] * (len(kept) // 2)
     assert all("Indeed." in memory for memory in kept[1::2])
@@ -149,22 +153,23 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
             return 600
 
     with pytest.raises(BadInput, match="the window of lexical has 600"):
-        run(tmp_path, "full-context", model=Small(), setting=Setting(), units=UNITS * 30)
+        run(tmp_path, "full-context", model=Small(), setting=Setting(), facts=FACTS * 30)
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        (Setting((5, 0)), "--k 5 0: numbers of at least 1 expected"),
-        (Setting(()), "numbers of at least 1 expected"),
-        (Setting((5, 5)), "--k 5 5: each number once is expected"),
+        (Setting((5, 0)), "k: expected numbers of at least 1, got 5 0"),
+        (Setting(()), "k: expected numbers of at least 1, got nothing"),
+        (Setting((5, 5)), "k: expected each number once, got 5 5"),
         (Setting(timeout=0), "--timeout 0: seconds above 0"),
         (Setting(timeout=float("nan")), "--timeout nan: seconds above 0"),
         (Setting(timeout=float("inf")), "--timeout inf: seconds above 0"),
-        (Setting(sampling=Sampling(0)), "--max-tokens 0: at least 1 expected"),
+        (Setting(units_per_conversation=0), "units_per_conversation: expected at least 1, got 0"),
+        (Setting(sampling=Sampling(0)), "max_tokens: expected at least 1, got 0"),
     ],
 )
-def test_a_setting_out_of_range_is_named(setting, message):
+def test_a_setting_out_of_range_is_refused_by_name(setting, message):
     with pytest.raises(BadInput, match=message):
         setting.check()
 
@@ -184,45 +189,47 @@ def made(request):
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
-def test_controls_run_on_every_config(tmp_path, made, baseline):
-    units, questions = made
+def test_baselines_run_on_every_config(tmp_path, made, baseline):
+    facts, questions = made
     setting = Setting((3,))
-    output = run(tmp_path, baseline, units, questions, setting)
-    outcomes = diagnose(tmp_path, output.traces, output.stores, LexicalJudge(), no_progress)
-    facts = {label for outcome in outcomes for label in outcome.facts}
+    output = run(tmp_path, baseline, facts, questions, setting)
+    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
+    labels = {label for outcome in outcomes for label in outcome.facts}
     assert output.warnings == [] and all(outcome.label != "failed" for outcome in outcomes)
     if baseline == "none":
-        assert facts == {"storage_error"} and {trace.memories for trace in output.traces} == {()}
+        assert labels == {"storage_error"} and {record.memories for record in output.records} == {()}
     else:
-        assert facts <= {"correct", "retrieval_error"}  # what is kept word for word is stored and faithful
-        assert sorted(output.stores[""]) == sorted(unit.text for unit in units)
-    for trace in output.traces:
-        needed = [need.text for need in trace.question.needs]
+        assert labels <= {"correct", "retrieval_error"}  # texts kept word for word are stored and faithful
+        assert sorted(output.stores[""]) == sorted(fact.text for fact in facts)
+    for record in output.records:
+        needed = [memory.text for memory in record.question.gold]
         if baseline == "oracle":
-            assert list(trace.memories) == needed
+            assert list(record.memories) == needed
         elif baseline == "full-context":
-            assert list(trace.memories) == output.stores[""]
+            assert list(record.memories) == output.stores[""]
         else:
-            assert len(trace.memories) == (0 if baseline == "none" else min(3, len(units)))
+            assert len(record.memories) == (0 if baseline == "none" else min(3, len(facts)))
     if baseline in ("oracle", "full-context"):
-        assert facts == {"correct"}
+        assert labels == {"correct"}
 
 
 @pytest.mark.parametrize("baseline", [*BASELINES, f"{FAULTY}:Good"])
-def test_what_is_planned_is_what_is_asked(tmp_path, made, baseline):
-    """As many requests as the run makes; as many tokens where memories are what was told."""
-    units, questions = made
+def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
+    """It has as many requests as the run, and as many tokens if memories are stored word for word."""
+    facts, questions = made
     setting, prompts, model = Setting((2, 4)), load_prompts(), LexicalReader()
     system = choose_system(baseline, gold_of(questions, setting))
-    planned = requests_in_advance(units, questions, system, setting, prompts)
-    output = run(tmp_path, baseline, units, questions, setting)
-    assert len(planned) == output.usage["answering"]["requests"] == 2 * len(questions)
+    estimated = requests_in_advance(facts, questions, system, setting, prompts)
+    output = run(tmp_path, baseline, facts, questions, setting)
+    assert len(estimated) == output.usage["answering"]["requests"] == 2 * len(questions)
     if baseline in ("none", "oracle", "full-context"):
-        words = {request.id: model.count_tokens(request)[0] for request in planned}
-        for trace in output.traces:
-            request = prompts.ask(f"{trace.question.id}@{trace.k}", trace.question, trace.memories, setting.sampling)
+        words = {request.id: model.count_tokens(request)[0] for request in estimated}
+        for record in output.records:
+            request = prompts.ask(
+                f"{record.question.id}@{record.k}", record.question, record.memories, setting.sampling
+            )
             assert model.count_tokens(request)[0] == words[request.id]
-    checks = {check.key(LexicalJudge()) for check in checks_in_advance(units, questions, system, setting)}
-    diagnose(tmp_path, output.traces, output.stores, LexicalJudge(), no_progress)
+    checks = {check.key(LexicalJudge()) for check in checks_in_advance(facts, questions, system, setting)}
+    diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     judged = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
     assert len(judged) <= len(checks)

@@ -1,11 +1,11 @@
-"""The rule-based reader: it sees the prompt alone."""
+"""The rule-based reader, which sees only the prompt."""
 
 import json
 
 import pytest
 
-from epbench.memfail.dataset import questions as units
 from epbench.memfail.dataset import schema as dataset
+from epbench.memfail.dataset.questions import questions_of
 from epbench.memfail.dataset.types import CONFIGS, Question
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.multiple_choice import letter_of
@@ -39,7 +39,7 @@ MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry
         ([], "Which hats should I pack?", NOTHING),
     ],
 )
-def test_a_question_is_answered_by_its_form(notes, question, begins):
+def test_the_form_of_a_question_decides_how_it_is_answered(notes, question, begins):
     assert read_notes(notes, question).startswith(begins)
 
 
@@ -48,7 +48,7 @@ def test_a_question_is_answered_by_its_form(notes, question, begins):
     [
         (["Tea makes me calm.", "When calm I hum loudly."], "B"),
         (["When calm I hum loudly.", "Tea makes me calm.", "Coffee makes me bake bread."], "B"),
-        (["When calm I hum loudly."], "B"),  # the chain is broken, and no other option stands anywhere
+        (["When calm I hum loudly."], "B"),  # the chain is broken, and no other option appears anywhere
         (["Tea makes me calm."], None),
         ([], None),
     ],
@@ -57,7 +57,7 @@ def test_a_multiple_choice_follows_the_links(notes, letter):
     assert json.loads(read_notes(notes, MULTIPLE)) == {"choice": letter}
 
 
-def test_notes_are_read_off_the_prompt_and_a_message_is_only_acknowledged():
+def test_notes_are_read_from_the_prompt_and_a_message_is_only_acknowledged():
     prompts, sampling, reader = load_prompts(), Sampling(), LexicalReader()
     question = Question("q", "coexisting_facts", "r", "", "Which hats?", "Which hats?", (), "")
     memories = ["I like fedoras.\n\nIn summer too.", "I wear [2] caps."]
@@ -69,12 +69,12 @@ def test_notes_are_read_off_the_prompt_and_a_message_is_only_acknowledged():
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_with_what_it_needs_it_is_mostly_right_on_made_rows(config):
+def test_with_the_gold_memories_it_is_mostly_right_on_template_rows(config):
     rows = dataset.complete(config, template.make_rows(config, 40, 3))
     prompts, reader, judge = load_prompts(), LexicalReader(), LexicalJudge()
     right = []
-    for question in units.questions_of(config, rows):
-        asked = prompts.ask(question.id, question, [need.text for need in question.needs], Sampling())
+    for question in questions_of(config, rows):
+        asked = prompts.ask(question.id, question, [memory.text for memory in question.gold], Sampling())
         answer = next(reader.answer([asked])).text
         if question.choices:
             right.append(letter_of(answer, question.choices) == question.about["correct_choice"])

@@ -120,8 +120,8 @@ def test_the_published_counts_give_the_published_rates(results):
     assert checked == 224
 
 
-def asked(config, truth="t", kind="", choices=()):
-    return Question(f"{truth}{kind}", config, "r", kind, "?", "?", (), truth, choices)
+def asked(config, reference="t", kind="", choices=()):
+    return Question(f"{reference}{kind}", config, "r", kind, "?", "?", (), reference, choices)
 
 
 def test_floors_that_need_no_run():

@@ -1,4 +1,4 @@
-"""Properties of the rows that are made without a model, whatever their number and seed."""
+"""Properties of template rows, for any number and seed."""
 
 import json
 import re
@@ -47,12 +47,12 @@ SMALL_WORDS = {
 
 
 def content(text):
-    """Words that carry meaning; for the two forms of a regular word the same."""
+    """Return the words that carry meaning, without a final s."""
     return {word.rstrip("s") for word in re.findall(r"[a-z]+", text.lower())} - SMALL_WORDS
 
 
 def none_within_another(texts):
-    """Whether no text stands in another one; by all windows of words, or a thousand names would take a minute."""
+    """Return whether no text is part of another one, by windows of words, since comparing all pairs takes a minute."""
     counts = Counter(texts)
     assert max(counts.values()) == 1, counts.most_common(1)
     lengths = {len(text.split()) for text in texts}
@@ -70,7 +70,7 @@ def test_same_seed_same_rows_and_other_seed_other_rows(config, n, seed):
     assert len(rows) == n and make_rows(config, n, seed) == rows != make_rows(config, n, seed + 1)
 
 
-def test_rows_depend_on_nothing_of_the_process():
+def test_rows_do_not_depend_on_the_process():
     code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.types import CONFIGS; json.dump([make_rows(c, 9, 4) for c in CONFIGS], sys.stdout)"
     made = [
         json.loads(
@@ -86,7 +86,7 @@ def test_rows_depend_on_nothing_of_the_process():
 @given(n=sizes, seed=seeds)
 @example(n=1000, seed=0)
 @some
-def test_a_rule_is_the_same_in_easy_and_hard_and_its_words_stand_in_both(n, seed):
+def test_a_rule_is_the_same_in_easy_and_hard_word_for_word(n, seed):
     easy, hard = make_rows("conditional_facts_easy", n, seed), make_rows("conditional_facts_hard", n, seed)
     assert none_within_another([row["entity"] for row in easy])
     assert len({row["behavior"] for row in easy}) == n
@@ -101,7 +101,7 @@ def test_a_rule_is_the_same_in_easy_and_hard_and_its_words_stand_in_both(n, seed
         assert len(behavior) == len(condition) == 1 and behavior[0] + 1 < condition[0] < len(spread_out) - 1
         assert b["entity"] in spread_out[behavior[0]]
         assert connectives(b["entity_facts"][0]) == []
-        common = set(told) & set(spread_out)  # Easy tells a part of what Hard tells, or the other way round
+        common = set(told) & set(spread_out)  # the unrelated facts of one are part of those of the other
         assert len(common) == min(len(told) - 1, len(spread_out) - 3)
 
 
@@ -145,7 +145,7 @@ def test_all_condition_types_occur_in_a_hundred_rows_and_pets_have_observable_on
 
 
 def test_states_of_a_type_exclude_one_another_by_their_words():
-    """A rule can decide a question: the scene shares words with its own condition and with no other of the type."""
+    """Rules can decide a question: a scene shares words with its own condition and with no other of the type."""
     for kind, states in bank("conditional")["states"].items():
         for condition in states:
             for other, scene in states.items():
@@ -153,7 +153,7 @@ def test_states_of_a_type_exclude_one_another_by_their_words():
                 assert bool(shared) == (condition == other), (kind, condition, scene, shared)
 
 
-def test_unrelated_facts_tell_nothing_of_rules():
+def test_unrelated_facts_do_not_mention_rules():
     fillers = bank("fillers")
     frames = [frame for kind in ("person", "pet", "character") for frame in [*fillers[kind], *fillers["opening"][kind]]]
     told = " ".join([*frames, *(word for words in fillers["words"].values() for word in words)])
@@ -167,7 +167,7 @@ def test_unrelated_facts_tell_nothing_of_rules():
 @given(n=sizes, seed=seeds)
 @example(n=1000, seed=0)
 @some
-def test_everybody_in_a_persona_store_has_a_name_of_their_own(n, seed):
+def test_all_names_in_a_persona_store_are_distinct(n, seed):
     rows = complete("persona_retrieval", make_rows("persona_retrieval", n, seed))
     asked = [question for row in rows for question in row["questions"]]
     distractors = [question["distractor"] for question in asked if question["is_misleading"]]
@@ -196,7 +196,7 @@ def test_questions_about_personas_share_words_with_the_facts_that_answer_them():
 @given(n=sizes, seed=seeds)
 @example(n=1000, seed=0)
 @some
-def test_a_preference_stands_in_its_own_fact_and_in_no_other(n, seed):
+def test_a_preference_appears_in_its_own_fact_and_in_no_other(n, seed):
     rows = make_rows("coexisting_facts", n, seed)
     names = [name for row in rows for name in row["preferences"]]
     facts = [fact for row in rows for fact in row["preference_facts"]]
@@ -220,7 +220,7 @@ def test_facts_name_no_preference_but_their_own():
 @given(n=sizes, seed=seeds)
 @example(n=1000, seed=0)
 @some
-def test_chains_are_apart_and_no_option_gives_itself_away(n, seed):
+def test_chains_are_disjoint_and_no_option_gives_itself_away(n, seed):
     rows = complete("long_hop", make_rows("long_hop", n, seed))
     chains = [[row[f"chain_{i}"] for i in range(1, row["hop_count"] + 3)] for row in rows]
     assert none_within_another([anchor for chain in chains for anchor in chain])
@@ -242,21 +242,21 @@ def test_chains_are_apart_and_no_option_gives_itself_away(n, seed):
             assert head in fact and end in fact and not any(a in fact for a in chain if a not in (head, end))
     own = [all(re.search(r"\bI\b", fact) for fact in facts_of(row)) for row in rows]
     assert abs(2 * sum(own) - n) <= 1
-    for row, told_by_oneself in zip(rows, own, strict=True):
-        if not told_by_oneself:
+    for row, in_first_person in zip(rows, own, strict=True):
+        if not in_first_person:
             names = re.findall(r"(?=\b([A-Z]\w+ [A-Z]\w+))", row["stem"])
             assert any(all(name in fact for fact in facts_of(row)) for name in names), row["stem"]
     assert set(shown.values()) == {5}  # once as the answer, four times as a wrong option
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_too_few_and_too_many_rows_are_refused_in_words(config):
-    with pytest.raises(BadInput, match="--rows 0: at least 1 expected"):
+def test_too_few_and_too_many_rows_are_refused(config):
+    with pytest.raises(BadInput, match="rows: expected at least 1, got 0"):
         make_rows(config, 0)
-    with pytest.raises(BadInput, match=r"--rows: \d+ [\w ]+ would be needed and the lists give \d+; take fewer"):
+    with pytest.raises(BadInput, match=r"rows: \d+ [\w ]+ are needed, but the lists give only \d+; ask for fewer"):
         make_rows(config, 5000)
     if config == "long_hop":
-        with pytest.raises(BadInput, match="--rows 4: long_hop needs at least 5"):
+        with pytest.raises(BadInput, match="rows: expected at least 5 for long_hop.*got 4"):
             make_rows(config, 4)
     else:
         assert len(make_rows(config, 1)) == 1
@@ -269,17 +269,17 @@ def test_pairs_differ_and_use_their_members_evenly(a, b, share, seed):
     assert len(set(drawn)) == len(drawn) == n
     used = Counter(first for first, _ in drawn)
     assert n == 0 or max(used.values()) - min(used[i] for i in range(a)) <= 1
-    with pytest.raises(BadInput, match="pairs would be needed"):
+    with pytest.raises(BadInput, match="pairs are needed"):
         pairs(range(a), range(b), a * b + 1, RandomStream("test", seed), "pairs")
 
 
 @given(k=st.integers(1, 6), n=st.integers(0, 50), seed=seeds)
-def test_spread_values_are_as_frequent_as_one_another(k, n, seed):
+def test_spread_values_are_equally_frequent(k, n, seed):
     counts = Counter(spread(range(k), n, RandomStream("test", seed)))
     assert counts.total() == n and max(counts.values(), default=0) - min(counts[i] for i in range(k)) <= 1
 
 
-def test_lists_repeat_nothing():
+def test_lists_have_no_repeated_items():
     names = bank("names")
     assert all(len(set(values)) == len(values) for values in names.values())
     for name in ("fillers", "persona", "long_hop", "coexisting", "conditional"):

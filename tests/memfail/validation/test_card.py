@@ -21,7 +21,7 @@ def built():
 def text(request, built):
     if request.param == "made":
         return made_card(COMMAND, *built)
-    return released_card("the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
+    return released_card(COMMAND, "the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
 
 
 def test_the_header_has_all_configs_and_their_rows(text):
@@ -33,14 +33,14 @@ def test_the_header_has_all_configs_and_their_rows(text):
         assert set(PUBLISHED_COLUMNS[info["config_name"]]) <= {feature["name"] for feature in info["features"]}
 
 
-def test_rows_of_ours_are_free_and_those_of_others_are_not(built):
-    ours, theirs = made_card(COMMAND, *built), released_card("x", dict.fromkeys(CONFIGS, "abc123"), *built)
+def test_our_rows_have_a_licence_and_published_rows_have_none(built):
+    ours, theirs = made_card(COMMAND, *built), released_card(COMMAND, "x", dict.fromkeys(CONFIGS, "abc123"), *built)
     assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
     assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
-    assert "not to be passed on" in theirs and theirs.count("`abc123`") == 5
+    assert "do not pass it on" in theirs and theirs.count("`abc123`") == 5
 
 
-def test_every_finding_stands_in_the_card_in_words(built, text):
+def test_the_card_describes_every_finding_in_words(built, text):
     names = {name for findings in built[1].values() for name in findings}
     assert names == set(LABELS)
     for config, findings in built[1].items():

@@ -1,4 +1,4 @@
-"""What the report counts, against the known facts about the published rows, and against faults that are put in."""
+"""What the report counts: the known facts about the published rows, and planted faults."""
 
 import json
 import os
@@ -13,15 +13,22 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.findings import cl100k_tokens, floor_of, validate
-from epbench.memfail.validation.text_statistics import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_in
+from epbench.memfail.validation.findings import floor_of, validate
+from epbench.memfail.validation.text_statistics import (
+    NEAR_DUPLICATE,
+    cl100k_tokens,
+    connectives,
+    overlaps,
+    sentences,
+    stands_in,
+)
 from tests.conftest import SHARED
 from tests.memfail.made_rows import limited_rows
 from tests.memfail.memfail_samples import SOURCES, rows_in
 
 UNUSED = ["day_of_week", "social_setting", "completion_state", "scent", "conflict_state"]
 
-# As measured by other code.
+# Measured by other code.
 KNOWN = {
     "conditional_facts_easy": {
         "rows": 100, "units": 100, "questions": 100, "answers": {"no": 68, "yes": 32}, "always_the_same_answer": 0.69,
@@ -73,7 +80,7 @@ TABLE_2 = {
 
 
 def test_the_published_rows_have_the_known_limits(published, published_rows):
-    """The made-up ones have the same limits, planted in the same numbers."""
+    """Made-up rows have the same limits, planted in the same numbers."""
     report = validate(published_rows)
     for config, expected in KNOWN.items():
         found = report[config]
@@ -103,7 +110,7 @@ HAS_TABLE_2 = CL100K.is_file() and "published" in SOURCES  # the wheel of litell
 
 @pytest.mark.parametrize("source", ["made", *(["published"] if HAS_TABLE_2 else [])])
 def test_tokens_per_row_are_those_of_table_2(source, monkeypatch):
-    """Made-up rows in an encoding of bytes that joins "th" alone, so that any reader can count its tokens."""
+    """Made-up rows use an encoding of bytes that joins only "th", so its tokens are easy to count."""
     if source == "published":
         tables, expected = rows_in(SHARED / "memfail"), TABLE_2
     else:
@@ -118,7 +125,7 @@ def test_tokens_per_row_are_those_of_table_2(source, monkeypatch):
 
 
 def tokens_by_group(config, rows):
-    """Mean bytes of what a row stores and asks, a "th" as one, by the size that Table 2 tells apart."""
+    """Return the mean bytes of what a row stores and asks, with "th" as one, by the sizes in Table 2."""
     sizes = {
         "coexisting_facts": lambda row: str(len(row["preferences"])),
         "long_hop": lambda row: str(row["hop_count"]),
@@ -155,7 +162,7 @@ def make(config, n=20, seed=0):
 
 @given(n=st.integers(5, 60), seed=st.integers(0, 99))
 @settings(max_examples=10, deadline=None)
-def test_our_own_rows_have_no_such_limits(n, seed):
+def test_template_rows_have_no_such_limits(n, seed):
     report = validate({name: make(name, n, seed) for name in CONFIGS})
     for name in ("conditional_facts_easy", "conditional_facts_hard"):
         found = report[name]
@@ -196,7 +203,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_counted(fault):
+def test_a_planted_fault_is_counted(fault):
     config, cells, name, expected = FAULTS[fault]
     rows = make(config)
     clean = validate({config: rows})[config][name]
@@ -204,7 +211,7 @@ def test_a_fault_is_counted(fault):
     assert validate({config: rows})[config][name] == expected != clean
 
 
-def test_names_that_meet_are_counted():
+def test_ambiguous_names_are_counted():
     rows = make("persona_retrieval", 10)
     there = next(q for row in rows for q in row["questions"] if q["is_misleading"])["distractor"]
     renamed = complete(
@@ -251,7 +258,7 @@ def test_connectives_are_those_of_the_paper(text, found):
     assert connectives(text) == found
 
 
-def test_texts_stand_in_texts_by_whole_words():
+def test_texts_are_found_in_texts_by_whole_words():
     assert stands_in("Mint tea", "I like mint-tea, cold") and not stands_in("mint tea", "peppermint tea")
     assert not stands_in("tea mint", "mint tea")
 

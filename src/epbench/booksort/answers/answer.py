@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from epbench.booksort.context.orders import first_asking, is_swapped
+from epbench.booksort.context.orders import is_swapped, pair_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ScoredPair:
     @property
     def pair(self) -> str:
         """The pair of segments that is asked about: with `--both-orders` two askings have the same one."""
-        return first_asking(self.id)
+        return pair_id(self.id)
 
     @property
     def swapped(self) -> bool:

@@ -1,7 +1,7 @@
-"""A baseline that needs no model: it looks up both segments in the context that it is given.
+"""A baseline without a model, which looks up both segments in the context of the request.
 
-In-context it must always be right; where the context does not hold both segments it guesses, and must be right by
-chance. It knows nothing but the requests.
+With the excerpt in the context it must always be right. If the context does not contain both segments, it guesses and must
+be right half of the time. It knows nothing but the requests.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from epbench.models.protocol import Reply, Request
 
 
 class Oracle:
-    """Answers by the places of the segments in the request's context.
+    """Answers by the positions of the segments in the request's context.
 
     Args:
-        pack: by which the requests were written: it tells how the segments stand in a question.
+        pack: The prompt pack of the requests, which determines where in a question the segments are.
     """
 
     name = identity = "oracle"
@@ -33,26 +33,27 @@ class Oracle:
         self._segments = re.compile("".join(parts), re.DOTALL)
 
     def window(self) -> int | None:
-        """None: a text of any length is searched."""
+        """Return None, because a text of any length can be searched."""
         return None
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Words of the prompt, and of its shared part."""
+        """Return the number of words of the prompt and of its shared part."""
         shared = len(request.context.split())
         return shared + len(request.question.split()), shared
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`."""
         for request in requests:
-            first, second = self._places(request)
+            first, second = self._positions(request)
             found = first >= 0 and second >= 0
             earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
             yield Reply(request.key(self.identity), request.id, "A" if earlier else "B")
 
-    def _places(self, request: Request) -> tuple[int, int]:
-        """Where both segments begin in the context; -1 for one that is not in it.
+    def _positions(self, request: Request) -> tuple[int, int]:
+        """Return where both segments begin in the context, or -1 for a segment that is not in it.
 
-        What follows the second one in the question cannot be told from it, but both have the same number of words.
+        In the question, the second segment cannot be separated from what follows it, but both have the same number of
+        words.
         """
         shown = self._segments.search(request.question)
         if not shown:
@@ -64,5 +65,5 @@ class Oracle:
 
 @lru_cache(maxsize=4)
 def _spaced(text: str) -> str:
-    """Words with single spaces between and around them."""
+    """Return the words with single spaces between and around them."""
     return f" {' '.join(text.split())} "

@@ -1,6 +1,6 @@
-"""Each pair asked both ways round: the segments as A and B, and again as B and A.
+"""Ask every pair in both orders: first with its segments as A and B, then as B and A.
 
-A model that prefers a label, whatever stands there, is right in one of the two askings and wrong in the other.
+A model that prefers one label, whatever the segments are, is right in one of the two orders and wrong in the other.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from epbench.booksort.context.retrieved import Retrieved
 from epbench.booksort.dataset.load import Pair
 
 SWAPPED = "/swapped"
-"""Ends the id of the second asking of a pair."""
+"""Suffix of a pair's id when the pair is asked in the swapped order."""
 
 
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
-    """Every pair as it is, followed by the same pair with its segments shown the other way round."""
-    return [asking for pair in pairs for asking in (pair, _swapped(pair))]
+    """Return every pair as it is, followed by the same pair with its segments swapped."""
+    return [ordered for pair in pairs for ordered in (pair, _swapped(pair))]
 
 
 def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
-    """What was retrieved for each pair, for both of its askings: they differ in nothing but the order."""
+    """Return the passages of each pair for both orders, which differ in nothing else."""
     return [copy for one in found for copy in (one, replace(one, id=one.id + SWAPPED))]
 
 
-def first_asking(asking: str) -> str:
-    """The id of the pair that an asking is about."""
-    return asking.removesuffix(SWAPPED)
+def pair_id(id_: str) -> str:
+    """Return the id of the pair, whichever order a question asks it in."""
+    return id_.removesuffix(SWAPPED)
 
 
-def is_swapped(asking: str) -> bool:
-    """Whether this is the id of a second asking."""
-    return asking.endswith(SWAPPED)
+def is_swapped(id_: str) -> bool:
+    """Return whether this is the id of a pair in the swapped order."""
+    return id_.endswith(SWAPPED)
 
 
 def _swapped(pair: Pair) -> Pair:

@@ -1,4 +1,4 @@
-"""The books cut into passages for retrieval, and where in them a segment stands.
+"""Split the books into passages for retrieval, and find the positions of segments in them.
 
 Paper: Section 3.2: LangChain's recursive splitter, about 1,024 characters, no overlap.
 """
@@ -20,9 +20,9 @@ class Passage:
     """A piece of a book.
 
     Attributes:
-        book_idx: of the book.
-        start: its first character in the book's text, words parted by single spaces.
-        text: such words.
+        book_idx: Number of the book.
+        start: Index of its first character in the text of the book with single spaces between words.
+        text: The words of the passage, with single spaces between them.
     """
 
     book_idx: int
@@ -30,16 +30,16 @@ class Passage:
     text: str
 
     def holds(self, book_idx: int, start: int, end: int) -> bool:
-        """Whether it has at least half of these characters of a book.
+        """Return whether the passage contains at least half of the characters from start to end of a book.
 
-        A cut may go through a segment; one of its two passages then has at least half of it.
+        A split may cut a segment in two; then one of the two passages contains at least half of it.
         """
         shared = min(end, self.start + len(self.text)) - max(start, self.start)
         return book_idx == self.book_idx and 2 * shared >= end - start
 
 
 def split_books(books: Sequence[BookText]) -> list[Passage]:
-    """All passages, in the order of the books."""
+    """Return all passages, in the order of the books."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     splitter = RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
@@ -51,27 +51,31 @@ def split_books(books: Sequence[BookText]) -> list[Passage]:
 
 
 def spaced(text: str) -> str:
-    """The words of a text, parted by single spaces: lines of a file are no parts of a book."""
+    """Return the words of a text with single spaces between them, because line breaks of a file carry no meaning."""
     return " ".join(text.split())
 
 
-class Places:
+class SegmentPositions:
     """Finds the segments of pairs in the books."""
 
     def __init__(self, books: Sequence[BookText]) -> None:
         self._texts = {book.book_idx: spaced(book.text) for book in books}
-        self._start_of = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt are near one another
+        self._start_of = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
 
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
-        """(first character, character behind the last) of the earlier and of the later segment in the spaced text.
+        """Return where the earlier and the later segment begin and end in the book's text with single spaces.
+
+        Returns:
+            For each segment the index of its first character and the index after its last one.
 
         Raises:
-            BadInput: the pair's excerpt is not in its book.
+            BadInput: The pair's excerpt is not in its book.
         """
         start = self._start_of(pair.book_idx, pair.excerpt or "")
         if start < 0 or not pair.excerpt:
             raise BadInput(
-                f"pair {pair.id!r}, field 'excerpt_text': not in the text of book {pair.book_idx} of config 'books'"
+                f"pair {pair.id!r}, field 'excerpt_text': expected an excerpt of book {pair.book_idx} of config 'books', "
+                "got another text"
             )
         words = pair.excerpt.split()
         earlier, later = (

@@ -1,11 +1,11 @@
-"""Choose the prompt, or the reading of passages, that suits a model best, on pairs that are held out for it.
+"""Choose the prompt, or the reading of passages, that suits a model best, on held-out pairs.
 
-All are tried, and accuracy and the share of A, which should be near one half, decide. The paper leaves the weighing to
-judgement; here it is a rule, so that it can be repeated:
+All are tried. The choice depends on accuracy and on the share of A, which should be close to one half. The paper leaves the
+balance between the two to judgement. Here it follows a rule, so that it can be repeated:
 
-1. The highest accuracy wins.
-2. Prompts within one standard error of it, √(p·(1-p)/n) with the winner's accuracy p over its n answers, are tied.
-3. Of these the one with its share of A nearest to one half; then the more accurate; then the first.
+1. Find the highest accuracy.
+2. Prompts within one standard error of it, √(p·(1-p)/n) with the best accuracy p over its n answers, are tied.
+3. Of these, choose the one whose share of A is closest to one half; then the more accurate; then the first.
 
 Paper: Section 3.1, Appendix C.3 and, for readings, C.4.3.
 """
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
 MOST_FAILED = 0.1
-"""Share of a prompt's questions that may fail: with fewer answers it is not compared with others, but asked again."""
+"""Share of a prompt's questions that may fail. If more fail, they are asked again before prompts are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How one prompt, or one reading, did.
+    """The results of one prompt or one reading.
 
     Attributes:
-        number: of it.
-        n: questions that were answered.
-        failed: questions that were not, or whose answer was cut off: neither right nor wrong.
-        accuracy: 0 to 1 over those answered; an answer that is neither A nor B is wrong.
-        share_a: of A among the answers that are A or B; None without any.
+        number: Number of the prompt or reading.
+        n: Number of answered questions.
+        failed: Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
+        accuracy: Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
+        share_a: Share of A among the answers that are A or B; None if there are none.
     """
 
     number: int
@@ -64,22 +64,22 @@ def select_prompt(
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
-    A choice that stands there is kept: the answers of the run were given to that prompt.
+    An earlier choice in the folder is kept, because the answers of the run were given to that prompt.
 
     Args:
-        folder: of the run.
-        requests: about all pairs, by the number of the prompt.
-        pairs: held out for the choice.
-        model: who answers.
-        progress: shows a bar.
+        folder: Folder of the run.
+        requests: The requests about all pairs, by number of the prompt.
+        pairs: The held-out pairs.
+        model: The model that answers.
+        progress: Shows a progress bar.
         what: `prompt` or `reading`.
 
     Returns:
-        What is in the file: prompt (the number chosen), reason, tied (numbers), and prompts: for each what `Tried` says;
-        or reading, and readings.
+        The content of the file: prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for
+        each); or reading and readings instead of prompt and prompts.
 
     Raises:
-        RunFailed: too many requests about some prompt failed; nothing is chosen, and the next start asks them again.
+        RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
     """
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE)
@@ -89,29 +89,30 @@ def select_prompt(
     tried = []
     for number, asked in requests.items():
         records = [journal.get(request.key(model.identity), {"failure": "not asked"}) for request in asked]
-        said = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
-        right = sum(label == answer for label, answer in said)
-        labels = [label for label, _ in said if label != "X"]
+        answered = [(predicted(record), answers[record["id"]]) for record in records if failure_of(record) is None]
+        right = sum(label == answer for label, answer in answered)
+        labels = [label for label, _ in answered if label != "X"]
         share_a = labels.count("A") / len(labels) if labels else None
-        tried.append(Tried(number, len(said), len(records) - len(said), right / len(said) if said else 0.0, share_a))
+        n = len(answered)
+        tried.append(Tried(number, n, len(records) - n, right / n if n else 0.0, share_a))
     choice = choose(tried, what)
     write_json(folder / CHOICE, choice)
     return choice
 
 
 def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
-    """The choice by the rule above, as `prompt_selection.json` has it.
+    """Choose by the rule above, and return the content of `prompt_selection.json`.
 
     Raises:
-        RunFailed: of some prompt more than `MOST_FAILED` of the questions have no answer.
+        RunFailed: More than `MOST_FAILED` of the questions of a prompt have no answer.
     """
     for one in tried:
         asked = one.n + one.failed
         if one.failed > MOST_FAILED * asked:
             raise RunFailed(
                 f"no {what} can be chosen: {one.failed} of {asked} questions of {what} {one.number} failed, see {SWEEP} "
-                f"for the reasons; the same command asks them again (answers that were cut off need a larger "
-                f"--max-tokens), or choose yourself with --{what}"
+                f"for the reasons; run again to repeat them (truncated answers need a larger max_tokens), or give the "
+                f"number of a {what} yourself"
             )
     best = max(tried, key=lambda one: one.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
@@ -132,7 +133,7 @@ def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
 
 
 def _lean(one: Tried) -> float:
-    """How far the answers lean to one label, 0 to 0.5."""
+    """Return how strongly the answers prefer one label, from 0 to 0.5."""
     return 0.5 if one.share_a is None else abs(one.share_a - 0.5)
 
 
@@ -141,7 +142,7 @@ def _shown(share: float | None) -> str:
 
 
 def screen_table(choice: Mapping[str, Any], what: str = "prompt") -> Table:
-    """All that were tried with what they reached, the chosen one marked."""
+    """Return a table of all prompts or readings with their results; the chosen one is marked."""
     from rich.table import Table
 
     table = Table()

@@ -1,10 +1,10 @@
-"""Prompt packs: every way to ask, in one file that can be swapped (`data/sort_prompts.toml` is ours).
+"""Prompt packs: all prompts in one file that can be replaced (`data/sort_prompts.toml` is ours).
 
-A pack of the reference implementation is read too: a YAML file, or a folder of them, each with one prompt. Its keys are
-`system_prompt`, `pre_excerpt` (the reading instruction with `<excerpt>`), `post_excerpt` (the task with `<segments>`) and
-`model_answer_prefix`; `system`, `reading`, `task` and `answer_start` are understood as well. `<booktitle>` may stand
-anywhere, `<label_list[0]>` and `<label_0>` are Segment A, `<label_list[1]>` and `<label_1>` are Segment B, `<tasktype>` and
-`<position>` say "first". Other keys are left aside, and what such a file has not comes from our pack.
+Prompts of the reference implementation can be read too: a YAML file, or a folder of them, with one prompt each. Their keys
+are `system_prompt`, `pre_excerpt` (the reading instruction, with `<excerpt>`), `post_excerpt` (the task, with `<segments>`)
+and `model_answer_prefix`; `system`, `reading`, `task` and `answer_start` work as well. `<booktitle>` may appear anywhere.
+`<label_list[0]>` and `<label_0>` stand for Segment A, `<label_list[1]>` and `<label_1>` for Segment B, `<tasktype>` and
+`<position>` for "first". Other keys are ignored, and anything that a file lacks comes from our pack.
 Paper: Appendix C.2 to C.4.
 """
 
@@ -20,13 +20,14 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.text import kind_of, shown
 from epbench.prompt_packs import placeholders
 
 OWN = packaged("epbench.booksort", "sort_prompts.toml")
-ALONE = 8  # the query that is the two segments alone, the best one of Table 8
-SEARCH_RESULTS = 7  # the reading of passages that two of the paper's four models did best with (Table 10)
+ALONE = 8  # the query that consists of the two segments alone, the best one in Table 8
+SEARCH_RESULTS = 7  # the reading of passages that was best for two of the paper's four models (Table 10)
 
-# The placeholders that each text must hold once, and those that it may hold.
+# The placeholders that each text must contain once, and those that it may contain.
 _HOLDS: dict[str, tuple[set[str], set[str]]] = {
     "system": (set(), set()),
     "answer_start": (set(), set()),
@@ -52,13 +53,13 @@ _YAML_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One way to ask.
+    """One prompt.
 
     Attributes:
-        system: what the model is told to be; may be empty.
-        reading: around an excerpt: `{excerpt}`, `{title}`.
-        task: around the segments: `{segments}`, `{title}`.
-        answer_start: how the answer begins.
+        system: System prompt; may be empty.
+        reading: Frame of an excerpt, with `{excerpt}` and optionally `{title}`.
+        task: Frame of the segments, with `{segments}` and optionally `{title}`.
+        answer_start: How the answer begins.
     """
 
     system: str
@@ -69,14 +70,15 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """All ways to ask.
+    """A prompt pack.
 
     Attributes:
-        prompts: by their number; ours are 1 to 12.
-        segments: around the two segments: `{first}` is shown as A, `{second}` as B.
-        full_book: instead of a prompt's reading: `{book}`, `{title}`.
-        queries: what is searched for, from number 0: `{segments}`, `{title}`.
-        passage_readings: instead of a prompt's reading, from number 0: `{passages}`, `{title}`.
+        prompts: The prompts by number; ours are 1 to 12.
+        segments: Frame of the two segments; `{first}` is shown as A and `{second}` as B.
+        full_book: Replaces a prompt's reading for whole books, with `{book}` and optionally `{title}`.
+        queries: What is searched for, numbered from 0, with `{segments}` and optionally `{title}`.
+        passage_readings: Replace a prompt's reading for passages, numbered from 0, with `{passages}` and optionally
+            `{title}`.
     """
 
     prompts: dict[int, Prompt]
@@ -87,20 +89,20 @@ class Pack:
 
 
 def load_prompts(path: Path | None = None) -> Pack:
-    """Our pack, or that of a TOML file with the same keys, a YAML file or a folder of YAML files (see above).
+    """Load our pack, a TOML file with the same keys, a YAML file, or a folder of YAML files (see above).
 
     Raises:
-        BadInput: no such file, a missing or unknown key, a missing or unknown placeholder, or no such reading or task.
+        BadInput: The file does not exist, a key or placeholder is missing or unknown, or a reading or task does not exist.
     """
     path = path or OWN
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         return _of_yaml(path)
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; a prompt pack in TOML, or prompts in YAML, are expected")
+        raise BadInput(f"{path}: expected a prompt pack in TOML or prompts in YAML, but there is no such file")
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise BadInput(f"{path}: no TOML ({error})") from None
+        raise BadInput(f"{path}: expected TOML ({error})") from None
     keys = (*_HOLDS, "prompts")
     for key in (*keys, *content):
         if key not in content or key not in keys:
@@ -112,27 +114,27 @@ def load_prompts(path: Path | None = None) -> Pack:
     for number, chosen in enumerate(content["prompts"] if isinstance(content["prompts"], list) else [None], 1):
         where = f"{path}, key 'prompts', number {number}"
         if not isinstance(chosen, list) or len(chosen) != 2 or not all(type(n) is int for n in chosen):
-            raise BadInput(f"{where}: {chosen!r} found, the numbers of a reading and of a task expected")
+            raise BadInput(f"{where}: expected the numbers of a reading and a task, got {chosen!r}")
         for n, key in zip(chosen, ("readings", "tasks"), strict=True):
             if not 1 <= n <= len(text[key]):
-                raise BadInput(f"{where}: {n} found, a number of {key} expected, 1 to {len(text[key])}")
+                raise BadInput(f"{where}: expected a number of {key} from 1 to {len(text[key])}, got {n}")
         reading, task = chosen
         prompts[number] = Prompt(
             one["system"], text["readings"][reading - 1], text["tasks"][task - 1], one["answer_start"]
         )
     if not prompts:
-        raise BadInput(f"{path}, key 'prompts': none found, at least one expected")
+        raise BadInput(f"{path}, key 'prompts': expected at least one prompt, got none")
     return Pack(prompts, one["segments"], one["full_book"], text["queries"], text["passage_readings"])
 
 
 def _of_yaml(path: Path) -> Pack:
-    """Prompts of the reference, numbered from 1 in the order of the numbers in their files' names."""
+    """Read prompts of the reference, numbered from 1 in the order of the numbers in their file names."""
     files = [path]
     if path.is_dir():
         named = {file: re.findall(r"\d+", file.stem) for file in path.iterdir() if file.suffix in (".yaml", ".yml")}
         files = sorted(named, key=lambda file: (int(named[file][-1]) if named[file] else -1, file.name))
     if not files:
-        raise BadInput(f"{path}: no *.yaml in this folder; one file for each prompt is expected")
+        raise BadInput(f"{path}: expected one YAML file for each prompt, got none")
     own = load_prompts()
     return replace(own, prompts={i: _yaml_prompt(file, own.prompts[1]) for i, file in enumerate(files, 1)})
 
@@ -143,13 +145,13 @@ def _yaml_prompt(path: Path, own: Prompt) -> Prompt:
     try:
         content = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise BadInput(f"{path}: no YAML ({' '.join(str(error).split())})") from None
+        raise BadInput(f"{path}: expected YAML ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
-        raise BadInput(f"{path}: {type(content).__name__} found, keys such as pre_excerpt and post_excerpt expected")
+        raise BadInput(f"{path}: expected keys such as pre_excerpt and post_excerpt, got {kind_of(content)}")
     found = {ours: (key, content[key]) for key, ours in _YAML_KEYS.items() if content.get(key) is not None}
     for ours, theirs in (("readings", "pre_excerpt"), ("tasks", "post_excerpt")):
         if ours not in found:
-            raise BadInput(f"{path}, key {theirs!r}: missing; {', '.join(_YAML_KEYS)} are understood")
+            raise BadInput(f"{path}, key {theirs!r}: missing; a file may have {', '.join(_YAML_KEYS)}")
     texts = {}
     for ours, (key, value) in found.items():
         where = f"{path}, key {key!r}"
@@ -171,24 +173,24 @@ def _braced(text: str) -> str:
 def _translated(where: str, match: re.Match[str]) -> str:
     word = match[0]
     if word not in _YAML_WORDS:
-        raise BadInput(f"{where}: {word} found, only {', '.join(_YAML_WORDS)} are known")
+        raise BadInput(f"{where}: expected one of {', '.join(_YAML_WORDS)}, got {word}")
     return _YAML_WORDS[word]
 
 
 def _texts(path: Path, key: str, texts: Any) -> tuple[str, ...]:
     if not isinstance(texts, list) or not texts:
-        raise BadInput(f"{path}, key {key!r}: a list of texts expected")
+        raise BadInput(f"{path}, key {key!r}: expected a list of strings, got {shown(texts)}")
     return tuple(_text(f"{path}, key {key!r}, number {i}", key, text) for i, text in enumerate(texts))
 
 
 def _text(where: str, key: str, text: Any) -> str:
     if not isinstance(text, str):
-        raise BadInput(f"{where}: {type(text).__name__} found, a text expected")
+        raise BadInput(f"{where}: expected a string, got {shown(text)}")
     found = Counter(placeholders(where, text))
     must, may = _HOLDS[key]
     for name in sorted(must):
         if found[name] != 1:
-            raise BadInput(f"{where}: {{{name}}} found {found[name]} times, once expected")
+            raise BadInput(f"{where}: expected {{{name}}} once, got it {found[name]} times")
     if unknown := sorted(found.keys() - must - may):
-        raise BadInput(f"{where}: {{{unknown[0]}}} found, which is not known here")
+        raise BadInput(f"{where}: unknown placeholder {{{unknown[0]}}}")
     return text.strip("\n") if must else text.format()

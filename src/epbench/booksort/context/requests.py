@@ -1,6 +1,6 @@
-"""From pairs to requests: what is remembered is the context, the task is the question (Equation 1).
+"""Turn pairs into requests: the context is what the model remembers, the question is the task (Equation 1).
 
-The pairs of an excerpt have the same context and follow one another, so that it is read once.
+The pairs of an excerpt have the same context and follow one another, so the context is processed once.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LABELS = ("A", "B")
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What the memories `full-book` and `rag` draw from.
+    """What the memories `full-book` and `rag` use.
 
     Attributes:
-        books: whole.
-        passages: of these.
-        found: for each pair, which of the passages.
-        reading: number of the instruction to read them, from 0.
+        books: The whole books.
+        passages: The passages of all books.
+        found: The passages that were retrieved for each pair.
+        reading: Number of the instruction that presents the passages, counted from 0.
     """
 
     books: Sequence[BookText] = ()
@@ -39,18 +39,18 @@ class Store:
 def requests_for(
     memory: str, pairs: Sequence[Pair], pack: Pack, number: int, *, store: Store | None = None, max_tokens: int = 1
 ) -> list[Request]:
-    """One request for each pair, those of one context after one another.
+    """Return one request for each pair; requests with the same context follow one another.
 
     Args:
-        memory: one of `MEMORIES`.
-        pairs: the questions.
-        pack: how to ask.
-        number: of the prompt in the pack.
-        store: for the memories that need one.
-        max_tokens: of an answer at an endpoint, at least 1; other models answer by the first token.
+        memory: One of `MEMORIES`.
+        pairs: The questions.
+        pack: The prompt pack.
+        number: Number of the prompt in the pack.
+        store: Books and passages, for the memories that need them.
+        max_tokens: Largest number of tokens in an endpoint's answer, at least 1. Other models answer with the first token.
 
     Raises:
-        BadInput: no such memory, prompt or reading, or the set lacks the text of an excerpt or a book.
+        BadInput: The memory, prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
     """
     prompt, store = prompt_of(pack, number), store or Store()
     if memory == "none":
@@ -62,7 +62,7 @@ def requests_for(
     elif memory == "rag":
         contexts = _passages(pairs, store, pack)
     else:
-        raise BadInput(f"unknown memory {memory!r}; there are: {', '.join(MEMORIES)}")
+        raise BadInput(f"memory: expected one of {', '.join(MEMORIES)}, got {memory!r}")
     requests = [
         Request(
             pair.id,
@@ -79,13 +79,13 @@ def requests_for(
 
 
 def prompt_of(pack: Pack, number: int) -> Prompt:
-    """The prompt of that number.
+    """Return the prompt with that number.
 
     Raises:
-        BadInput: there is none.
+        BadInput: The pack has no such prompt.
     """
     if number not in pack.prompts:
-        raise BadInput(f"--prompt {number}: the pack has {', '.join(map(str, pack.prompts))}")
+        raise BadInput(f"prompt: expected one of {', '.join(map(str, pack.prompts))}, got {number}")
     return pack.prompts[number]
 
 
@@ -99,7 +99,7 @@ def _excerpts(pairs: Sequence[Pair], prompt: Prompt) -> list[str]:
     for pair in pairs:
         if pair.excerpt is None:
             raise BadInput(
-                f"pair {pair.id!r}: the set has no text of its excerpt; only --memory none is possible with {pair.config}"
+                f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
             )
         key = pair.config, pair.book_idx, pair.excerpt_idx
         if key not in contexts:
@@ -111,17 +111,19 @@ def _books(pairs: Sequence[Pair], books: Sequence[BookText], pack: Pack) -> list
     contexts = {book.book_idx: pack.full_book.format(title=book.title, book=book.text) for book in books}
     for pair in pairs:
         if pair.book_idx not in contexts:
-            raise BadInput(f"pair {pair.id!r}, field 'book_idx': config 'books' has no book {pair.book_idx}")
+            raise BadInput(
+                f"pair {pair.id!r}, field 'book_idx': expected a book of config 'books', got {pair.book_idx}"
+            )
     return [contexts[pair.book_idx] for pair in pairs]
 
 
 def _passages(pairs: Sequence[Pair], store: Store, pack: Pack) -> list[str]:
     if not 0 <= store.reading < len(pack.passage_readings):
-        raise BadInput(f"--reading {store.reading}: a number from 0 to {len(pack.passage_readings) - 1} expected")
+        raise BadInput(f"reading: expected a number from 0 to {len(pack.passage_readings) - 1}, got {store.reading}")
     found = {one.id: one.passages for one in store.found}
     return [
         pack.passage_readings[store.reading].format(
-            title=pair.title, passages="\n\n".join(store.passages[place].text for place in found[pair.id])
+            title=pair.title, passages="\n\n".join(store.passages[i].text for i in found[pair.id])
         )
         for pair in pairs
     ]

@@ -13,31 +13,31 @@ from epbench.hub.dataset_folder import Config
 _TASK = """# Book-SORT: which of two segments came first?
 
 The sequence order recall task: two segments of a text are shown as A and B, and the reader says which one comes first in
-it, with the excerpt in its context, from a memory of the book, or from nothing at all. Nobody had to write an answer: the
-text itself says it.
+the text. It has the excerpt in its context, a memory of the book, or nothing at all. No answer had to be written by hand:
+the text itself gives it.
 """
 
 _COLUMNS = """## Columns
 
 A config `e<words of the excerpt>_s<words of a segment>` has one row per excerpt and distance bin, in the order of the
-book, so that the rows of an excerpt stand together. All lengths, positions and distances are in words, that is in what
-`excerpt_text.split()` gives.
+book, so the rows of an excerpt are adjacent. All lengths, positions and distances are in words, as `excerpt_text.split()`
+counts them.
 
 | column | meaning |
 |---|---|
 | `id` | book, config, excerpt and bin: `69087-e250_s20-12-83` |
 | `book_idx`, `book_title`, `num_words` | {book_idx}, title, words of the cleaned book |
-| `excerpt_idx`, `excerpt_text`, `excerpt_length` | number of the excerpt in its book and config, those of the test \
-first, in random order; its text; its words |
-| `excerpt_pos` | first word of the excerpt over the words of the book |
-| `segment_idx` | 0: one pair per excerpt and bin |
-| `segment_1`, `segment_2`, `segment_length` | the earlier and the later segment, and their words |
-| `seg1_pos`, `seg2_pos`, `distance` | first words of the segments in the excerpt, from 0; their difference |
-| `distance_bin` | largest distance of the bin |
-| `present_seg1_first`, `answer` | 1 and `A` where the earlier segment is to be shown as A, else 0 and `B` |
+| `excerpt_idx`, `excerpt_text`, `excerpt_length` | number of the excerpt in its book and config (test excerpts come \
+first, in random order); its text; its length |
+| `excerpt_pos` | position of the excerpt's first word in the book, as a share of the book's words |
+| `segment_idx` | 0: there is one pair per excerpt and bin |
+| `segment_1`, `segment_2`, `segment_length` | the earlier and the later segment, and their length |
+| `seg1_pos`, `seg2_pos`, `distance` | positions of the segments in the excerpt, from 0; their difference |
+| `distance_bin` | largest distance in the bin |
+| `present_seg1_first`, `answer` | 1 and `A` if the earlier segment is shown as A, otherwise 0 and `B` |
 
 The config `books` has the cleaned texts: `book_idx`, `book_title`, `text` (paragraphs with a blank line between them),
-`n_words`, `sha256`. `manifest.json` has the versions, the seed and the sha256 of every file, cleaned book and split.
+`n_words`, `sha256`. `manifest.json` has the versions, the seed, and the SHA-256 of every file, cleaned book and split.
 """
 
 _USE = """## Use
@@ -50,74 +50,81 @@ for_choosing_prompts = load_dataset("epbench/booksort", "e250_s20", split="valid
 books = load_dataset("epbench/booksort", "books", split="test")
 ```
 
-Score with `eval_scripts/booksort.py` of the package, or with the metric `sort_accuracy` alone.
+Score with `eval_scripts/booksort.py` of the package, or with the metric `sort_accuracy` on its own.
 """
 
 _MADE = """## How it was made
 
 By `{command}`.
 
-Each book is reduced to its continuous narrative and split at blanks. Excerpts and segments begin at sentences: after a
-word that ends in `.`, `?`, `!` or `…` (quotes and brackets may close after it) and before one that is not in lower case,
-or at a paragraph. Full stops of abbreviations, initials and numbers do not count, nor does a quoted question that goes
-on with who asked it, nor a semicolon. Excerpts are spread evenly over the book. In every excerpt and distance bin a
-distance is drawn uniformly and the pair of segments nearest to it is taken that no other excerpt of the config has, ties
-at random; where there is none, others change theirs (an augmenting path of a matching), so that nothing fails by chance.
+Each book is reduced to its continuous narrative and split at blanks. Excerpts and segments begin at sentences: at a
+paragraph, or after a word that ends in `.`, `?`, `!` or `…` (with any closing quotes and brackets) and before a word that
+is not in lower case. Full stops of abbreviations, initials and numbers do not count, nor do semicolons, nor a quoted
+question that is followed by its speaker. Excerpts are spread evenly over the book. In every excerpt and distance bin, a
+distance is drawn uniformly. Of the pairs of segments that no other excerpt of the config has, the one closest to this
+distance is taken, with ties broken at random. If no pair is free, other excerpts exchange theirs (an augmenting path of a
+matching), so nothing fails by chance.
 
-What holds in every config, and is tested:
+The following holds in every config, and is tested:
 
 - A is the answer to exactly half of the rows of every book and bin, in both splits{odd}.
-- No pair comes twice. Segments lie wholly in their excerpt and do not overlap; they may adjoin.
-- A segment's words come only once in its book.
-- No word of a validation segment is in a test segment: both splits take their segments from different stripes of about
-  500 words. No excerpt is in both splits; excerpts of the two splits may overlap, and long ones must.
-- A cell (book, excerpt length, segment length) depends on the seed and itself alone.
+- No pair appears twice. Segments lie entirely within their excerpt and do not overlap; they may be adjacent.
+- The words of a segment appear only once in its book.
+- No word of a validation segment is in a test segment: the two splits take their segments from different stripes of about
+  500 words. No excerpt is in both splits, but excerpts of the two splits may overlap, and long ones always do.
+- A cell (book, excerpt length, segment length) depends only on the seed and itself.
 """
 
 _LIMITS = """## Limits
 
-- Within a bin distances are close to uniform where the excerpt has many pairs; in excerpts of 250 words the nearest pair
-  may be some words off the drawn distance.
-- Long excerpts of one book share most of their words: rows are no independent draws. Draw whole excerpts or books with
-  replacement for an interval.
-- A rule finds the sentences, without a model: it rather misses a start than to invent one.
+- Within a bin, distances are close to uniform if the excerpt has many pairs. In excerpts of 250 words, the closest pair may
+  be some words away from the drawn distance.
+- Long excerpts of one book share most of their words, so rows are not independent. For an interval, resample whole
+  excerpts or books.
+- Sentences are found by rules, without a model. The rules would rather miss a start than invent one.
 {more}"""
-_LIMITS_NINE = """- Formulas of *The Nature of the Physical World* were pictures; Project Gutenberg's text has gaps in \
-their places.
-- The books are in the public domain of the United States since 2022 to 2024; models trained after that may know them.
+_LIMITS_NINE = """- Formulas in *The Nature of the Physical World* were images, so Project Gutenberg's text has gaps \
+in their place.
+- The books entered the public domain of the United States between 2022 and 2024; models trained later may know them.
 """
 _LIMITS_OWN = (
-    "- Headings, front and back matter of these texts were found by general rules: look at what was removed.\n"
+    "- General rules found the headings, front matter and back matter of these texts: check what was removed.\n"
 )
 
 _SOURCE = """## Source and licence
 
 The task, the lengths, the distance bins and the choice of books are those of M. Pink and others, *Assessing Episodic
-Memory in LLMs with Sequence Order Recall Tasks*, 2024 (Book-SORT). Excerpts and pairs were drawn anew, so that rows are
-not those of the published set. {licence}
+Memory in LLMs with Sequence Order Recall Tasks*, 2024 (Book-SORT). Excerpts and pairs were drawn anew, so the rows differ
+from those of the published set. {licence}
 """
 _LICENCE_NINE = (
-    "The texts are Project Gutenberg's, in the public domain in the United States (elsewhere look at your law); our "
-    "arrangement of them is dedicated to the public domain, CC0 1.0."
+    "The texts come from Project Gutenberg and are in the public domain in the United States (elsewhere, check your local "
+    "law); our arrangement of them is dedicated to the public domain, CC0 1.0."
 )
-_LICENCE_OWN = "The texts keep the licence that they have; look at it before you pass them on."
+_LICENCE_OWN = "The texts keep their own licence; check it before you pass them on."
 
 
-def booksort_card(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:
-    """README.md of a set, with what was removed of every book, counts and balance."""
+def booksort_card(command: str, books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:
+    """Return the README.md of a set, with counts, balance, and what was removed from every book.
+
+    Args:
+        command: The command that makes the set.
+        books: The books of the set.
+        recipe: What was made from them.
+        configs: The configs of the set.
+    """
     nine = all(book.published_words for book in books)
-    options = " ".join(filter(None, ("" if nine else "--texts DIR", recipe.options)))
     uneven = recipe.excerpts % 2 or recipe.validation % 2
-    odd = ", one more or less where a split has an odd number of excerpts" if uneven else ""
+    odd = ", plus or minus one if a split has an odd number of excerpts" if uneven else ""
     text = "\n".join(
         [
             _TASK,
             _counts(books, configs),
             _COLUMNS.format(
-                book_idx="number at Project Gutenberg" if nine else "place of the file in name order, from 0"
+                book_idx="number at Project Gutenberg" if nine else "position of the file in name order, from 0"
             ),
             _USE,
-            _MADE.format(command=f"python builders/booksort.py {options}".strip(), odd=odd),
+            _MADE.format(command=command, odd=odd),
             _books(books),
             _LIMITS.format(more=_LIMITS_NINE if nine else _LIMITS_OWN),
             _SOURCE.format(licence=_LICENCE_NINE if nine else _LICENCE_OWN),
@@ -134,7 +141,7 @@ def booksort_card(books: Sequence[Book], recipe: Recipe, configs: Sequence[Confi
 
 
 def _counts(books: Sequence[Book], configs: Sequence[Config]) -> str:
-    """Rows, answers and distances of every config."""
+    """Return the table of rows, answers and distances of every config."""
     lines = ["## Configs\n", "| config | books | rows, by split | answer A | distances by bin: least, median, most |",
              "|---|---:|---|---|---|"]  # fmt: skip
     by_name: dict[str, dict[str, Mapping[str, Sequence[object]]]] = {}
@@ -149,7 +156,9 @@ def _counts(books: Sequence[Book], configs: Sequence[Config]) -> str:
     for book in books:
         without = [f"`{name}`" for name, splits in by_name.items() if book.index not in set(splits["test"]["book_idx"])]
         if without:
-            lines.append(f"\n*{book.title}* is shorter than the excerpts of {', '.join(without)} and left out there.")
+            lines.append(
+                f"\n*{book.title}* is shorter than the excerpts of {', '.join(without)} and is left out there."
+            )
     return "\n".join([*lines, ""])
 
 
@@ -165,11 +174,14 @@ def _distances(columns: Mapping[str, Sequence[object]]) -> str:
 
 
 def _books(books: Sequence[Book]) -> str:
-    """What cleaning kept and removed of every book."""
+    """Return the table of what cleaning kept and removed in every book."""
     kinds = list(dict.fromkeys(kind for book in books for kind in book.removed_words()))
     published = any(book.published_words for book in books)
     titles = ["book", "title", "words kept", *(["words in Table 3"] if published else []), "sentences", *kinds]
-    lines = ["## What was removed\n", "Pieces and their words, by kind; the headings themselves stand at the end.\n"]
+    lines = [
+        "## What was removed\n",
+        "The number of pieces and of their words, by kind. All headings are listed at the end.\n",
+    ]
     lines += [f"| {' | '.join(titles)} |", "|---|---|" + "---:|" * (len(titles) - 2)]
     for book in books:
         removed = book.removed_words()

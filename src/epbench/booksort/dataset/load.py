@@ -1,4 +1,4 @@
-"""Read Book-SORT for an evaluation: the pairs of segments to be put in order, and the books that they come from."""
+"""Read Book-SORT for an evaluation: the pairs of segments to put in order, and the books that they come from."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Pair:
     """One question: two segments of an excerpt, of which one comes first.
 
     Attributes:
-        id: of the row.
-        config: `e<excerpt>_s<segment>`.
-        book_idx: number of the book.
-        title: of the book.
-        excerpt_idx: number of the excerpt in its book and config.
-        excerpt: its text; None where the set has none.
-        excerpt_length: in words.
-        segment_length: in words.
-        segments: (the earlier, the later).
-        positions: of these, in words from the start of the excerpt.
-        distance_bin: right edge of the bin of distances, in words.
-        answer: A where the earlier segment is shown first, else B.
+        id: Id of the row.
+        config: Name of the config, `e<excerpt>_s<segment>`.
+        book_idx: Number of the book.
+        title: Title of the book.
+        excerpt_idx: Number of the excerpt in its book and config.
+        excerpt: Text of the excerpt; None if the set does not have it.
+        excerpt_length: Length of the excerpt in words.
+        segment_length: Length of a segment in words.
+        segments: The earlier and the later segment.
+        positions: Positions of the segments, in words from the start of the excerpt.
+        distance_bin: Right edge of the distance bin, in words.
+        answer: `A` if the earlier segment is shown first, otherwise `B`.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Pair:
 
     @property
     def shown(self) -> tuple[str, str]:
-        """The segments as A and B."""
+        """The segments in the order in which they are shown, as A and B."""
         earlier, later = self.segments
         return (earlier, later) if self.answer == "A" else (later, earlier)
 
@@ -84,38 +84,38 @@ class BookText:
 
 
 def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "test") -> list[Pair]:
-    """The questions of some configs, in the order of the set.
+    """Load the questions of some configs, in the order of the set.
 
     Args:
-        name: `epbench/booksort`, a folder written by `builders/booksort.py`, the published `memari/booksort` or a
-            folder of its CSV files.
-        configs: such as `e250_s20`, excerpts of 250 words and segments of 20; `all` for all that there are.
+        name: `epbench/booksort`, a folder that its builder wrote, the published `memari/booksort`, or a folder of its CSV
+            files.
+        configs: Names such as `e250_s20` (excerpts of 250 words, segments of 20), or only `all` for every config.
         split: `test` or `validation`.
 
     Raises:
-        BadInput: there is no such set, config or split, or a row is not as it should be.
+        BadInput: The set, a config or the split does not exist, or a row is wrong.
     """
     if split not in SPLITS:
-        raise BadInput(f"--split {split}: one of {', '.join(SPLITS)} expected")
+        raise BadInput(f"split: expected one of {', '.join(SPLITS)}, got {split!r}")
     wanted = config_names(name) if list(configs) == ["all"] else list(dict.fromkeys(configs))
-    there = config_names(name) if Path(name).is_dir() else wanted
+    known = config_names(name) if Path(name).is_dir() else wanted
     for config in wanted:
-        if config not in there:
-            raise BadInput(f"--config {config}: {name} has {', '.join(there)}")
+        if config not in known:
+            raise BadInput(f"{name}: expected one of the configs {', '.join(known)}, got {config!r}")
     pairs = [pair for config in wanted for pair in _pairs(name, config, split)]
     seen: set[str] = set()
     for pair in pairs:
         if pair.id in seen:
-            raise BadInput(f"{name}, config {pair.config!r}: id {pair.id!r} stands twice, ids of their own expected")
+            raise BadInput(f"{name}, config {pair.config!r}: expected distinct ids, got {pair.id!r} twice")
         seen.add(pair.id)
     return pairs
 
 
 def config_names(name: str) -> list[str]:
-    """The configs of a set, short excerpts first.
+    """Return the configs of a set, short excerpts first.
 
     Raises:
-        BadInput: there are none.
+        BadInput: The set has none.
     """
     folder = Path(name)
     if published.is_published(name):
@@ -126,19 +126,19 @@ def config_names(name: str) -> list[str]:
         names = hub_configs(name)
     found = [match for each in names if (match := _NAME.fullmatch(each))]
     if not found:
-        raise BadInput(f"{name}: no config e<excerpt>_s<segment> in it; is it a Book-SORT dataset?")
+        raise BadInput(f"{name}: expected a config e<excerpt>_s<segment>, got none; is it a Book-SORT dataset?")
     return [match[0] for match in sorted(found, key=lambda match: (int(match[1]), int(match[2])))]
 
 
 def load_books(name: str) -> list[BookText]:
-    """The whole books, for the memories that read more than an excerpt.
+    """Load the whole books, for memories that read more than an excerpt.
 
     Raises:
-        BadInput: the set has none, as the published one.
+        BadInput: The set has no books; the published set has none.
     """
     if published.is_published(name):
         raise BadInput(
-            f"{name}: the published set has no whole books; make it with builders/booksort.py for this memory"
+            f"{name}: the published set has no whole books, which this memory needs; use a set that has the config 'books'"
         )
     books = []
     for row in checked_rows(name, "books", "test", _BOOK):
@@ -147,7 +147,7 @@ def load_books(name: str) -> list[BookText]:
 
 
 def fingerprint(content: Iterable[Pair | BookText]) -> str:
-    """Short hash of pairs or books, so that a run's folder is taken up on the same ones only."""
+    """Return a short hash of pairs or books, so that a run can only be resumed on the same ones."""
     digest = hashlib.sha256()
     for item in content:
         digest.update(json.dumps(astuple(item), ensure_ascii=False).encode() + b"\n")
@@ -157,10 +157,10 @@ def fingerprint(content: Iterable[Pair | BookText]) -> str:
 def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
     match = _NAME.fullmatch(config)
     if not match:
-        raise BadInput(f"--config {config}: e<excerpt>_s<segment> expected, such as e250_s20, or all")
+        raise BadInput(f"config: expected e<excerpt>_s<segment>, such as e250_s20, or all, got {config!r}")
     lengths = int(match[1]), int(match[2])
     rows = published.rows(name, lengths, split) if published.is_published(name) else stored_rows(name, config, split)
-    excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string: long excerpts are most of the set
+    excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string, as long excerpts take most of the memory
     where = f"{name}, config {config!r}, split {split!r}"
     for number, row in enumerate(check_rows(where, rows, _PAIR)):
         text = row.get("excerpt_text")
@@ -170,25 +170,27 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
 def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):
-        raise BadInput(f"{where}, field 'present_seg1_first': {shown(shown_first)} found, 0 or 1 expected")
+        raise BadInput(f"{where}, field 'present_seg1_first': expected 0 or 1, got {shown(shown_first)}")
     answer: Literal["A", "B"] = "A" if shown_first else "B"
     if row.get("answer", answer) != answer:
         raise BadInput(
-            f"{where}, field 'answer': {shown(row['answer'])} found, {answer!r} by present_seg1_first expected"
+            f"{where}, field 'answer': expected {answer!r} by present_seg1_first, got {shown(row['answer'])}"
         )
     if f"e{row['excerpt_length']}_s{row['segment_length']}" != config:
-        raise BadInput(f"{where}, field 'excerpt_length' or 'segment_length': not those of the config")
+        raise BadInput(
+            f"{where}, field 'excerpt_length' or 'segment_length': expected the lengths in the config's name"
+        )
     positions = row["seg1_pos"], row["seg2_pos"]
     if not 0 <= positions[0] < positions[1]:
-        raise BadInput(f"{where}, field 'seg2_pos': {positions[1]} found, more than seg1_pos = {positions[0]} expected")
+        raise BadInput(f"{where}, field 'seg2_pos': expected more than seg1_pos = {positions[0]}, got {positions[1]}")
     words = excerpt.split() if excerpt else []
     for number, position in enumerate(positions, 1):
         segment = row[f"segment_{number}"].split()
         if not segment:
-            raise BadInput(f"{where}, field 'segment_{number}': no words found")
+            raise BadInput(f"{where}, field 'segment_{number}': expected words, got none")
         if excerpt and words[position : position + len(segment)] != segment:
             raise BadInput(
-                f"{where}, field 'seg{number}_pos': word {position} of excerpt_text does not begin segment_{number}"
+                f"{where}, field 'seg{number}_pos': segment_{number} does not begin at word {position} of excerpt_text"
             )
     return Pair(
         row["id"],

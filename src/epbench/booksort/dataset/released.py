@@ -1,7 +1,7 @@
-"""The set as its authors published it: `memari/booksort` on the Hub, or the CSV files of their repository.
+"""Read the set that the authors published: `memari/booksort` on the Hub, or the CSV files of their repository.
 
-Its segments and excerpts stand between asterisks, which only marked them and are taken off. One excerpt in eleven, from
-number 100 on, is held out for the choice of a prompt (Section 4.1).
+The asterisks around its segments and excerpts, which only mark them, are removed. One excerpt in eleven (number 100 and
+higher) is held out for choosing a prompt (Section 4.1).
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ Row = dict[str, Any]
 
 
 def is_published(name: str) -> bool:
-    """Whether that is the published set on the Hub, or a folder of its CSV files."""
+    """Return whether the name is that of the published set on the Hub, or a folder of its CSV files."""
     return name == NAME or any(Path(name).glob("segments_*.csv"))
 
 
 def configs(name: str) -> list[str]:
-    """Names of the combinations of lengths in it, as our own set names them."""
+    """Return the combinations of lengths in the set, under the config names of our own set."""
     if name == NAME:
         return list(CONFIGS)
     return [f"e{match[1]}_s{match[2]}" for path in Path(name).iterdir() if (match := _FILE.fullmatch(path.name))]
 
 
 def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
-    """Rows of one combination of lengths with our columns; `excerpt_text` is None where no file has it.
+    """Yield the rows of one combination of lengths with our columns; `excerpt_text` is None if no file has it.
 
     Args:
-        name: for which `is_published` holds.
-        lengths: words of excerpt and segment, one of `configs`.
+        name: A name for which `is_published` is true.
+        lengths: Words of an excerpt and of a segment, as in `configs`.
         split: `test` or `validation`.
 
     Raises:
-        BadInput: there is no such set, a file is no CSV, or a value is no number.
+        BadInput: The set does not exist, a file is not CSV, or a value is not a number.
     """
     found = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
     for row in found:
@@ -67,7 +67,7 @@ def _of_hub(lengths: tuple[int, int], split: str) -> Iterable[Row]:
         dataset = load_dataset(NAME, split=split)
     except Exception as error:  # datasets raises a dozen types for "not there"
         raise BadInput(
-            f"dataset {NAME!r} is neither on the Hub for this login nor in the local cache: {error}; it is gated, "
+            f"dataset {NAME!r} is neither in the local cache nor on the Hub for this login: {error}; it is gated, so "
             f"accept its conditions and log in, or use epbench/booksort"
         ) from error
     wanted = zip(dataset["excerpt_length"], dataset["segment_length"], strict=True)
@@ -80,7 +80,7 @@ def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Ro
     files = {kind: next(iter(sorted(folder.glob(kind + ending))), None) for kind in ("segments", "excerpts", "books")}
     excerpts = _table(files["excerpts"], ("book_idx", "excerpt_idx"))
     texts = {(row["book_idx"], row["excerpt_idx"]): row.get("excerpt_text") for row in excerpts}
-    titles = {id_: book.title for id_, book in published_books().items()}  # where no file says them
+    titles = {id_: book.title for id_, book in published_books().items()}  # for sets without a file of titles
     titles |= {row["book_idx"]: row.get("book_title") for row in _table(files["books"], ("book_idx",))}
     for row in _table(files["segments"], _NUMBERS):
         if (row["excerpt_idx"] >= _FIRST_HELD_OUT) == (split == "validation"):
@@ -92,7 +92,7 @@ def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Ro
 
 
 def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:
-    """Rows of a file, if there is one, with these fields as numbers."""
+    """Yield the rows of a file, if there is one, with these fields as numbers."""
     if path is None:
         return
     for number, row in enumerate(read_csv(path, numbers)):
@@ -104,10 +104,10 @@ def _number(where: str, value: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise BadInput(f"{where}: {shown(value)} found, a whole number expected") from None
+        raise BadInput(f"{where}: expected an integer, got {shown(value)}") from None
 
 
 def _unmarked(text: str | None) -> str | None:
-    """A text without the asterisks around it; further ones belong to the book."""
+    """Return a text without the asterisks around it; any others belong to the book."""
     marked = text.strip() if text else ""
     return marked[1:-1] if len(marked) > 1 and marked[0] == marked[-1] == "*" else text

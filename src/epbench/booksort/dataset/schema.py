@@ -1,4 +1,4 @@
-"""Book-SORT as a dataset: a config per excerpt and segment length, the config `books`, and the manifest."""
+"""Book-SORT as a dataset: one config per excerpt and segment length, the config `books`, and the manifest."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Task = tuple[Cell, Book]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What fixes a set besides its books: the same recipe gives the same rows on any machine.
+    """Everything that determines a set besides its books. The same recipe gives the same rows on any machine.
 
     Attributes:
-        excerpt_words: lengths of excerpts.
-        segment_words: lengths of segments.
-        excerpts: number of test excerpts per book and config.
-        validation: number of validation excerpts per book and config.
-        seed: of all draws.
+        excerpt_words: Lengths of excerpts in words.
+        segment_words: Lengths of segments in words.
+        excerpts: Number of test excerpts per book and config, at least 1.
+        validation: Number of validation excerpts per book and config, at least 0.
+        seed: Seed of all random streams.
     """
 
     excerpt_words: tuple[int, ...] = EXCERPT_WORDS
@@ -40,15 +40,14 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.excerpts < 1 or self.validation < 0:
-            raise BadInput(
-                f"{self.excerpts} test and {self.validation} validation excerpts: 1 or more and 0 or more expected"
-            )
+        for name, least in (("excerpts", 1), ("validation", 0)):
+            if getattr(self, name) < least:
+                raise BadInput(f"{name}: expected at least {least}, got {getattr(self, name)}")
         for cell in self.cells():
             distance_bins(cell.excerpt_words, cell.segment_words)
 
     def cells(self) -> list[Cell]:
-        """Every combination of lengths, short excerpts first."""
+        """Return every combination of lengths, short excerpts first."""
         return [
             Cell(excerpt, segment, self.excerpts, self.validation, self.seed)
             for excerpt in sorted(set(self.excerpt_words))
@@ -56,28 +55,27 @@ class Recipe:
         ]
 
     @property
-    def options(self) -> str:
-        """Of `builders/booksort.py`, those that differ from the defaults."""
-        told = []
-        for field in fields(self):
-            if (value := getattr(self, field.name)) != field.default:
-                text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                told.append(f"--{field.name.replace('_', '-')} {text}")
-        return " ".join(told)
+    def changed(self) -> dict[str, str]:
+        """The fields that differ from their defaults, by name, with the items of a tuple separated by blanks."""
+        return {
+            field.name: " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        }
 
 
 def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
-    """Every cell of every book; a book that is shorter than an excerpt is left out there, as in the paper.
+    """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts.
 
     Raises:
-        BadInput: a book is shorter than all excerpts.
+        BadInput: A book is shorter than all excerpts.
     """
     least = min(recipe.excerpt_words)
     for book in books:
         if len(book.words) < least:
             raise BadInput(
-                f"{book.file}: {len(book.words)} words of narrative, {least} (the shortest excerpt) expected; remove it, or "
-                "ask for shorter excerpts (--excerpt-words)"
+                f"{book.file}: expected at least {least} words of narrative (the shortest excerpt), got {len(book.words)}; "
+                "remove the file or ask for shorter excerpts"
             )
     return [(cell, book) for cell in recipe.cells() for book in books if len(book.words) >= cell.excerpt_words]
 
@@ -87,37 +85,37 @@ def make_configs(
     recipe: Recipe,
     progress: Callable[[Sequence[Task]], Iterable[Task]] = iter,
 ) -> list[Config]:
-    """All configs, one entry per split; the first is the default.
+    """Make all configs, with one entry per split; the first one is the default.
 
     Args:
-        books: with texts of their own.
-        recipe: what to make of them.
-        progress: wraps the cells, to show a bar.
+        books: Books with distinct texts.
+        recipe: What to make from them.
+        progress: Wraps the cells, to show a progress bar.
 
     Raises:
-        BadInput: a book is too short, or has too few excerpts.
+        BadInput: A book is too short, or has too few excerpts.
     """
     rows: dict[tuple[str, str], list[tuple[Cell, Book, PairDraw]]] = {}
     for cell, book in progress(tasks_of(books, recipe)):
-        for trial in draw_pairs(cell, book):
-            rows.setdefault((cell.config, trial.split), []).append((cell, book, trial))
+        for drawn in draw_pairs(cell, book):
+            rows.setdefault((cell.config, drawn.split), []).append((cell, book, drawn))
     pairs = [Config(name, split, _pair_features(), _pair_columns(rows_)) for (name, split), rows_ in rows.items()]
     return [*pairs, Config("books", "test", _book_features(), _book_columns(books))]
 
 
 def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, Sequence[Any]]:
-    """Columns of the published set under their names, then ours. An excerpt's text is kept once for its pairs."""
+    """Return the published columns, then ours. The text of an excerpt is stored once for all its pairs."""
     import numpy as np
     import pyarrow as pa
 
     excerpts: dict[tuple[int, int], int] = {}
     texts: list[memoryview] = []
     which = []
-    for cell, book, trial in rows:
-        key = (book.index, trial.excerpt)
+    for cell, book, drawn in rows:
+        key = (book.index, drawn.excerpt)
         if key not in excerpts:
             excerpts[key] = len(texts)
-            texts.append(book.stretch(trial.excerpt, cell.excerpt_words))
+            texts.append(book.stretch(drawn.excerpt, cell.excerpt_words))
         which.append(excerpts[key])
     values = [_values(*row) for row in rows]
     columns: dict[str, Any] = {name: [value[name] for value in values] for name in values[0]}
@@ -127,26 +125,26 @@ def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, S
     return columns
 
 
-def _values(cell: Cell, book: Book, trial: PairDraw) -> dict[str, Any]:
-    first, second = trial.pair
+def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
+    first, second = drawn.pair
     return {
-        "id": f"{book.index}-{cell.config}-{trial.excerpt_idx}-{trial.distance_bin}",
+        "id": f"{book.index}-{cell.config}-{drawn.excerpt_idx}-{drawn.distance_bin}",
         "book_idx": book.index,
-        "excerpt_idx": trial.excerpt_idx,
+        "excerpt_idx": drawn.excerpt_idx,
         "segment_idx": 0,
         "excerpt_length": cell.excerpt_words,
         "segment_1": _words(book, first, cell.segment_words),
         "segment_2": _words(book, second, cell.segment_words),
         "segment_length": cell.segment_words,
-        "seg1_pos": first - trial.excerpt,
-        "seg2_pos": second - trial.excerpt,
-        "present_seg1_first": int(trial.first_is_a),
-        "distance_bin": trial.distance_bin,
-        "excerpt_pos": trial.excerpt / len(book.words),
+        "seg1_pos": first - drawn.excerpt,
+        "seg2_pos": second - drawn.excerpt,
+        "present_seg1_first": int(drawn.first_is_a),
+        "distance_bin": drawn.distance_bin,
+        "excerpt_pos": drawn.excerpt / len(book.words),
         "book_title": book.title,
         "num_words": len(book.words),
         "distance": second - first,
-        "answer": "A" if trial.first_is_a else "B",
+        "answer": "A" if drawn.first_is_a else "B",
     }
 
 
@@ -188,10 +186,10 @@ def _book_features() -> Features:
 
 
 def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:
-    """manifest.json: what the set was made of and what came out, each with its sha256.
+    """Return manifest.json, which describes the sources and the results of a set, each with its SHA-256.
 
-    That of a config's split is taken over its rows as JSON objects, one a line, columns in their order, where the long
-    texts (`excerpt_text`, `text`) are replaced by their own sha256.
+    The hash of a split is that of its rows as JSON objects, one per line and with the columns in order, in which the long
+    texts (`excerpt_text`, `text`) are replaced by their own hashes.
     """
     made: dict[str, dict[str, Any]] = {}
     for config in configs:
@@ -225,7 +223,7 @@ def _rows_sha256(config: Config) -> str:
 
 
 def _short(name: str, column: Any) -> Sequence[Any]:
-    """A column with the sha256 of long texts in their place."""
+    """Return a column in which long texts are replaced by their SHA-256."""
     if name == "text":
         return [hashlib.sha256(text.encode()).hexdigest() for text in column]
     if name == "excerpt_text":

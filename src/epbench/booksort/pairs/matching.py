@@ -1,7 +1,7 @@
-"""Excerpts and, for each of their distance bins, a pair of segments that no other excerpt has.
+"""Give every excerpt a pair of segments in each distance bin that no other excerpt has.
 
-That is a matching of excerpts to pairs in every bin. An excerpt takes a free pair at once where there is one, and else
-by an augmenting path: others change theirs to make room. So excerpts fail only where the text has too few pairs.
+In every bin this is a matching of excerpts to pairs. An excerpt takes a free pair if there is one. Otherwise an augmenting
+path makes room: other excerpts exchange their pairs. So an excerpt fails only if the text has too few pairs.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ if TYPE_CHECKING:
 
 _NO_GAP = 2**62
 
-Pair = tuple[int, int]
-"""First words of the earlier and the later segment, counted in the book."""
+SegmentPair = tuple[int, int]
+"""Indices in the book of the first words of the earlier and the later segment."""
 
 
 class Shelf:
     """The pairs of one distance bin and the excerpts that hold them."""
 
     def __init__(self, starts: Words, excerpt_words: int, segment_words: int, bin_: DistanceBin) -> None:
-        """
+        """Set up an empty shelf.
+
         Args:
-            starts: where segments may begin, ascending.
-            excerpt_words: length of an excerpt.
-            segment_words: length of a segment.
-            bin_: which distances.
+            starts: Indices of the words at which segments may begin, in ascending order.
+            excerpt_words: Length of an excerpt in words.
+            segment_words: Length of a segment in words.
+            bin_: The distance bin.
         """
         self._starts = starts
-        self._reach = excerpt_words - segment_words  # an excerpt's last possible start of a segment
+        self._reach = (
+            excerpt_words - segment_words
+        )  # from the start of an excerpt to the last possible start of a segment
         self._bin = bin_
-        self._holder: dict[Pair, int] = {}
+        self._holder: dict[SegmentPair, int] = {}
         self._target: dict[int, int] = {}
-        self.held: dict[int, Pair] = {}
-        """Pair of each excerpt, by the excerpt's first word."""
+        self.held: dict[int, SegmentPair] = {}
+        """The pair of each excerpt, by the excerpt's first word."""
 
     def possible(self, excerpts: Words) -> NDArray[np.bool_]:
-        """Which excerpts (by first word, ascending) have a pair in this bin at all."""
+        """Return which excerpts (by first word, in ascending order) have any pair in this bin."""
         import numpy as np
 
         if not len(self._starts):
@@ -55,43 +58,44 @@ class Shelf:
         distance = second - self._starts
         fits = (distance >= self._bin.least) & (distance <= self._bin.most)
         never = np.iinfo(np.int64).max
-        ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]  # first end of a pair from here on
+        # By start: the earliest end of a pair that begins there or later.
+        ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]
         ends = np.append(ends, never)
         found: NDArray[np.bool_] = ends[np.searchsorted(self._starts, excerpts)] <= excerpts + self._reach
         return found
 
-    def place(self, excerpt: int, draws: RandomStream) -> bool:
-        """Give an excerpt a pair of its own; False where there is none, even if others change theirs.
+    def place(self, excerpt: int, stream: RandomStream) -> bool:
+        """Give an excerpt its own pair; return False if there is none, even after exchanges with other excerpts.
 
-        A distance is drawn uniformly in the bin and the free pair nearest to it is taken, ties at random: presented
-        distances are as uniform as the text allows, rather than in proportion to how many pairs have them.
+        A distance is drawn uniformly from the bin, and the free pair closest to it is taken, with ties broken at random. So
+        the distances are as uniform as the text allows, and do not depend on how many pairs have each distance.
         """
-        self._target[excerpt] = draws.between(self._bin.least, self._bin.most)
-        pair = self._nearest_free(excerpt, draws)
+        self._target[excerpt] = stream.between(self._bin.least, self._bin.most)
+        pair = self._nearest_free(excerpt, stream)
         if pair:
             self._give(excerpt, pair)
             return True
         return self._augment(excerpt)
 
     def drop(self, excerpt: int) -> None:
-        """Take its pair from an excerpt that has found none in another bin."""
+        """Take the pair from an excerpt that found none in another bin."""
         del self._holder[self.held.pop(excerpt)]
 
-    def _give(self, excerpt: int, pair: Pair) -> None:
+    def _give(self, excerpt: int, pair: SegmentPair) -> None:
         self._holder[pair] = excerpt
         self.held[excerpt] = pair
 
-    def _nearest_free(self, excerpt: int, draws: RandomStream) -> Pair | None:
+    def _nearest_free(self, excerpt: int, stream: RandomStream) -> SegmentPair | None:
         import numpy as np
 
         spread = self._bin.most - self._bin.least
-        width = spread // max(1, self._reach // 20)  # mostly holds some pairs
+        width = spread // max(1, self._reach // 20)  # wide enough for some pairs in most cases
         while True:
             first, second = self._pairs(excerpt, width)
             gaps = np.abs(second - first - self._target[excerpt])
             while (gap := gaps.min(initial=_NO_GAP)) < _NO_GAP:
                 ties = np.flatnonzero(gaps == gap)
-                turn = draws.index(len(ties))
+                turn = stream.index(len(ties))
                 for tie in (*ties[turn:], *ties[:turn]):
                     pair = int(first[tie]), int(second[tie])
                     if pair not in self._holder:
@@ -102,7 +106,7 @@ class Shelf:
             width = 4 * width + 1
 
     def _pairs(self, excerpt: int, width: int) -> tuple[Words, Words]:
-        """The excerpt's pairs whose distance is at most `width` words from its target."""
+        """Return the excerpt's pairs whose distances differ from its target by at most `width` words."""
         import numpy as np
 
         low, high = np.searchsorted(self._starts, (excerpt, excerpt + self._reach + 1))
@@ -115,15 +119,15 @@ class Shelf:
         return np.repeat(starts, count), starts[second]
 
     def _augment(self, excerpt: int) -> bool:
-        """Breadth first from the excerpt over pairs and their holders to a free pair; then everyone moves on by one."""
-        came_from: dict[Pair, int] = {}
+        """Search breadth first over pairs and their holders for a free pair, then shift all pairs along the path."""
+        came_from: dict[SegmentPair, int] = {}
         waiting = deque([excerpt])
         while waiting:
-            asking = waiting.popleft()
-            for pair in zip(*(words.tolist() for words in self._pairs(asking, self._bin.most)), strict=True):
+            current = waiting.popleft()
+            for pair in zip(*(words.tolist() for words in self._pairs(current, self._bin.most)), strict=True):
                 if pair in came_from:
                     continue
-                came_from[pair] = asking
+                came_from[pair] = current
                 if pair in self._holder:
                     waiting.append(self._holder[pair])
                     continue
@@ -137,14 +141,14 @@ class Shelf:
         return False
 
 
-def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], draws: RandomStream) -> list[int]:
-    """The first n excerpts that get a pair in every bin; fewer where the text has no more.
+def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], stream: RandomStream) -> list[int]:
+    """Return the first n excerpts that get a pair in every bin, or fewer if the text has no more.
 
     Args:
-        excerpts: by first word, in the order in which they are tried.
-        n: how many are wanted.
-        shelves: one per bin; hold the pairs afterwards.
-        draws: of the distances and of ties.
+        excerpts: First words of the excerpts, in the order in which they are tried.
+        n: Number of excerpts wanted.
+        shelves: One shelf per bin, which holds the pairs afterwards.
+        stream: Random stream of the distances and ties.
     """
     chosen: list[int] = []
     for excerpt in excerpts:
@@ -152,7 +156,7 @@ def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], draws: Rando
             break
         placed: list[Shelf] = []
         for shelf in shelves:
-            if not shelf.place(excerpt, draws):
+            if not shelf.place(excerpt, stream):
                 break
             placed.append(shelf)
         if len(placed) == len(shelves):

@@ -1,7 +1,7 @@
-"""Excerpts of a book and, in each, one pair of segments per distance bin (Section 4.1).
+"""Draw excerpts from a book and, in each excerpt, one pair of segments per distance bin (Section 4.1).
 
-A cell is one book at one excerpt length and one segment length. Its draws depend on the seed and the cell alone, so that
-it is the same whether it is made alone or with others.
+A cell is one book at one excerpt length and one segment length. Its random streams depend only on the seed and the cell, so
+a cell is the same whether it is made alone or with others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from epbench.booksort.pairs.bins import distance_bins
-from epbench.booksort.pairs.matching import Pair, Shelf, fill
+from epbench.booksort.pairs.matching import SegmentPair, Shelf, fill
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-_STRIPE = 500  # words; validation and test take their segments from different stripes of a book
+_STRIPE = 500  # words; validation and test segments come from different stripes of a book
 
 
 @dataclass(frozen=True)
 class PairDraw:
-    """A pair of segments to be put in order.
+    """A drawn pair of segments to be put in order.
 
     Attributes:
         split: `test` or `validation`.
-        excerpt_idx: number of the excerpt in its book and config; those of the test come first.
-        excerpt: first word of the excerpt, counted in the book.
-        pair: first words of the two segments, counted in the book, the earlier first.
-        distance_bin: largest distance of the bin.
-        first_is_a: the earlier segment is shown as A.
+        excerpt_idx: Number of the excerpt in its book and config; the test excerpts come first.
+        excerpt: Index in the book of the first word of the excerpt.
+        pair: Indices in the book of the first words of the two segments, the earlier one first.
+        distance_bin: Largest distance in the bin.
+        first_is_a: Whether the earlier segment is shown as A.
     """
 
     split: str
     excerpt_idx: int
     excerpt: int
-    pair: Pair
+    pair: SegmentPair
     distance_bin: int
     first_is_a: bool
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is asked of a book.
+    """The lengths and numbers to draw from one book.
 
     Attributes:
-        excerpt_words: words of an excerpt.
-        segment_words: words of a segment.
-        test: number of test excerpts.
-        validation: number of validation excerpts.
-        seed: of all draws.
+        excerpt_words: Length of an excerpt in words.
+        segment_words: Length of a segment in words.
+        test: Number of test excerpts.
+        validation: Number of validation excerpts.
+        seed: Seed of all random streams.
     """
 
     excerpt_words: int
@@ -67,24 +67,24 @@ class Cell:
 
     @property
     def config(self) -> str:
-        """`e250_s20`: name of the config."""
+        """Name of the config, such as `e250_s20`."""
         return f"e{self.excerpt_words}_s{self.segment_words}"
 
 
 def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
-    """The trials of a book: for each excerpt one pair per distance bin, excerpts in the order of the book.
+    """Draw one pair per excerpt and distance bin, with the excerpts in the order of the book.
 
-    Excerpts and segments begin at sentences; segments lie wholly in the excerpt and do not overlap. No pair comes
-    twice. The words of a validation segment are in no test segment. In every bin and split the answer is A for exactly
-    half of the excerpts (one more or less where their number is odd). A segment whose words come twice in the book is
-    not used: it would have two positions.
+    Excerpts and segments begin at sentences. Segments lie entirely within the excerpt and do not overlap. No pair is drawn
+    twice. No word of a validation segment is in a test segment. In every bin and split, the answer is A for exactly half of
+    the excerpts (one more or fewer if their number is odd). A segment whose words appear twice in the book is not used,
+    because it would have two positions.
 
     Args:
-        cell: lengths, numbers and seed.
-        book: of at least `cell.excerpt_words` words.
+        cell: Lengths, numbers and seed.
+        book: A book of at least `cell.excerpt_words` words.
 
     Raises:
-        BadInput: the book has fewer excerpts with a pair in every bin.
+        BadInput: The book has too few excerpts with a pair in every bin.
     """
     import numpy as np
 
@@ -96,11 +96,11 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
     key = ("booksort", cell.seed, book.index, cell.excerpt_words, cell.segment_words)
 
     def choose(split: str, n: int, allowed: Words, candidates: Words) -> tuple[list[int], list[Shelf]]:
-        draws = RandomStream(*key, split)
+        stream = RandomStream(*key, split)
         shelves = [Shelf(allowed, cell.excerpt_words, cell.segment_words, bin_) for bin_ in bins]
         possible = np.logical_and.reduce([shelf.possible(candidates) for shelf in shelves])
         span = n_words - cell.excerpt_words + 1
-        return fill(_spread(candidates[possible], n, span, draws), n, shelves, draws), shelves
+        return fill(_spread(candidates[possible], n, span, stream), n, shelves, stream), shelves
 
     reserved = np.zeros(n_words + 1, np.int64)
     validation: tuple[list[int], list[Shelf]] = ([], [])
@@ -116,34 +116,34 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
     for split, (chosen, _), wanted in (("validation", validation, cell.validation), ("test", test, cell.test)):
         if len(chosen) < wanted:
             raise BadInput(
-                f"{book.file} ({n_words:,} words, {len(sentences):,} sentences), {cell.config}: {wanted} {split} excerpts "
-                f"with a pair of their own in each of {len(bins)} distance bins are asked for, {len(chosen)} can be had; "
-                "take fewer (--excerpts, --validation), other lengths, or a longer text"
+                f"{book.file} ({n_words:,} words, {len(sentences):,} sentences), {cell.config}: expected {wanted} {split} "
+                f"excerpts with a pair of their own in each of {len(bins)} distance bins, got {len(chosen)}; ask for fewer "
+                f"{split} excerpts, use other lengths, or use a longer text"
             )
     return [
-        trial
+        drawn
         for split, (chosen, shelves), first in (("test", test, 0), ("validation", validation, cell.test))
-        for trial in _trials(
+        for drawn in _pair_draws(
             split, chosen, shelves, [bin_.most for bin_ in bins], first, RandomStream(*key, split, "order")
         )
     ]
 
 
-def _growing_stripes(n_words: int, share: float, draws: RandomStream) -> Iterator[Words]:
-    """Stripes of a book that are reserved for the validation, in random order and one more each time.
+def _growing_stripes(n_words: int, share: float, stream: RandomStream) -> Iterator[Words]:
+    """Reserve stripes of a book for validation, in random order and one more each time.
 
     Args:
-        n_words: of the book.
-        share: of the stripes, with which to begin.
-        draws: of the order.
+        n_words: Number of words in the book.
+        share: Share of the stripes to begin with, from 0 to 1.
+        stream: Random stream of the order.
 
     Yields:
-        How many reserved words come before each word of the book, and before its end.
+        The number of reserved words before each word of the book, and before its end.
     """
     import numpy as np
 
     edges = np.linspace(0, n_words, max(2, n_words // _STRIPE) + 1).astype(np.int64).tolist()
-    order = draws.sample(list(pairwise(edges)), len(edges) - 1)
+    order = stream.sample(list(pairwise(edges)), len(edges) - 1)
     taken = np.zeros(n_words + 1, np.int64)
     for n, (begin, end) in enumerate(order, start=1):
         taken[begin + 1 : end + 1] = 1
@@ -152,12 +152,12 @@ def _growing_stripes(n_words: int, share: float, draws: RandomStream) -> Iterato
 
 
 def _unique_segments(codes: NDArray[np.uint64], starts: Words, length: int) -> Words:
-    """The starts from which `length` words follow that come nowhere else in the book."""
+    """Return the starts of segments of `length` words that appear nowhere else in the book."""
     import numpy as np
 
     n = max(0, len(codes) - length + 1)
     hashes = np.zeros(n, np.uint64)
-    for i in range(length):  # all windows at once; 64 bits wrap around
+    for i in range(length):  # all windows at once; 64-bit numbers wrap around
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[i : i + n]
     _, which, count = np.unique(hashes, return_inverse=True, return_counts=True)
     inside = starts[starts < n]
@@ -165,33 +165,36 @@ def _unique_segments(codes: NDArray[np.uint64], starts: Words, length: int) -> W
     return unique
 
 
-def _spread(candidates: Words, n: int, span: int, draws: RandomStream) -> Iterator[int]:
-    """Candidates in the order in which they are tried: one at random of each n-th part of the book, then the others.
+def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Iterator[int]:
+    """Yield candidates in the order in which to try them: a random one from each n-th of the book, then all others.
 
     Args:
-        candidates: first words of excerpts, ascending.
-        n: number of parts.
-        span: number of words at which an excerpt can begin.
-        draws: of the order.
+        candidates: First words of excerpts, in ascending order.
+        n: Number of parts.
+        span: Number of words at which an excerpt can begin.
+        stream: Random stream of the order.
     """
     import numpy as np
 
     edges = np.searchsorted(candidates, np.arange(n + 1) * span / n).tolist()
-    first = [low + draws.index(high - low) for low, high in draws.sample(list(pairwise(edges)), n) if low < high]
+    first = [low + stream.index(high - low) for low, high in stream.sample(list(pairwise(edges)), n) if low < high]
     yield from candidates[first].tolist()
     others = np.delete(candidates, first).tolist()
-    yield from draws.sample(others, len(others))
+    yield from stream.sample(others, len(others))
 
 
-def _trials(
-    split: str, chosen: list[int], shelves: list[Shelf], edges: list[int], first: int, draws: RandomStream
+def _pair_draws(
+    split: str, chosen: list[int], shelves: list[Shelf], edges: list[int], first: int, stream: RandomStream
 ) -> list[PairDraw]:
-    """Trials in the order of the book; the excerpts are numbered in random order, so that the first k are a sample."""
+    """Return the pairs in the order of the book.
+
+    Excerpts are numbered in random order, so that the first k of them are a random sample.
+    """
     n = len(chosen)
-    numbers = dict(zip(draws.sample(chosen, n), range(first, first + n), strict=True))
-    trials = []
-    shown = [draws.sample([(i + b) % 2 == 0 for i in range(n)], n) for b in range(len(shelves))]
+    numbers = dict(zip(stream.sample(chosen, n), range(first, first + n), strict=True))
+    pairs = []
+    shown = [stream.sample([(i + b) % 2 == 0 for i in range(n)], n) for b in range(len(shelves))]
     for i, excerpt in enumerate(sorted(chosen)):
         for shelf, edge, first_is_a in zip(shelves, edges, shown, strict=True):
-            trials.append(PairDraw(split, numbers[excerpt], excerpt, shelf.held[excerpt], edge, first_is_a[i]))
-    return trials
+            pairs.append(PairDraw(split, numbers[excerpt], excerpt, shelf.held[excerpt], edge, first_is_a[i]))
+    return pairs

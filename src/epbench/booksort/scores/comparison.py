@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.context.orders import first_asking
+from epbench.booksort.context.orders import pair_id
 from epbench.errors import BadInput
 from epbench.runs import outcomes
 from epbench.statistics.comparison import compare_two, with_holm
@@ -85,7 +85,7 @@ def compare_runs(runs: Mapping[str, Sequence[Outcome]]) -> list[dict[str, Any]]:
     for one, other in combinations(runs, 2):
         names = (one, other)
         values = [{o.id: float(o.correct) for o in runs[name] if o.correct is not None} for name in names]
-        pair = compare_two(names, values, cluster_of=excerpts.__getitem__, unit_of=first_asking, outcomes=True)
+        pair = compare_two(names, values, cluster_of=excerpts.__getitem__, unit_of=pair_id, outcomes=True)
         pair["n_failed"] = [sum(o.correct is None for o in runs[name]) for name in names]
         pair["log_ratio"] = compare_log_ratios(runs[one], runs[other])
         found.append(pair)
@@ -108,7 +108,7 @@ def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> d
     for one in first:
         other = theirs.get(one.id)
         if one.log_ratio is not None and other is not None:
-            by_pair.setdefault(first_asking(one.id), []).append(one.log_ratio - other)
+            by_pair.setdefault(pair_id(one.id), []).append(one.log_ratio - other)
     differences = [sum(values) / len(values) for values in by_pair.values()]
     if len(set(differences)) < 2:
         return None

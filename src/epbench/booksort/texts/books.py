@@ -1,4 +1,4 @@
-"""The books of a SORT set: Book-SORT's own nine, or a folder of texts of one's own."""
+"""The books of a Book-SORT set: the nine published ones, or a folder of your own texts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Book:
     """A cleaned book.
 
     Attributes:
-        index: `book_idx`: number at Project Gutenberg, or place in the folder, from 0.
-        title: as prompts name it.
-        paragraphs: the narrative, blanks made one.
-        removed: what cleaning took out, in order.
-        raw_sha256: of the file.
-        file: its path, for errors.
-        published_words: number of words in Table 3; None for a text of one's own.
+        index: The column `book_idx`: the number at Project Gutenberg, or the position in the folder, counted from 0.
+        title: Title as prompts give it.
+        paragraphs: Paragraphs of the narrative, with single blanks between words.
+        removed: What cleaning removed, in order.
+        raw_sha256: SHA-256 of the file.
+        file: Path of the file, for error messages.
+        published_words: Number of words in Table 3; None for your own texts.
     """
 
     index: int
@@ -48,45 +48,52 @@ class Book:
 
     @cached_property
     def text(self) -> str:
-        """Paragraphs with a blank line between them."""
+        """The paragraphs, with a blank line between them."""
         return "\n\n".join(self.paragraphs)
 
     @cached_property
     def words(self) -> list[str]:
-        """The text split at blanks: what excerpts, segments, positions and distances are counted in."""
+        """The text split at blanks. Excerpts, segments, positions and distances are counted in these words."""
         return self.text.split()
 
     @cached_property
     def starts(self) -> list[int]:
-        """Numbers of the words that begin a sentence, ascending."""
+        """Indices of the words that begin a sentence, in ascending order."""
         return sentence_starts(self.paragraphs)
 
     @cached_property
     def codes(self) -> NDArray[np.uint64]:
-        """A number for every word, the same for the same word."""
+        """One number per word; equal words have equal numbers."""
         import numpy as np
 
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(word, len(numbers) + 1) for word in self.words], np.uint64)
 
     def stretch(self, first: int, n: int) -> memoryview:
-        """n words from a word on, parted by single blanks, in UTF-8: a view of one text, since excerpts overlap."""
+        """Return n words with single blanks between them, in UTF-8.
+
+        It is a view of one shared text, because excerpts overlap.
+
+        Args:
+            first: Index of the first word.
+            n: Number of words.
+        """
         text, ends = self._joined
         return memoryview(text)[ends[first - 1] + 1 if first else 0 : ends[first + n - 1]]
 
     @cached_property
     def _joined(self) -> tuple[bytes, list[int]]:
-        """All words parted by single blanks, and the byte after each."""
+        """All words with single blanks between them, and the byte offset at which each word ends."""
         encoded = [word.encode() for word in self.words]
         return b" ".join(encoded), [end + i for i, end in enumerate(accumulate(map(len, encoded)))]
 
     @cached_property
     def sha256(self) -> str:
-        """Of the text in UTF-8."""
+        """SHA-256 of the text in UTF-8."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def removed_words(self) -> dict[str, tuple[int, int]]:
-        """By kind of removed thing, how many and how many words."""
+        """Return by kind how many pieces were removed, and how many words they had."""
         pieces = Counter(item.kind for item in self.removed)
         words: Counter[str] = Counter()
         for item in self.removed:
@@ -95,32 +102,41 @@ class Book:
 
 
 def published_set(base_url: str = BASE_URL, progress: Progress = iter) -> list[Book]:
-    """The nine books, downloaded where the cache lacks them; raises as `download` does."""
+    """Return the nine published books; those that are not in the cache are downloaded.
+
+    Args:
+        base_url: Address of Project Gutenberg or a mirror.
+        progress: Wraps the files, to show a progress bar.
+
+    Raises:
+        BadInput: A download is truncated or has another text.
+        RunFailed: The server cannot be reached.
+    """
     nine = published_books()
     files = {Path(f"{id_}-0.txt"): book for id_, book in nine.items()}
     return [_published(download(files[name], base_url), files[name]) for name in progress(list(files))]
 
 
 def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
-    """The books of a folder.
+    """Read the books of a folder.
 
-    A folder whose `.txt` files all have names of the nine (`69087-0.txt`, `pg69087.txt` or `69087.txt`) is the
-    published set. Any other is a set of one's own: `book_idx` counts the files in name order, and titles are those of a
-    Project Gutenberg header or the names of the files.
+    If all `.txt` files of the folder are named like the nine books (`69087-0.txt`, `pg69087.txt` or `69087.txt`), it is the
+    published set. Any other folder is a set of your own: `book_idx` counts the files in name order, and a title comes from
+    the Project Gutenberg header, or else from the name of the file.
 
     Args:
-        folder: with the texts, in UTF-8; other files and subfolders are left alone.
-        progress: wraps the files, to show a bar.
+        folder: Folder of the texts, in UTF-8. Other files and subfolders are ignored.
+        progress: Wraps the files, to show a progress bar.
 
     Raises:
-        BadInput: no folder, no texts, one of the nine missing or changed, another encoding, a text without sentences,
-            the same text twice.
+        BadInput: The folder or its texts do not exist, one of the nine books is missing or changed, or a text has another
+            encoding, has no sentences, or is there twice.
     """
     if not folder.is_dir():
-        raise BadInput(f"{folder} is no folder; a folder of .txt files is expected")
+        raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
     files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
     if not files:
-        raise BadInput(f"{folder} has no .txt files; the texts of the books are expected in it")
+        raise BadInput(f"{folder}: expected the texts of the books, got no .txt files")
     nine = published_books()
     ids = {path: int(named[1]) for path in files if (named := re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem))}
     if len(ids) == len(files) and set(ids.values()) <= set(nine):
@@ -130,7 +146,7 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
         book = _own(path, len(books))
         twin = next((files[other.index].name for other in books if other.sha256 == book.sha256), None)
         if twin:
-            raise BadInput(f"{path}: the same text as {twin}; each text is expected once")
+            raise BadInput(f"{path}: expected each text once, got the same text as {twin}")
         books.append(book)
     return books
 
@@ -140,10 +156,10 @@ def _all_nine(folder: Path, ids: dict[Path, int], progress: Progress) -> list[Bo
     for id_, book in nine.items():
         files = [path.name for path, named in ids.items() if named == id_]
         if len(files) != 1:
-            found = f"{' and '.join(files)} are both the book" if files else f"{id_}-0.txt is missing: the book"
+            found = " and ".join(files) or f"no {id_}-0.txt"
             raise BadInput(
-                f"{folder}: {found} {book.title!r}; the nine books are expected, each once (or give the files names "
-                "that are no numbers of theirs, and they make a set of your own)"
+                f"{folder}: expected each of the nine books once, got {found} for {book.title!r} (for a set of your own, "
+                "give the files names that are not their numbers)"
             )
     return [_published(path, nine[ids[path]]) for path in progress(sorted(ids, key=ids.__getitem__))]
 
@@ -163,5 +179,5 @@ def _book(path: Path, index: int, title: str, cleaned: Cleaned, published_words:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     book = Book(index, title, cleaned.paragraphs, cleaned.removed, digest, str(path), published_words)
     if not re.search(r"[.?!…]", book.text):
-        raise BadInput(f"{path}: no sentence ends in {len(book.words)} words; prose with . ? or ! is expected")
+        raise BadInput(f"{path}: expected prose with . ? or !, got no end of a sentence in {len(book.words)} words")
     return book

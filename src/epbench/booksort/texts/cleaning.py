@@ -1,8 +1,8 @@
-"""From a raw text to its continuous narrative, with a record of everything that was taken out (Appendix B).
+"""Reduce a raw text to its continuous narrative, and record everything that is removed (Appendix B).
 
-A raw text is blocks of lines between blank lines. A block is a paragraph, a heading, a scene break or a footnote;
-captions of illustrations, run-in sub-headings, footnote markers and italics are taken out of blocks. Whatever is not
-recognised stays: a rule works on whole lines or whole marks, never inside a word.
+A raw text consists of blocks of lines, separated by blank lines. A block is a paragraph, a heading, a scene break or a
+footnote. Captions of illustrations, run-in sub-headings, footnote markers and marks of italics are removed from blocks.
+Anything that is not recognised stays: a rule works on whole lines or whole marks, never inside a word.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ GENERAL_HEADINGS = (
     rf"(?i:{_KIND} {_NUMBER})[.:]?(?:(?: ?[—–-] ?| ){_TITLE_WORD}){{0,12}}",
     r"(?i:prologue|epilogue|prelude|interlude|preface|foreword|afterword|introduction|conclusion|contents)\.?",
     r"(?:[IVXLC]+|\d{1,3})\.?",
-    r"(?=.*[A-Z])[A-ZÀ-ÖØ-Þ\d ’'.,:;&()—–-]{2,80}",  # capitals only; in quotes or with ! it is a cry
+    r"(?=.*[A-Z])[A-ZÀ-ÖØ-Þ\d ’'.,:;&()—–-]{2,80}",  # capitals only; with quotes or ! it would be a shout
     r"(?i:the end|finis)\.?",
 )
-"""What a heading looks like where no table says it: a whole block, of one line or several."""
+"""Patterns of headings for books that have no rules of their own. A heading is a whole block of one or more lines."""
 
-_DRAWING = re.compile(r"^[ \t]*\[Illustration:[ \t]*\n.*?^\][ \t]*$", re.M | re.S)  # may hold brackets of its own
+_DRAWING = re.compile(r"^[ \t]*\[Illustration:[ \t]*\n.*?^\][ \t]*$", re.M | re.S)  # may contain brackets
 _BRACKETS = re.compile(r"\[(?:\w+ )?(?P<kind>Illustration|Footnote|Transcriber)\b(?:[^][]|\[[^][]*\])*\]")
 _FOOTNOTE = re.compile(r"\[(?:\d+|\*+|†+)\]\s")
 _MARKER = re.compile(r"\[(?:\d+|\*+|†+)\]")
@@ -44,15 +44,15 @@ _LOOSE_ITALIC = re.compile(r"(?<![\w_])_(?!_)|(?<!_)_(?![\w_])")
 
 @dataclass(frozen=True)
 class Rules:
-    """What must be told of a book because general rules cannot know it.
+    """What general rules cannot know about a book.
 
     Attributes:
-        start: first line of the narrative, headings included; that after the licence if empty.
-        end: first line after the narrative; that before the licence's second part if empty.
-        headings: patterns of blocks that are headings, full match with blanks made one.
-        sub_headings: headings that stand at the beginning of a paragraph, in order.
-        labels: patterns of blocks that are labels of figures.
-        page_breaks: blank lines also stand where a page ended, inside sentences.
+        start: First line of the narrative, headings included. If empty, the narrative begins after the licence.
+        end: First line after the narrative. If empty, the narrative ends before the second part of the licence.
+        headings: Patterns of headings, which must match a whole block with single blanks.
+        sub_headings: Headings at the beginning of a paragraph, in order.
+        labels: Patterns of blocks that are labels of figures.
+        page_breaks: Whether blank lines also mark the ends of pages, inside sentences.
     """
 
     start: str = ""
@@ -64,43 +64,48 @@ class Rules:
 
 
 class Removed(NamedTuple):
-    """Something that was taken out; `kind` is in the vocabulary of the card."""
+    """A removed piece of text; `kind` is the word that the card uses for it."""
 
     kind: str
     text: str
 
 
 class Cleaned(NamedTuple):
-    """The narrative as paragraphs (blanks made one), and what was taken out, in order."""
+    """The narrative as paragraphs with single blanks, and the removed pieces in order."""
 
     paragraphs: list[str]
     removed: list[Removed]
 
 
 def gutenberg_title(raw: str) -> str:
-    """Title by the header or the START line of a Project Gutenberg text; empty if there is none."""
+    """Return the title in the header or the START line of a Project Gutenberg text, or an empty string."""
     start = _START.search(raw)
     named = re.search(r"^Title: *(\S.*)$", raw[: start.start()], re.M) if start else None
     return (named[1] if named else start["title"] if start else "").strip()
 
 
 def split_at_markers(raw: str) -> tuple[str, str, str]:
-    """A text up to the START line of Project Gutenberg, between the lines, and from the END line on; empty without."""
+    """Split a text at the START and END lines of Project Gutenberg.
+
+    Returns:
+        The text up to the START line, between the two lines, and from the END line on. Without such lines the first and
+        last parts are empty.
+    """
     start = found.end() if (found := _START.search(raw)) else 0
     end = found.start() if (found := _END.search(raw, start)) else len(raw)
     return raw[:start], raw[start:end], raw[end:]
 
 
 def clean(raw: str, rules: Rules, where: str) -> Cleaned:
-    """The narrative of a text.
+    """Reduce a text to its narrative.
 
     Args:
-        raw: the file's text, lines ended by a line feed.
-        rules: what is known of the book.
-        where: file, for errors.
+        raw: Text of the file, with lines that end in a line feed.
+        rules: What is known about the book.
+        where: Name of the file, for error messages.
 
     Raises:
-        BadInput: the first or last line of the narrative, or a sub-heading, is not where the rules say.
+        BadInput: The first or last line of the narrative, or a sub-heading, is not where the rules say.
     """
     removed: list[Removed] = []
     text = _narrative(raw, rules, where, removed)
@@ -119,7 +124,7 @@ def clean(raw: str, rules: Rules, where: str) -> Cleaned:
         elif labels.fullmatch(block):
             removed.append(Removed("illustration", block))
         elif paragraph := _plain(block, removed):
-            if paragraphs and _goes_on(paragraphs[-1], paragraph, page_breaks=rules.page_breaks):
+            if paragraphs and _continues(paragraphs[-1], paragraph, page_breaks=rules.page_breaks):
                 paragraphs[-1] += f" {paragraph}"
             else:
                 paragraphs.append(paragraph)
@@ -127,7 +132,7 @@ def clean(raw: str, rules: Rules, where: str) -> Cleaned:
 
 
 def _narrative(raw: str, rules: Rules, where: str, removed: list[Removed]) -> str:
-    """The part between the licence, and between the first and last line of the narrative."""
+    """Remove the licence, and what comes before the first and after the last line of the narrative."""
     before, text, after = split_at_markers(raw)
     removed.append(Removed("licence", before))
     if rules.start:
@@ -144,7 +149,7 @@ def _narrative(raw: str, rules: Rules, where: str, removed: list[Removed]) -> st
 def _split_at(text: str, line: str, where: str) -> tuple[str, str]:
     found = re.search(rf"^[ \t]*{re.escape(line)}[ \t]*$", text, re.M)
     if not found:
-        raise BadInput(f"{where}: the line {line!r} is expected and is not there; is it another edition of the book?")
+        raise BadInput(f"{where}: expected the line {line!r}, got none; is it another edition of the book?")
     return text[: found.start()], text[found.start() :]
 
 
@@ -153,15 +158,13 @@ def _cut_sub_headings(text: str, headings: Sequence[str], where: str, removed: l
     found = Counter(pattern.findall(text))
     for heading in headings:
         if found[heading] != 1:
-            raise BadInput(
-                f"{where}: the sub-heading {heading!r} stands there {found[heading]} times, once is expected"
-            )
+            raise BadInput(f"{where}: expected the sub-heading {heading!r} once, got it {found[heading]} times")
     removed.extend(Removed("sub-heading", heading) for heading in headings)
     return pattern.sub("\n", text)
 
 
 def _cut_brackets(text: str, removed: list[Removed]) -> str:
-    """Captions, drawings and notes in brackets, which may go over several blocks."""
+    """Remove captions, drawings and notes in brackets, which may span several blocks."""
 
     def cut(found: re.Match[str]) -> str:
         kind = found.groupdict().get("kind", "Illustration")
@@ -172,14 +175,17 @@ def _cut_brackets(text: str, removed: list[Removed]) -> str:
 
 
 def _blocks(text: str) -> list[str]:
-    """Blocks with blanks made one. A line that long is a paragraph itself: such a text was never broken into lines."""
+    """Split a text into blocks with single blanks.
+
+    If a text has very long lines, it was never broken into lines, and every line is a block.
+    """
     unwrapped = max(map(len, text.splitlines()), default=0) > 200
     blocks = text.splitlines() if unwrapped else re.split(r"\n\s*\n", text)
     return [" ".join(block.split()) for block in blocks if block.strip()]
 
 
 def _plain(block: str, removed: list[Removed]) -> str:
-    """A paragraph without footnote markers and marks of italics; the words in italics stay."""
+    """Remove footnote markers and marks of italics from a paragraph; the words in italics stay."""
     if "[" in block:
         removed.extend(Removed("footnote marker", marker) for marker in _MARKER.findall(block))
         block = _MARKER.sub("", block)
@@ -188,7 +194,7 @@ def _plain(block: str, removed: list[Removed]) -> str:
     return " ".join(block.split())
 
 
-def _goes_on(paragraph: str, following: str, *, page_breaks: bool) -> bool:
-    """Is the blank line between them the end of a page or the place of a picture, not of a paragraph?"""
+def _continues(paragraph: str, following: str, *, page_breaks: bool) -> bool:
+    """Return whether a page or an illustration, not a paragraph, ends at the blank line between the two."""
     ended = paragraph.rstrip("”’\"')]»")[-1:] in set(".?!…:—–") and not _TITLE.search(paragraph)
     return not ended and (page_breaks or following[0].islower())

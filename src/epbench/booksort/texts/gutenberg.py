@@ -1,4 +1,4 @@
-"""The nine books of Book-SORT at Project Gutenberg (Appendix B.1, Table 3): which they are, and how to get them."""
+"""The nine books of Book-SORT at Project Gutenberg (Appendix B.1, Table 3), and how to download them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from epbench.files.packaged import packaged
 BASE_URL = "https://www.gutenberg.org"
 _TABLE = packaged("epbench.booksort", "books.toml")
 _RETRIES = 3
-_SECONDS = 60  # without a byte
+_SECONDS = 60  # without receiving a byte
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Published:
     """A book of the published set.
 
     Attributes:
-        id: its number at Project Gutenberg.
-        title: as in Table 3.
-        author: as on the title page.
-        words: number of words in Table 3, headings and footnotes included.
-        sha256: of the text between the START and END lines; `content_hash` says how.
-        rules: where its narrative begins and ends, and what its headings look like.
+        id: Number at Project Gutenberg.
+        title: Title in Table 3.
+        author: Author on the title page.
+        words: Number of words in Table 3, headings and footnotes included.
+        sha256: Hash of the text between the START and END lines, as `content_hash` computes it.
+        rules: Where its narrative begins and ends, and what its headings look like.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Published:
 
 @cache
 def published_books() -> dict[int, Published]:
-    """The nine books by their number, ascending."""
+    """Return the nine books by number, in ascending order."""
     names = {field.name for field in fields(Rules)}
     books = {}
     for entry in tomllib.loads(_TABLE.read_text("utf-8"))["books"]:
@@ -52,50 +52,53 @@ def published_books() -> dict[int, Published]:
 
 
 def content_hash(text: str) -> str:
-    """sha256 of a text without blanks at the ends of lines and blank lines around it."""
+    """Return the SHA-256 of a text without trailing blanks and without blank lines around it."""
     return hashlib.sha256("\n".join(line.rstrip() for line in text.strip().splitlines()).encode()).hexdigest()
 
 
 def check_published(raw: str, book: Published, where: str) -> None:
-    """Is this the whole, unchanged text of the book?
+    """Check that a text is the complete, unchanged text of a book.
 
     Args:
-        raw: the file's text.
-        book: what it should be.
-        where: file or address, for errors.
+        raw: Text of the file.
+        book: The book that it should be.
+        where: File or address, for error messages.
 
     Raises:
-        BadInput: it is cut off, or another text.
+        BadInput: The text is truncated, or is another text.
     """
     before, text, after = split_at_markers(raw)
     if not (before and after):
         raise BadInput(
-            f"{where}: the START and END lines of Project Gutenberg are not both there: the file of {book.title!r} is "
-            "cut off or is something else; remove it and get it again"
+            f"{where}: expected the START and END lines of Project Gutenberg, got at most one of them: the file of "
+            f"{book.title!r} is truncated or something else; remove it and download it again"
         )
     found = content_hash(text)
     if found != book.sha256:
         raise BadInput(
-            f"{where}: the text between the START and END lines has sha256 {found[:16]}…, {book.sha256[:16]}… expected "
-            f"for {book.title!r}: the file was changed or is another edition; remove it and get it again"
+            f"{where}: expected sha256 {book.sha256[:16]}… between the START and END lines for {book.title!r}, got "
+            f"{found[:16]}…: the file was changed or is another edition; remove it and download it again"
         )
     tail = after.partition("\n")[2].strip()
     if tail and "PROJECT GUTENBERG" not in tail.upper():
         raise BadInput(
-            f"{where}: {tail[:40]!r} after the END line is not Project Gutenberg's; the file was changed, get it again"
+            f"{where}: expected Project Gutenberg's licence after the END line, got {tail[:40]!r}: the file was changed; "
+            "remove it and download it again"
         )
 
 
 def download(book: Published, base_url: str = BASE_URL) -> Path:
-    """A book's file, from the cache (`$EPBENCH_CACHE/gutenberg` or `~/.cache/epbench/gutenberg`) or downloaded into it.
+    """Return the file of a book, which is downloaded if it is not in the cache.
+
+    The cache is `$EPBENCH_CACHE/gutenberg`, or `~/.cache/epbench/gutenberg`.
 
     Args:
-        book: which one.
-        base_url: of Project Gutenberg or a mirror; `/cache/epub/<id>/pg<id>.txt` is added.
+        book: The book.
+        base_url: Address of Project Gutenberg or a mirror; `/cache/epub/<id>/pg<id>.txt` is added to it.
 
     Raises:
-        BadInput: what comes is cut off or another text, after several tries.
-        RunFailed: the server cannot be reached or refuses, after several tries.
+        BadInput: The download is truncated or another text, after several attempts.
+        RunFailed: The server cannot be reached or refuses, after several attempts.
     """
     import pooch
     from requests.exceptions import RequestException
@@ -112,7 +115,7 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
             check_published(read_text(path), book, str(path))
             return path
         except BadInput:
-            path.unlink()  # spoilt after it was checked; it is our own copy
+            path.unlink()  # our own copy, damaged after it was checked
     pooch.get_logger().setLevel("ERROR")
     shelf = pooch.create(
         path.parent, base_url, registry={path.name: None}, urls={path.name: address}, retry_if_failed=_RETRIES
@@ -121,8 +124,8 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
         return Path(shelf.fetch(path.name, downloader=fetch))
     except RequestException as error:
         raise RunFailed(
-            f"{address} could not be downloaded ({type(error).__name__}); try again, name a mirror with --base-url, or "
-            "give a folder of the nine files with --texts"
+            f"{address} could not be downloaded ({type(error).__name__}); try again, use a mirror, or use a folder of the "
+            "nine files"
         ) from error
 
 
@@ -132,14 +135,14 @@ def _cache() -> Path:
 
 
 def read_text(path: Path, where: str = "") -> str:
-    """A UTF-8 file, with or without a byte order mark, its lines ended by a line feed.
+    """Read a UTF-8 file, with or without a byte order mark, and return it with line feeds at the ends of lines.
 
     Args:
-        path: of the file.
-        where: how errors name it; the path if empty.
+        path: Path of the file.
+        where: Name of the file in error messages; the path if empty.
 
     Raises:
-        BadInput: another encoding; the message names the byte and where it stands.
+        BadInput: The file has another encoding. The message gives the byte and its offset.
     """
     where = where or str(path)
     content = path.read_bytes()
@@ -147,10 +150,11 @@ def read_text(path: Path, where: str = "") -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{where}: byte 0x{content[error.start]:02x} at offset {error.start} is no UTF-8; save the file as UTF-8"
+            f"{where}: expected UTF-8, got byte 0x{content[error.start]:02x} at offset {error.start}; save the file as "
+            "UTF-8"
         ) from None
     if "\0" in text:
         raise BadInput(
-            f"{where}: byte 0x00 at offset {content.index(0)}; a text in UTF-8 is expected, is it UTF-16 or binary?"
+            f"{where}: expected text in UTF-8, got byte 0x00 at offset {content.index(0)}; is it UTF-16 or binary?"
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")

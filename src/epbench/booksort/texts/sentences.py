@@ -1,6 +1,6 @@
-"""Where sentences begin, as numbers of words: excerpts and segments start there (Section 4.1).
+"""Find the words at which sentences begin, because excerpts and segments start there (Section 4.1).
 
-The rule prefers to miss a start over inventing one: a segment that begins inside a sentence would be a worse test. So it
+The rule would rather miss a start than invent one: a segment that begins inside a sentence would be a worse test. So it
 knows abbreviations and initials, unlike the simple splitters of MemFail, which cut short texts and need no positions.
 """
 
@@ -24,15 +24,15 @@ _ROMAN = re.compile(r"[ivxlc]+", re.I)
 
 
 def sentence_starts(paragraphs: Sequence[str]) -> list[int]:
-    """Numbers of the words that begin a sentence, ascending, counted over all paragraphs.
+    """Return the indices of the words that begin a sentence, in ascending order, counted over all paragraphs.
 
-    A sentence ends at `.` `?` `!` or `…`, with quotes and brackets that close after it, where the next word can begin
-    one: it has a letter or digit, and is not in lower case. Full stops of abbreviations, initials, decimals and
-    numbered sections end none, and a quoted question does not end the sentence that goes on with who asked it. A
-    semicolon ends none. A paragraph begins one unless it goes on in lower case.
+    A sentence ends at `.` `?` `!` or `…`, with any closing quotes and brackets, if the next word can begin a sentence: it has
+    a letter or digit and is not in lower case. The full stop of an abbreviation, initial, decimal or numbered section does
+    not end a sentence, nor does a semicolon. A quoted question does not end the sentence that continues with its speaker.
+    A paragraph begins a sentence unless it starts in lower case.
 
     Args:
-        paragraphs: of the text, blanks made one.
+        paragraphs: Paragraphs of the text, with single blanks.
     """
     starts: list[int] = []
     first = 0
@@ -45,7 +45,7 @@ def sentence_starts(paragraphs: Sequence[str]) -> list[int]:
 
 def _starts_in(words: Sequence[str]) -> list[int]:
     starts = []
-    ended = True  # the sentence before this word, by what has been read so far
+    ended = True  # whether the previous sentence has ended
     for i, word in enumerate(words):
         if ended and any(map(str.isalnum, word)):
             if _can_begin(word):
@@ -62,7 +62,14 @@ def _can_begin(word: str) -> bool:
 
 
 def _shortened(core: str, words: Sequence[str], i: int, begins: bool) -> bool:
-    """Does the full stop of this word, which may begin a sentence, belong to an abbreviation, initial or number?"""
+    """Return whether the full stop of word i belongs to an abbreviation, an initial or a number.
+
+    Args:
+        core: The word without closing quotes and brackets.
+        words: All words of the paragraph.
+        i: Index of the word.
+        begins: Whether the word begins a sentence.
+    """
     stem = core.lstrip(_OPENING)
     bare = stem[:-1].lower()
     following = words[i + 1].strip(_OPENING + _CLOSING + _ENDS + ",;:") if i + 1 < len(words) else ""
@@ -72,14 +79,17 @@ def _shortened(core: str, words: Sequence[str], i: int, begins: bool) -> bool:
         return following[:1].isdigit() or (following != "I" and bool(_ROMAN.fullmatch(following)))
     if bare.isdigit() or (len(bare) > 1 and _ROMAN.fullmatch(bare)):
         return begins and len(bare) < 4  # "2. The law", but not "It was 2. The"
-    if stem == "I.":  # the pronoun, unless another initial stands beside it
+    if stem == "I.":  # the pronoun, unless there is another initial next to it
         beside = [words[j] for j in (i - 1, i + 1) if 0 <= j < len(words)]
         return any(_INITIALS.fullmatch(word.strip(_OPENING)) for word in beside)
     return bool(_INITIALS.fullmatch(stem))
 
 
 def _speaker_follows(core: str, word: str, words: Sequence[str], i: int) -> bool:
-    """“What?” Miss Russell asked: after a quoted question, one to three capitalised words and a verb of speaking."""
+    """Return whether a speaker follows a quoted question, as in “What?” Miss Russell asked.
+
+    A speaker is one to three capitalised words and a verb of speaking.
+    """
     if core[-1] == "." or len(word) == len(core):
         return False
     for name in range(1, 4):

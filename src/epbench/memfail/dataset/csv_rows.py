@@ -1,4 +1,4 @@
-"""Read one published CSV file of MemFail: quoted cells over several lines, lists as JSON, every cell checked.
+"""Read one published CSV file of MemFail and check every cell; lists are JSON, and quoted cells may span several lines.
 
 Paper: Section 4 and Appendix B.
 """
@@ -25,14 +25,15 @@ _QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def read_config(path: Path, config: str) -> list[Row]:
-    """Rows of a config with the published columns, lists as lists, absent cells None.
+    """Return the rows of a config with the published columns, lists as lists and absent cells as None.
 
     Args:
-        path: the CSV file, UTF-8.
-        config: one of `epbench.memfail.dataset.types.CONFIGS`; it says which columns and which counts are expected.
+        path: The CSV file, in UTF-8.
+        config: One of `epbench.memfail.dataset.types.CONFIGS`; it determines the expected columns and counts.
 
     Raises:
-        BadInput: naming file, row (0 is the first below the header), field, what was found and what was expected.
+        BadInput: A cell is wrong. The message names the file, the row (0 is the first below the header), the field, what
+            was expected and what was found.
     """
     typed = _TYPED.get(config, _conditional)
     rows: list[Row] = []
@@ -45,27 +46,27 @@ def read_config(path: Path, config: str) -> list[Row]:
         same = first_at.setdefault(identity, number)
         if same != number:
             field, found = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
-            raise where.error(field, f"{found} of row {same} again", "rows that differ")
+            raise where.error(field, f"{found} of row {same} again", "distinct rows")
         rows.append(row)
     if not rows:
-        raise BadInput(f"{path}: no rows below the header")
+        raise BadInput(f"{path}: expected rows below the header, got none")
     return rows
 
 
 class _Where:
-    """A row of a file, for messages."""
+    """The file and row that messages name."""
 
     def __init__(self, path: Path, number: int) -> None:
         self._row = f"{path}, row {number}"
 
     def error(self, field: str, found: str, expected: str) -> BadInput:
-        return BadInput(f"{self._row}, field {field!r}: found {found}, expected {expected}")
+        return BadInput(f"{self._row}, field {field!r}: expected {expected}, got {found}")
 
 
 def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
     for column in columns:
         if not cells[column].strip():
-            raise where.error(column, "an empty cell", "a text")
+            raise where.error(column, "an empty cell", "text")
     return {column: cells[column] for column in columns}
 
 
@@ -80,12 +81,14 @@ def _list(cells: dict[str, str], where: _Where, column: str, item: str) -> list[
 
 
 def _texts(cells: dict[str, str], where: _Where, column: str, low: int, high: int) -> list[str]:
-    value = _list(cells, where, column, "texts")
+    value = _list(cells, where, column, "strings")
     for text in value:
         if not isinstance(text, str) or not text.strip():
-            raise where.error(column, f"the item {shown(text)}", "texts that are not empty")
+            raise where.error(column, f"the item {shown(text)}", "non-empty strings")
     if not low <= len(value) <= high:
-        raise where.error(column, f"{len(value)} items", f"{low}" if low == high else f"{low} to {high}")
+        raise where.error(
+            column, f"{len(value)}", f"{low} item{'s' * (low > 1)}" if low == high else f"{low} to {high} items"
+        )
     return value
 
 
@@ -111,7 +114,7 @@ def _coexisting(cells: dict[str, str], where: _Where) -> Row:
     facts = _texts(cells, where, "preference_facts", len(names), len(names))
     row = _filled(cells, where, *PUBLISHED_COLUMNS["coexisting_facts"])
     if len(set(names)) < len(names):
-        raise where.error("preferences", "a name for a second time", "different names")
+        raise where.error("preferences", "a repeated name", "distinct names")
     return row | {"preferences": names, "preference_facts": facts}
 
 
@@ -120,7 +123,7 @@ def _persona(cells: dict[str, str], where: _Where) -> Row:
     row = _filled(cells, where, "entity") | {"entity_facts": essay}
     questions = _list(cells, where, "questions", "questions")
     if len(questions) != QUESTIONS_PER_PERSONA:
-        raise where.error("questions", f"{len(questions)} items", f"{QUESTIONS_PER_PERSONA}")
+        raise where.error("questions", f"{len(questions)}", f"{QUESTIONS_PER_PERSONA} items")
     return row | {"questions": [_question(question, where) for question in questions]}
 
 
@@ -132,12 +135,12 @@ def _question(question: object, where: _Where) -> Row:
         if name not in question:
             raise where.error(field, "nothing", "a value")
         if not isinstance(question[name], kind):
-            expected = {"is_misleading": "true or false", "distractor": "a name or null"}.get(name, "a text")
+            expected = {"is_misleading": "true or false", "distractor": "a name or null"}.get(name, "a string")
             raise where.error(field, shown(question[name]), expected)
         if isinstance(question[name], str) and not question[name].strip():
-            raise where.error(field, "an empty text", "a text")
+            raise where.error(field, "an empty string", "text")
     if question["is_misleading"] != (question["distractor"] is not None):
-        raise where.error("questions.distractor", shown(question["distractor"]), "a name in misleading questions alone")
+        raise where.error("questions.distractor", shown(question["distractor"]), "a name in misleading questions only")
     return {name: question[name] for name in _QUESTION_FIELDS}
 
 
@@ -151,8 +154,8 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
         for i, column in enumerate(columns):
             if (row[column] is not None) != (i < n):
-                found = "a text" if row[column] else "an empty cell"
-                raise where.error(column, found, f"{n} of {', '.join(columns)} with {hops} hops")
+                found = "text" if row[column] else "an empty cell"
+                raise where.error(column, found, f"text in only the first {n} of {', '.join(columns)} with {hops} hops")
     _one_of(row, where, "correct_choice", LETTERS)
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
@@ -160,7 +163,7 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     listed = "\n".join(f"{letter}. {row[choice]}" for letter, choice in zip(LETTERS, CHOICES, strict=True))
     if not row["graded_question"].endswith(OPTIONS_MARK + listed):
         found = _short(row["graded_question"][-40:])
-        raise where.error("graded_question", found, "the stem, an empty line, 'Options:', and the choices by letter")
+        raise where.error("graded_question", found, "the stem, an empty line, 'Options:' and the choices by letter")
     return row
 
 

@@ -1,4 +1,4 @@
-"""Read a config of a MemFail dataset, from the Hub, the local cache or a folder, for an evaluation."""
+"""Read one config of a MemFail dataset for an evaluation: from the Hub, the local cache or a folder."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from epbench.runs.shapes import Items, Kind, Shape
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an evaluation needs of a config.
+    """One config as an evaluation uses it.
 
     Attributes:
-        config: one of `CONFIGS`.
-        rows: of the dataset.
-        units: to be stored.
-        questions: to be asked.
-        fingerprint: hash of the rows, so that a run's folder is taken up on the same rows only.
+        config: One of `CONFIGS`.
+        rows: The rows of the dataset.
+        facts: The facts to store.
+        questions: The questions to ask.
+        fingerprint: Hash of the rows, so that a run can only be resumed on the same rows.
     """
 
     config: str
     rows: list[Row]
-    units: list[Fact]
+    facts: list[Fact]
     questions: list[Question]
     fingerprint: str
 
 
 def load_memfail(dataset: str, config: str) -> Loaded:
-    """Load a config of `epbench/memfail` or of a folder written by `builders/memfail.py`.
+    """Load a config of `epbench/memfail` or of a folder that its builder wrote.
 
     Args:
-        dataset: Hub name or folder.
-        config: one of `CONFIGS`.
+        dataset: Name on the Hub, or a folder.
+        config: One of `CONFIGS`.
 
     Raises:
-        BadInput: there is no such dataset or config, or it is no MemFail table.
+        BadInput: The dataset or config does not exist, or is not a MemFail table.
     """
     if config not in CONFIGS:
         raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
@@ -56,7 +56,10 @@ _ANY: Kind = (str, int, float, bool, list, dict, NoneType)
 
 
 def _shape(config: str) -> Shape:
-    """Types of the values that units and questions are made of; of a chain of facts the last cells are empty."""
+    """Return the types of the values that facts and questions are made of.
+
+    Short chains leave the last cells of a `long_hop` row empty.
+    """
     text: Kind = (str, NoneType) if config == "long_hop" else (str,)
     kinds: dict[str, Kind] = dict.fromkeys(features_of(config), _ANY)
     kinds["id"] = (str,)

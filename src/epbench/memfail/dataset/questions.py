@@ -1,16 +1,16 @@
-"""From the rows of a config to what is stored (units) and what is asked (questions with the memories they need).
+"""Turn the rows of a config into the facts to store and the questions to ask, each with its gold memories.
 
-Paper: Section 5.1, phases 1 and 2. The link and the detail of a need are texts of the row, so that a judge without a
+Paper: Section 5.1, phases 1 and 2. The link and the detail of a gold memory are texts of the row, so a judge without a
 model can look for them:
 
-| config | unit | link | detail |
+| config | fact | link | detail |
 |---|---|---|---|
 | conditional_facts_* | the essay | entity, behavior | condition |
 | coexisting_facts | each fact | the preference's name | none: the answer is the name |
 | persona_retrieval | the essay | entity | the true answer; none if the question is misleading |
 | long_hop | each fact | the two anchors that it links | none |
 
-An anchor alone would not tell a fact of a chain: the fact before it names the same anchor.
+A single anchor would not identify a fact of a chain, because the fact before it names the same anchor.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from epbench.memfail.dataset.types import Fact, GoldMemory, Kind, Question
 
 
 def facts_to_store(config: str, rows: Sequence[Row]) -> list[Fact]:
-    """Everything that is stored for a config, in the order of the rows.
+    """Return everything that is stored for a config, in the order of the rows.
 
     Args:
-        config: one of `epbench.memfail.dataset.types.CONFIGS`.
-        rows: as the dataset has them.
+        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        rows: Completed rows, as the dataset holds them.
     """
     return [
         Fact(f"{row['id']}/{number}", row["id"], text)
@@ -37,7 +37,7 @@ def facts_to_store(config: str, rows: Sequence[Row]) -> list[Fact]:
 
 
 def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
-    """All graded questions of a config, in the order of the rows."""
+    """Return all graded questions of a config, in the order of the rows."""
     ask = _ASK.get(config, _conditional)
     return [question for row in rows for question in ask(config, row)]
 
@@ -52,7 +52,7 @@ def _texts(config: str, row: Row) -> Sequence[str]:
     return essay
 
 
-def _need(config: str, row: Row, number: int, link: tuple[str, ...], detail: tuple[str, ...] = ()) -> GoldMemory:
+def _gold(config: str, row: Row, number: int, link: tuple[str, ...], detail: tuple[str, ...] = ()) -> GoldMemory:
     return GoldMemory(f"{row['id']}/{number}", _texts(config, row)[number], link, detail)
 
 
@@ -73,8 +73,8 @@ def _conditional(config: str, row: Row) -> Iterator[Question]:
         kind="",
         text=row["question"],
         query=row["question"],
-        needs=(_need(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],)),),
-        truth=row["ground_truth_answer"],
+        gold=(_gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],)),),
+        reference=row["ground_truth_answer"],
         group=row["condition_met"],
         about={name: row[name] for name in about} | {"answer_polarity": row["answer_polarity"] or ""},
     )
@@ -88,8 +88,8 @@ def _coexisting(config: str, row: Row) -> Iterator[Question]:
         kind="",
         text=row["question"],
         query=row["question"],
-        needs=tuple(_need(config, row, i, (name,)) for i, name in enumerate(row["preferences"])),
-        truth=row["ground_truth_answer"],
+        gold=tuple(_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])),
+        reference=row["ground_truth_answer"],
         group=str(len(row["preferences"])),
         about={"preference_category": row["preference_category"]},
     )
@@ -107,8 +107,8 @@ def _persona(config: str, row: Row) -> Iterator[Question]:
             kind=kind,
             text=asked["text"],
             query=asked["text"],
-            needs=(_need(config, row, 0, (row["entity"],), detail),),
-            truth=asked["ground_truth_answer"],
+            gold=(_gold(config, row, 0, (row["entity"],), detail),),
+            reference=asked["ground_truth_answer"],
             group=kind,
             about={
                 "entity": row["entity"],
@@ -128,13 +128,13 @@ def _long_hop(config: str, row: Row) -> Iterator[Question]:
         kind="",
         text=row["graded_question"],
         query=row["stem"],
-        needs=tuple(_need(config, row, i, link) for i, link in enumerate(links)),
-        truth=row["ground_truth_answer"],
+        gold=tuple(_gold(config, row, i, link) for i, link in enumerate(links)),
+        reference=row["ground_truth_answer"],
         choices=tuple(row[choice] for choice in CHOICES),
         group=str(row["hop_count"]),
         about={
             "correct_choice": row["correct_choice"],
-            "published_query": row["graded_question"],  # with the options, and so with the answer
+            "published_query": row["graded_question"],  # includes the options, and so the answer
             "option_leak": "yes" if row["option_leak"] else "no",
         },
     )

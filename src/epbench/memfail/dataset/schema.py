@@ -1,7 +1,7 @@
-"""The five tables of MemFail: the published columns with an id, and what a reader of scores must know of each row.
+"""The five tables of MemFail: the published columns, an id, and columns that help to interpret a score.
 
-Paper: Section 4. What the added columns say is computed from the rows of one store, so that a score can be told apart
-by it: `answer_polarity`, `n_essays_of_…`, `n_options_in_facts`, `option_leak`.
+Paper: Section 4. The added columns (`answer_polarity`, `n_essays_of_…`, `n_options_in_facts`, `option_leak`) are
+computed from all rows that share a store, so that scores can be broken down by them.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _ID_PREFIX = {
 
 
 def complete(config: str, rows: Sequence[Row]) -> list[Row]:
-    """Rows of the published columns, with their ids and the columns that we add.
+    """Add ids and our own columns to rows that have the published columns.
 
     Args:
-        config: one of `epbench.memfail.dataset.types.CONFIGS`.
-        rows: all that are stored together; lists as lists, absent cells None.
+        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        rows: All rows that are stored together, with lists as lists and absent cells as None.
     """
     prefix = _ID_PREFIX.get(config)
     numbered = [row if prefix is None else {"id": f"{prefix}-{i:03}", **row} for i, row in enumerate(rows)]
@@ -66,7 +66,7 @@ def complete(config: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def polarity(answer: str) -> str | None:
-    """`yes` or `no`, as the answer begins; None where it begins otherwise."""
+    """Return `yes` or `no` if the answer begins with that word, otherwise None."""
     first = re.match(r"\W*(yes|no)\b", answer, re.IGNORECASE)
     return first[1].lower() if first else None
 
@@ -102,23 +102,23 @@ def _long_hop(rows: Sequence[Row]) -> list[Row]:
 
 
 def facts_of(row: Row) -> list[str]:
-    """The facts of a Long-Hop row, in the order of the chain."""
+    """Return the facts of a Long-Hop row, in the order of the chain."""
     return [row[name] for name in FACTS if row[name]]
 
 
 def chain_of(row: Row) -> list[str]:
-    """The anchors of a Long-Hop row, from the head to the terminal."""
+    """Return the anchors of a Long-Hop row, from the head to the end of the chain."""
     return [row[name] for name in CHAIN if row[name]]
 
 
 def config_of(name: str, rows: Sequence[Row]) -> Config:
-    """Completed rows as a config of the dataset `memfail`, split `test`."""
+    """Return completed rows as a config of the dataset `memfail`, split `test`."""
     features = features_of(name)
     return Config(name, "test", features, {column: [row[column] for row in rows] for column in features})
 
 
 def features_of(name: str) -> Features:
-    """Types of the columns of a config."""
+    """Return the column types of a config."""
     from datasets import Features, List, Value
 
     text, number, flag = Value("string"), Value("int32"), Value("bool")

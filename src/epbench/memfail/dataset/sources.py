@@ -1,4 +1,4 @@
-"""Where published MemFail rows come from: the Hub, or a folder."""
+"""Find the published MemFail rows: on the Hub or in a folder."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Source:
-    """A place of published rows.
+    """Where published rows were found.
 
     Attributes:
-        name: as a card names it.
-        folder: that holds the CSV files, at any depth.
+        name: How a dataset card names this source.
+        folder: The folder that holds the CSV files, at any depth.
     """
 
     name: str
@@ -40,16 +40,14 @@ def open_source(source: str) -> Source:
         source: `hub`, or a folder such as a checkout of the reference repository.
 
     Raises:
-        BadInput: it is neither.
-        RunFailed: the Hub cannot be reached, or refuses.
+        BadInput: The source is neither.
+        RunFailed: The Hub cannot be reached or refuses the download.
     """
     if source == "hub":
         return _download()
     folder = Path(source)
     if not folder.is_dir():
-        raise BadInput(
-            f"--source {source!r} is none of template, hub and a folder; this version writes no rows with a model"
-        )
+        raise BadInput(f"source: expected hub or a folder, got {source!r}")
     return Source(f"the folder `{folder.resolve().name}`", folder)
 
 
@@ -60,21 +58,23 @@ def _download() -> Source:
         folder = Path(snapshot_download(HUB_DATASET, repo_type="dataset", allow_patterns="*.csv"))
     except Exception as error:  # the Hub's client raises its own, the HTTP library's and the system's errors
         raise RunFailed(
-            f"{HUB_DATASET} did not come from the Hub: {error}; where there is no network, give its folder as --source"
+            f"{HUB_DATASET} could not be downloaded from the Hub: {error}; without a network, use a local folder of it"
         ) from None
     return Source(f"`{HUB_DATASET}` on the Hub, revision `{folder.name}`", folder)
 
 
 def file_of(source: Source, config: str) -> Path:
-    """The CSV file of a config: the one of its published name, or the only one in a folder of the config's name.
+    """Return the CSV file of a config.
+
+    It has the published name, or is the only CSV file in a folder named after the config.
 
     Raises:
-        BadInput: there is none, or there are several.
+        BadInput: There is no such file, or more than one.
     """
     name = _FILES[config]
     found = _files(source.folder, name) or _files(source.folder, f"{config}/*.csv")
     if len(found) != 1:
-        raise BadInput(f"{source.folder}: {_listed(found)} found for {config}, one file {name} expected")
+        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {_listed(found)}")
     return found[0]
 
 
@@ -83,7 +83,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file, as the card names it."""
+    """Return the SHA-256 of a file, as the card shows it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The words of MemFail: what is stored, what is asked, what it needs, and what a system did with it.
+"""The types of MemFail: what is stored, what is asked, which memories a question needs, and what a system did with it.
 
 Paper: Sections 3 and 4.
 """
@@ -16,12 +16,12 @@ Kind = Literal["", "direct", "misleading"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing to be stored: an essay, or a fact.
+    """One text to be stored: a single fact, or an essay that holds several.
 
     Attributes:
-        id: `<row>/<number>`.
-        row: id of the row that it belongs to; two units of one row may be links of one chain.
-        text: as the user tells it.
+        id: The row's id and the number of the text in it, `<row>/<number>`.
+        row: Id of the row that the text belongs to. Two facts of one row may be links of one chain.
+        text: What the user says.
     """
 
     id: str
@@ -31,16 +31,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class GoldMemory:
-    """A memory that a question cannot do without.
+    """A memory that a question cannot be answered without.
 
     Attributes:
-        unit: id of what was stored.
-        text: the same, as it was stored.
-        link: texts that tell which memory it is, such as an entity and its behaviour.
-        detail: texts that a faithful memory keeps as well, such as the condition of the behaviour.
+        fact: Id of the stored fact.
+        text: Text of the stored fact.
+        link: Texts that identify the memory, such as an entity and its behavior.
+        detail: Texts that a faithful memory also keeps, such as the condition of the behavior. May be empty.
     """
 
-    unit: str
+    fact: str
     text: str
     link: tuple[str, ...]
     detail: tuple[str, ...]
@@ -51,17 +51,19 @@ class Question:
     """One graded question.
 
     Attributes:
-        id: stable, unique within its config.
-        config: one of `CONFIGS`.
-        row: id of its row.
-        kind: of persona questions: `direct`, or `misleading` (about somebody whom the row says nothing of).
-        text: what the reader is asked, options included.
-        query: what the memory is asked; of a multiple choice the stem alone.
-        needs: the memories that it needs, in the order of the chain.
-        truth: the true answer.
-        choices: of a multiple choice, from A on.
-        group: what results are told apart by: whether the condition is met, number of preferences, kind, or hops.
-        about: what else the row says: entity, behavior, condition, distractor, …
+        id: Stable id, unique within its config.
+        config: One of `CONFIGS`.
+        row: Id of the row that the question comes from.
+        kind: For persona questions `direct`, or `misleading` if the question is about somebody the row says nothing
+            about; empty for all others.
+        text: What the reader is asked, options included.
+        query: What the memory is asked; for a multiple-choice question the stem alone.
+        gold: The memories that the question needs, in the order of the chain.
+        reference: The true answer.
+        choices: Options of a multiple-choice question, starting with A; empty otherwise.
+        group: What the results are grouped by: whether the condition is met, the number of preferences, the kind, or
+            the number of hops.
+        about: Whatever else the row says, by column name: entity, behavior, condition, distractor, …
     """
 
     id: str
@@ -70,8 +72,8 @@ class Question:
     kind: Kind
     text: str
     query: str
-    needs: tuple[GoldMemory, ...]
-    truth: str
+    gold: tuple[GoldMemory, ...]
+    reference: str
     choices: tuple[str, ...] = ()
     group: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
@@ -79,15 +81,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """What a system did for one question.
+    """What a system did for one question at one k.
 
     Attributes:
-        question: that was asked.
-        k: how many memories were asked for.
-        store: name of the store that was asked; a row's id where every row has its own, else "".
-        memories: that came back, best first.
-        answer: of the reader, who saw these memories.
-        failure: why there is no answer; None if there is one.
+        question: The question that was asked.
+        k: Number of memories that were asked for.
+        store: Name of the store that was asked: the row's id if every row has a store of its own, otherwise empty.
+        memories: The memories that came back, best first.
+        answer: The answer of the reader, who saw these memories.
+        failure: Why there is no answer; None if there is one.
     """
 
     question: Question

@@ -85,7 +85,7 @@ def diagnose(
     journal = Journal(folder / JUDGEMENTS)
     verdicts = _Verdicts(journal, judge, progress)
     try:
-        passing = [(record, gold) for record in answered for gold in record.question.needs]
+        passing = [(record, gold) for record in answered for gold in record.question.gold]
         for stage in STAGES:
             checks = [memory_check(stage, record, gold, held) for record, gold in passing]
             verdicts.ask(checks, f"{stage} verdicts")
@@ -117,7 +117,7 @@ class _Verdicts:
 
 def _describe(check: Check, seconds: float) -> Record:
     """What a record says of a check."""
-    id_ = check.gold.unit if check.gold else check.question.id
+    id_ = check.gold.fact if check.gold else check.question.id
     return {"kind": check.kind, "id": id_, "seconds": round(seconds, 4)}
 
 
@@ -128,7 +128,7 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: _Verdicts) -> Out
     label: Label = "failed"
     vacuous = False
     if record.failure is None:
-        facts = tuple(_fact_label(record, gold, stores, verdicts) for gold in question.needs)
+        facts = tuple(_fact_label(record, gold, stores, verdicts) for gold in question.gold)
         check = answer_check(record)
         right = verdicts.of(check) if check else letter_is_right(record)
         label, vacuous = question_label(question.kind, facts, right)

@@ -60,14 +60,14 @@ def _retrieval(check: Check) -> Verdict:
 def _reasoning(check: Check) -> Verdict:
     question, answer = check.question, check.answer
     if question.config == "coexisting_facts":
-        names = [gold.link[0] for gold in question.needs]
+        names = [gold.link[0] for gold in question.gold]
         missing = [name for name in names if not _share(content_of(name), content_of(answer)) >= KEPT]
         return Verdict(not missing, f"not named: {', '.join(missing)}" if missing else "all are named")
     if question.config == "persona_retrieval":
-        new = content_of(question.truth) - content_of(question.text) or content_of(question.truth)
+        new = content_of(question.reference) - content_of(question.text) or content_of(question.reference)
         share = _share(new, content_of(answer))
         return Verdict(share >= ANSWERED, f"{share:.0%} of the words of the true answer")
-    decided, true = decision_of(answer), decision_of(question.truth)
+    decided, true = decision_of(answer), decision_of(question.reference)
     return Verdict(decided is not None and decided == true, f"decides {decided}, the truth is {true}")
 
 

@@ -118,10 +118,10 @@ class JudgingPrompts:
 def _about_answer(asked: str, check: Check) -> str:
     question = check.question
     return asked.format(
-        first=question.needs[0].link[0] if question.needs else "",
-        facts="\n".join(gold.text for gold in question.needs),
+        first=question.gold[0].link[0] if question.gold else "",
+        facts="\n".join(gold.text for gold in question.gold),
         question=question.text,
-        truth=question.truth,
+        truth=question.reference,
         answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
     )
 

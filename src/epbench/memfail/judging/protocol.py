@@ -44,8 +44,8 @@ class Check:
         """Hash of everything the verdict depends on."""
         asked: tuple[object, ...]
         if self.gold is None:
-            facts = [(gold.text, gold.link) for gold in self.question.needs]
-            asked = (self.question.text, self.question.truth, facts, self.answer)
+            facts = [(gold.text, gold.link) for gold in self.question.gold]
+            asked = (self.question.text, self.question.reference, facts, self.answer)
         else:
             detail = () if self.kind == "storage" else self.gold.detail
             asked = (self.gold.text, self.gold.link, detail, _digest(self.memories))

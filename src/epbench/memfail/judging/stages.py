@@ -54,7 +54,7 @@ def answer_check(record: QuestionRecord) -> Check | None:
 def letter_is_right(record: QuestionRecord) -> bool:
     """Whether the answer to a multiple choice selects the right option."""
     question = record.question
-    return letter_of(record.answer, question.choices) == LETTERS[question.choices.index(question.truth)]
+    return letter_of(record.answer, question.choices) == LETTERS[question.choices.index(question.reference)]
 
 
 def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:

@@ -1,7 +1,7 @@
-"""What a run will cost, before any memory is made: as if a system kept what it is told word for word.
+"""What a run will cost, estimated before any memory exists, as if the system stored every fact word for word.
 
-A system that shortens what it keeps costs the reader and the judge less, one that adds to it more; what it spends itself
-only its own usage shows.
+A system that shortens what it stores costs the reader and the judge less; one that adds to it costs them more. What the
+system itself spends only its own usage shows.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from epbench.judges.model import name_without_weights
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memfail.judging.protocol import Check, Judge, Kind
-from epbench.memfail.pipeline.harness import Setting
+from epbench.memfail.pipeline.conversations import facts_told
 from epbench.memfail.pipeline.prompts import Prompts
+from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.load import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Model, Request
 
 
 def plan_lines(
-    units: Sequence[Fact],
+    facts: Sequence[Fact],
     questions: Sequence[Question],
     system: SystemSpec,
     model: Model,
@@ -27,70 +28,74 @@ def plan_lines(
     prompts: Prompts,
     setting: Setting,
 ) -> list[str]:
-    """Calls and tokens of one config, a line each.
+    """Return the estimated calls and tokens of one config, one line for each role.
 
     Raises:
-        BadInput: a check does not fit the judge's window.
+        BadInput: A check does not fit the judge's window.
     """
-    rows = {question.row for question in questions}
-    told = [unit for unit in units if unit.row in rows] if setting.isolate else units
-    lines = [f"{len(told):,} units to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
-    plans = {f"reader {model.name}": estimate(requests_in_advance(units, questions, system, setting, prompts), model)}
+    told = facts_told(facts, questions, setting)
+    lines = [f"{len(told):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    estimates = {
+        f"reader {model.name}": estimate(requests_in_advance(facts, questions, system, setting, prompts), model)
+    }
     if setting.replies:
-        turns = [{"role": "user", "content": unit.text} for unit in told]
+        turns = [{"role": "user", "content": fact.text} for fact in told]
         replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
-        plans[f"reader {model.name}, replies"] = estimate(replies, model)
-    judged_by = name_without_weights(judge)
-    if judging := judge.plan(checks_in_advance(units, questions, system, setting)):
-        plans[f"judge {judged_by}"] = judging
+        estimates[f"reader {model.name}, replies"] = estimate(replies, model)
+    judge_name = name_without_weights(judge)
+    if judging := judge.plan(checks_in_advance(facts, questions, system, setting)):
+        estimates[f"judge {judge_name}"] = judging
     else:
-        lines.append(f"judge {judged_by}: no tokens")
-    return lines + [f"{who}: {line}" for who, plan in plans.items() for line in plan.lines()]
+        lines.append(f"judge {judge_name}: no tokens")
+    return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
 
 
 def requests_in_advance(
-    units: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting, prompts: Prompts
+    facts: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting, prompts: Prompts
 ) -> list[Request]:
-    """Requests to the reader like those that the run will make."""
+    """Return requests to the reader like those that the run will send."""
     return [
-        prompts.ask(f"{question.id}@{k}", question, _retrieved(units, question, k, system, setting), setting.sampling)
+        prompts.ask(f"{question.id}@{k}", question, _retrieved(facts, question, k, system, setting), setting.sampling)
         for k in setting.ks
         for question in questions
     ]
 
 
 def checks_in_advance(
-    units: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting
+    facts: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting
 ) -> list[Check]:
-    """At most what the judge will be asked: every stage of every question, as if none failed."""
+    """Return the most that the judge can be asked: every stage of every question, as if none failed."""
     checks = []
     stages: tuple[Kind, ...] = ("storage", "summary")
     for question in questions:
-        store = () if system.may_be_empty else tuple(_held(units, question, setting))
-        needs = question.needs if store else ()
-        checks += [Check(stage, question, need, store) for stage in stages for need in needs]
+        store = () if system.may_be_empty else tuple(_held(facts, question, setting))
+        gold = question.gold if store else ()
+        checks += [Check(stage, question, memory, store) for stage in stages for memory in gold]
         for k in setting.ks:
-            found = tuple(_retrieved(units, question, k, system, setting))
-            checks += [Check("retrieval", question, need, found) for need in needs]
+            found = tuple(_retrieved(facts, question, k, system, setting))
+            checks += [Check("retrieval", question, memory, found) for memory in gold]
         if not question.choices:
             kind: Kind = "abstention" if question.kind == "misleading" else "reasoning"
             checks += [Check(kind, question, answer=f"{k}") for k in setting.ks]
     return checks
 
 
-def _held(units: Sequence[Fact], question: Question, setting: Setting) -> list[str]:
-    """What the store of a question holds."""
-    return [unit.text for unit in units if unit.row == question.row or not setting.isolate]
+def _held(facts: Sequence[Fact], question: Question, setting: Setting) -> list[str]:
+    """Return the texts that the store of a question holds."""
+    return [fact.text for fact in facts if fact.row == question.row or not setting.isolate]
 
 
-def _retrieved(units: Sequence[Fact], question: Question, k: int, system: SystemSpec, setting: Setting) -> list[str]:
-    """As many memories as will come back; for a search other ones for each row, or they would seem to be shared."""
+def _retrieved(facts: Sequence[Fact], question: Question, k: int, system: SystemSpec, setting: Setting) -> list[str]:
+    """Return as many memories as will come back.
+
+    A search returns different memories for different rows, because equal ones would look like a shared prefix.
+    """
     if system.may_be_empty:
         return []
     if system.name == "oracle":
-        return [need.text for need in question.needs]
-    held = _held(units, question, setting)
+        return [memory.text for memory in question.gold]
+    held = _held(facts, question, setting)
     if system.beyond_k:
         return held
-    own = held.index(question.needs[0].text)
+    own = held.index(question.gold[0].text)
     return [*held[own:], *held[:own]][:k]

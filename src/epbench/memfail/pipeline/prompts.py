@@ -1,6 +1,7 @@
-"""What a reader is told in MemFail: the notes that a system found, then the question (`data/memfail_prompts.toml`).
+"""The prompts of a MemFail reader: first the notes that a system retrieved, then the question.
 
-Paper: Appendix D.2, in our own words. Unlike there, an empty memory is said to be empty, and notes are numbered.
+Our pack is `data/memfail_prompts.toml`. Paper: Appendix D.2, in our own words. Unlike in the paper, the prompt says so
+if no memory was found, and the notes are numbered.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ _HOLDS = {
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A pack. `memories` comes before `question` or `choice`, after a blank line.
+    """A prompt pack. A prompt is `memories`, a blank line, and `question` or `choice`.
 
     Attributes:
-        system: what the model is told to be; may be empty.
-        memories: around what was retrieved, `{memories}`.
-        memory: around each memory, `{number}` from 1 and `{memory}`.
-        empty: instead of memories where there are none.
-        question: around a question, `{question}`.
-        choice: around a multiple choice, `{question}` with its options.
-        reply: asks for a reply to what the user tells, `{history}` and `{message}`.
-        turn: around each turn of the history, `{speaker}` and `{text}`.
+        system: System prompt; may be empty.
+        memories: Frame of everything that was retrieved, with `{memories}`.
+        memory: Frame of each memory, with `{number}` (counted from 1) and `{memory}`.
+        empty: Text that stands for the memories if there are none.
+        question: Frame of a question, with `{question}`.
+        choice: Frame of a multiple-choice question, with `{question}`, which includes its options.
+        reply: Request for a reply to what the user says, with `{history}` and `{message}`.
+        turn: Frame of each turn of the history, with `{speaker}` and `{text}`.
     """
 
     system: str
@@ -51,14 +52,14 @@ class Prompts:
     turn: str
 
     def ask(self, id_: str, question: Question, memories: Sequence[str], sampling: Sampling) -> Request:
-        """The request for one question with the memories that were found for it."""
-        shown = [self.memory.format(number=n, memory=memory) for n, memory in enumerate(memories, 1)]
-        context = self.memories.format(memories="\n".join(shown) or self.empty)
+        """Return the request for one question and the memories that were retrieved for it."""
+        notes = [self.memory.format(number=n, memory=memory) for n, memory in enumerate(memories, 1)]
+        context = self.memories.format(memories="\n".join(notes) or self.empty)
         asks = self.choice if question.choices else self.question
         return Request(id_, self.system, context, asks.format(question=question.text), sampling)
 
     def reply_to(self, id_: str, turns: Sequence[dict[str, str]], sampling: Sampling) -> Request:
-        """The request for a reply to the last of these turns."""
+        """Return the request for a reply to the last of these turns."""
         speakers = {"user": "User", "assistant": "Assistant"}
         history = [self.turn.format(speaker=speakers[turn["role"]], text=turn["content"]) + "\n" for turn in turns[:-1]]
         asks = self.reply.format(history="".join(history), message=turns[-1]["content"])
@@ -66,9 +67,9 @@ class Prompts:
 
 
 def load_prompts(path: Path | None = None) -> Prompts:
-    """Our pack, or that of a TOML or JSON file with the same keys.
+    """Load our pack, or a TOML or JSON file with the same keys.
 
     Raises:
-        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
     return load_pack(path or OWN, Prompts, _HOLDS)

@@ -1,4 +1,4 @@
-"""The reader's replies to what the user tells, which the published runs store as well (paper: Section 5.1, D.2)."""
+"""The reader's replies to what the user says; the published runs store them too (paper: Section 5.1, Appendix D.2)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,17 @@ def with_replies(
     sampling: Sampling,
     progress: Progress,
 ) -> list[Conversation]:
-    """The conversations with a reply after each turn of the user; replies are journaled at `path`.
+    """Return the conversations with a reply after each turn of the user.
 
-    The reader sees the turns before, and no memories. A conversation whose reply failed is marked as failed.
+    The reader sees the earlier turns and no memories. If a reply fails, its conversation is marked as failed.
+
+    Args:
+        path: Journal of the replies.
+        conversations: What the user says.
+        model: The reader.
+        prompts: Prompt pack of the reader.
+        sampling: How replies are sampled.
+        progress: Shows a progress bar.
     """
     grown = [replace(conversation, turns=()) for conversation in conversations]
     for round_ in range(max((len(conversation.turns) for conversation in conversations), default=0)):
@@ -41,11 +49,11 @@ def with_replies(
         ask(path, list(requests.values()), model, progress)
         journal = read_journal(path)
         for place, request in requests.items():
-            told, record = conversations[place].turns[round_], journal.get(request.key(model.identity), {})
+            turn, record = conversations[place].turns[round_], journal.get(request.key(model.identity), {})
             if "answer" not in record:
                 grown[place] = replace(grown[place], failure=f"no reply: {record.get('failure', 'none came')}")
             else:
-                when = (datetime.fromisoformat(told["timestamp"]) + AFTER).isoformat()
+                when = (datetime.fromisoformat(turn["timestamp"]) + AFTER).isoformat()
                 reply = {"role": "assistant", "content": record["answer"], "timestamp": when}
-                grown[place] = replace(grown[place], turns=(*grown[place].turns, told, reply))
+                grown[place] = replace(grown[place], turns=(*grown[place].turns, turn, reply))
     return grown

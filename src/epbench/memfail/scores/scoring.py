@@ -94,9 +94,9 @@ def floor_of(questions: Sequence[Question]) -> dict[str, float]:
     said: Counter[str | None] = Counter()
     for question in questions:
         if question.choices:
-            said[str(question.choices.index(question.truth))] += 1
+            said[str(question.choices.index(question.reference))] += 1
         elif question.config.startswith("conditional_facts"):
-            said[decision_of(question.truth)] += 1
+            said[decision_of(question.reference)] += 1
     best = max([misleading, *(number for answer, number in said.items() if answer is not None)])
     return {"success_rate": misleading / len(questions), "answer_accuracy": best / len(questions)}
 

@@ -1,4 +1,4 @@
-"""What the template source draws from: names, frames with slots, fillers; and how texts are made of them."""
+"""The lists that template rows are drawn from (names, sentence frames with slots, fillers), and how texts are made."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CATEGORIES = ("person", "pet", "character")
 
 @cache
 def bank(name: str) -> Mapping[str, Any]:
-    """A file of `data/`."""
+    """Return the content of a file of `data/`, by its name without `.json`."""
     content: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text("utf-8"))
     return content
 
 
 @dataclass(frozen=True)
 class Entity:
-    """Somebody whom an essay is about.
+    """The subject of an essay.
 
     Attributes:
-        name: in full; no other entity's name contains it.
-        category: of `CATEGORIES`.
-        feminine: which pronouns are used.
+        name: Full name; no other entity's name contains it.
+        category: One of `CATEGORIES`.
+        feminine: Whether the pronouns are she and her, or he and his.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Entity:
 
     @property
     def words(self) -> dict[str, str]:
-        """Slots of frames: the name and its pronouns."""
+        """The name and its pronouns, by slot of a frame."""
         she, her, her_obj, hers = ("she", "her", "her", "hers") if self.feminine else ("he", "his", "him", "his")
         return {
             "name": self.name,
@@ -56,63 +56,68 @@ class Entity:
         }
 
 
-def pairs(first: Sequence[T], second: Sequence[U], n: int, draws: RandomStream, what: str) -> list[tuple[T, U]]:
-    """n different pairs in random order, in which no member is used twice more often than it must.
+def pairs(first: Sequence[T], second: Sequence[U], n: int, stream: RandomStream, what: str) -> list[tuple[T, U]]:
+    """Return n distinct pairs in random order that use the members of each list as evenly as possible.
 
     Args:
-        first: different values.
-        second: different values.
-        n: at most `len(first) * len(second)`.
-        draws: the stream of this use.
-        what: is made of the pairs, for the message.
+        first: Distinct values.
+        second: Distinct values.
+        n: Number of pairs, at most `len(first) * len(second)`.
+        stream: Random stream of this use.
+        what: What the pairs become, in the plural, for the error message.
 
     Raises:
-        BadInput: there are not so many pairs.
+        BadInput: The lists do not give that many pairs.
     """
     if n > len(first) * len(second):
-        raise BadInput(f"--rows: {n} {what} would be needed and the lists give {len(first) * len(second)}; take fewer")
-    left, right = draws.sample(first, len(first)), draws.sample(second, len(second))
+        raise BadInput(
+            f"rows: {n} {what} are needed, but the lists give only {len(first) * len(second)}; ask for fewer rows"
+        )
+    left, right = stream.sample(first, len(first)), stream.sample(second, len(second))
     drawn = [(left[i % len(left)], right[(i % len(left) + i // len(left)) % len(right)]) for i in range(n)]
-    return draws.sample(drawn, n)
+    return stream.sample(drawn, n)
 
 
-def spread(values: Sequence[T], n: int, draws: RandomStream) -> list[T]:
-    """n values in random order, each as often as any other (one more of the first ones, where n does not divide)."""
-    return draws.sample([values[i % len(values)] for i in range(n)], n)
+def spread(values: Sequence[T], n: int, stream: RandomStream) -> list[T]:
+    """Return n values in random order, each equally often.
+
+    If n is not a multiple of the number of values, the first ones come once more than the others.
+    """
+    return stream.sample([values[i % len(values)] for i in range(n)], n)
 
 
-def people(n: int, draws: RandomStream) -> list[Entity]:
-    """n persons of different names."""
+def people(n: int, stream: RandomStream) -> list[Entity]:
+    """Return n people with distinct names."""
     names = bank("names")
     feminine = set(names["feminine"])
-    drawn = pairs([*names["feminine"], *names["masculine"]], names["last"], n, draws, "names of persons")
+    drawn = pairs([*names["feminine"], *names["masculine"]], names["last"], n, stream, "names of people")
     return [Entity(f"{first} {last}", "person", first in feminine) for first, last in drawn]
 
 
-def entities(category: str, n: int, draws: RandomStream) -> list[Entity]:
-    """n entities of a category with different names."""
+def entities(category: str, n: int, stream: RandomStream) -> list[Entity]:
+    """Return n entities of a category with distinct names."""
     if category == "person":
-        return people(n, draws)
+        return people(n, stream)
     names = bank("names")
     ours, kinds = ("pets", "kinds") if category == "pet" else ("characters", "roles")
-    drawn = pairs(names[ours], names[kinds], n, draws, f"names of {category}s")
-    return [Entity(f"{name} the {kind}", category, draws.unit() < 0.5) for name, kind in drawn]
+    drawn = pairs(names[ours], names[kinds], n, stream, f"names of {category}s")
+    return [Entity(f"{name} the {kind}", category, stream.unit() < 0.5) for name, kind in drawn]
 
 
-def fill(frame: str, known: Mapping[str, str], draws: RandomStream) -> str:
-    """A frame as a sentence: what is known put in, every other slot drawn from the fillers' words."""
+def fill(frame: str, known: Mapping[str, str], stream: RandomStream) -> str:
+    """Fill a frame: known slots get their values, and every other slot a random word from the fillers."""
     words = bank("fillers")["words"]
     parts = [
-        part if i % 2 == 0 else known[part] if part in known else draws.pick(words[part])
+        part if i % 2 == 0 else known[part] if part in known else stream.pick(words[part])
         for i, part in enumerate(re.split(r"{(\w+)}", frame))
     ]
     text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", "".join(parts))
     return text[0].upper() + text[1:]
 
 
-def small_talk(entity: Entity, draws: RandomStream) -> Iterator[str]:
-    """An opening sentence about an entity, and then unrelated facts, none by the same frame as another."""
+def small_talk(entity: Entity, stream: RandomStream) -> Iterator[str]:
+    """Yield an opening sentence about an entity, then unrelated facts, each from a different frame."""
     banks = bank("fillers")
-    yield fill(draws.pick(banks["opening"][entity.category]), entity.words, draws)
-    for frame in draws.sample(banks[entity.category], len(banks[entity.category])):
-        yield fill(frame, entity.words, draws)
+    yield fill(stream.pick(banks["opening"][entity.category]), entity.words, stream)
+    for frame in stream.sample(banks[entity.category], len(banks[entity.category])):
+        yield fill(frame, entity.words, stream)

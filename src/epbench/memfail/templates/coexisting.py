@@ -1,7 +1,7 @@
-"""Coexisting-Facts without a model: facts about one's preferences that are true side by side.
+"""Coexisting-Facts from templates: facts about preferences that are true side by side.
 
-Paper: Section 4, task 2. A category is a sort of thing on an occasion (`hats on stage`); no preference's name stands in
-another row, so that exactly the facts of a row answer its question.
+Paper: Section 4, task 2. A category is a kind of thing on an occasion (`hats on stage`). No preference is named in another
+row, so exactly the facts of a row answer its question.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ PREFERENCES = (2, 3, 4, 5)
 
 
 def coexisting_rows(n: int, seed: int) -> list[Row]:
-    """n rows with 2, 3, 4 and 5 preferences, as often as one another.
+    """Return n rows with 2, 3, 4 and 5 preferences, each number equally often.
 
     Raises:
-        BadInput: there are fewer categories than that.
+        BadInput: There are fewer than n categories.
     """
-    draws = RandomStream("memfail preferences", seed, n)
+    stream = RandomStream("memfail preferences", seed, n)
     content = bank("coexisting")
     groups = {category: group for group in content["groups"] for category in group["categories"]}
     occasions = {
-        category: draws.sample([*group["occasions"]], len(group["occasions"])) for category, group in groups.items()
+        category: stream.sample([*group["occasions"]], len(group["occasions"])) for category, group in groups.items()
     }
-    kinds = {category: draws.sample(group["kinds"], len(group["kinds"])) for category, group in groups.items()}
+    kinds = {category: stream.sample(group["kinds"], len(group["kinds"])) for category, group in groups.items()}
     # Every frame and reason meet once on an occasion, or facts would differ by the name of the thing alone.
     wordings = [*product(content["frames"], content["reasons"])]
     decks = {
-        occasion: draws.sample(wordings, len(wordings))
+        occasion: stream.sample(wordings, len(wordings))
         for group in content["groups"]
         for occasion in group["occasions"]
     }
-    drawn = pairs([*groups], range(min(map(len, occasions.values()))), n, draws, "categories of preferences")
+    drawn = pairs([*groups], range(min(map(len, occasions.values()))), n, stream, "categories of preferences")
     rows = []
-    for (category, number), size in zip(drawn, spread(PREFERENCES, n, draws), strict=True):
+    for (category, number), size in zip(drawn, spread(PREFERENCES, n, stream), strict=True):
         occasion = occasions[category][number]
         names = [f"{kinds[category].pop()} {groups[category]['categories'][category]}" for _ in range(size)]
         facts = []
         for name in names:
             frame, reason = decks[occasion].pop()
-            facts.append(fill(frame, {"name": name, "occasion": occasion, "reason": reason}, draws))
+            facts.append(fill(frame, {"name": name, "occasion": occasion, "reason": reason}, stream))
         scene = {"scene": groups[category]["occasions"][occasion], "category": category}
         rows.append(
             {
                 "preference_category": f"{category} {occasion}",
                 "preferences": names,
                 "preference_facts": facts,
-                "question": fill(draws.pick(content["questions"]), scene, draws),
+                "question": fill(stream.pick(content["questions"]), scene, stream),
                 "ground_truth_answer": ", ".join(names),
             }
         )

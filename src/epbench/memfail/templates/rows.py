@@ -1,8 +1,8 @@
-"""MemFail rows without a model: seeded, of any size, and decidable to the letter.
+"""MemFail rows from templates, without a model: seeded, of any size, and decidable by exact rules.
 
-Entities, conditions, names of preferences and anchors stand word for word in the stored texts, so that a judge without
-a model can find them. What limits the published rows is absent here by construction: names are unique in a store, whom
-a misleading question names has no essay, answers are balanced, Easy and Hard are paired, and no option gives itself away.
+Entities, conditions, preferences and anchors appear word for word in the stored texts, so that a judge without a model can
+find them. The limits of the published rows are absent by construction: names are unique in a store, people named in
+misleading questions have no essay, answers are balanced, Easy and Hard are paired, and no option gives itself away.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _MAKERS: Mapping[str, Callable[[int, int], list[Row]]] = {
 
 
 def make_rows(config: str, n: int = 100, seed: int = 0) -> list[Row]:
-    """Rows of a config with the published columns.
+    """Return rows of a config with the published columns.
 
     Args:
-        config: one of `epbench.memfail.dataset.types.CONFIGS`.
-        n: number of rows, at least 1 (long_hop: 5); how many are too many the error of the config tells.
-        seed: same seed and number, same rows on any machine.
+        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        n: Number of rows, at least 1 (5 for long_hop). The most that is possible depends on the config.
+        seed: Seed of all draws. The same seed and number give the same rows on any machine.
 
     Raises:
-        BadInput: no such number of rows can be made.
+        BadInput: That number of rows cannot be made.
     """
     if n < 1:
-        raise BadInput(f"--rows {n}: at least 1 expected")
+        raise BadInput(f"rows: expected at least 1, got {n}")
     return _MAKERS[config](n, seed)

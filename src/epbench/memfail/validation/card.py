@@ -1,4 +1,4 @@
-"""The text of MemFail's dataset card, with the findings of its validation."""
+"""The text of MemFail's dataset card, including the findings of the validation report."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _COLUMNS = """## Configs
 
 | config | stored | asked | columns that we add |
 |---|---|---|---|
-| `conditional_facts_easy` | an essay per row, the rule in one sentence | would the behavior occur now? | \
-`answer_polarity`: yes or no, as the answer begins |
-| `conditional_facts_hard` | the same, the rule spread over several sentences | the same | the same |
-| `coexisting_facts` | 2 to 5 facts per row, each by itself | which preferences, all of them | |
-| `persona_retrieval` | an essay per row | three questions per row, some about somebody else: `is_misleading` | \
-`n_essays_of_entity`, `n_essays_of_asked_name` (one number per question): how many essays of the store are about that \
+| `conditional_facts_easy` | one essay per row that states a rule in one sentence | would the behavior occur now? | \
+`answer_polarity`: yes or no, whichever the answer begins with |
+| `conditional_facts_hard` | one essay per row that spreads the rule over several sentences | the same | the same |
+| `coexisting_facts` | 2 to 5 separate facts per row | which preferences apply, all of them | |
+| `persona_retrieval` | one essay per row | three questions per row, some about another person (`is_misleading`) | \
+`n_essays_of_entity`, `n_essays_of_asked_name` (one number per question): how many essays in the store are about that \
 name |
-| `long_hop` | the 2 to 4 facts of a chain, each by itself | a multiple choice about the end of the chain | `stem`: the \
-question without options; `n_options_in_facts`: how many options stand in any stored fact; `option_leak`: the true one \
-alone does |
+| `long_hop` | the 2 to 4 facts of a chain, each separately | a multiple-choice question about the end of the chain | \
+`stem`: the question without options; `n_options_in_facts`: how many options appear in any stored fact; `option_leak`: \
+whether only the true option does |
 
-Everything in a config is stored together. `id` is stable; the other columns have the published names, lists are lists,
-and absent facts and anchors of shorter chains are null.
+All texts of a config go into one store. `id` is stable. The other columns keep their published names; lists are lists,
+and the facts and anchors that shorter chains lack are null.
 """
 
 _USE = """## Use
@@ -36,12 +36,14 @@ from datasets import load_dataset
 rows = load_dataset("epbench/memfail", "{config}", split="test")
 ```
 
-Run a memory system on it with `eval_scripts/memfail.py` of the package; the metric `memory_failures` alone counts labels.
+Evaluate a memory system on it with `eval_scripts/memfail.py` of the package. The metric `memory_failures` counts labels
+on its own.
 """
 
 _LIMITS = """## What limits a score
 
-Counted in the rows by the builder; `validation.json` beside this card has the same numbers with the ids of all rows.
+The builder counted these numbers in the rows. `validation.json`, next to this card, has the same numbers with the ids of
+all rows concerned.
 """
 
 _SOURCE = """## Source
@@ -62,89 +64,99 @@ LABELS: Mapping[str, str] = {
     "near_duplicate_pairs": "pairs of stored texts with an overlap of 0.7 or more",
     "answers": "condition met",
     "always_the_same_answer": "right by always answering the same",
-    "answer_against_condition": "rows whose answer says yes while the condition is not met, or no while it is",
-    "entities": "different names of entities",
-    "rows_sharing_a_name": "rows whose name another row has too",
-    "name_not_in_question": "rows whose question does not give the name in full",
+    "answer_against_condition": "rows whose answer is yes although the condition is not met, or no although it is",
+    "entities": "distinct entity names",
+    "rows_sharing_a_name": "rows that share their name with another row",
+    "name_not_in_question": "rows whose question does not give the full name",
     "condition_types": "condition types",
     "unused_condition_types": "condition types of the paper that no row has",
-    "behavior_word_for_word": "essays with the behavior word for word",
-    "condition_word_for_word": "essays with the condition word for word",
+    "behavior_word_for_word": "essays that state the behavior word for word",
+    "condition_word_for_word": "essays that state the condition word for word",
     "essays_by_sentences": "essays by number of sentences",
     "essays_of_another_length_than_the_paper_says": "essays shorter or longer than the paper says",
     "explicit_connectives": "essays with a connective that the paper forbids",
-    "rows_equal_to_easy_in": "rows that equal the Easy row of the same number, by column",
+    "rows_equal_to_easy_in": "rows equal to the Easy row of the same number, by column",
     "rows_by_size": "rows by number of preferences",
     "facts_by_size": "facts by number of preferences",
     "categories": "categories",
-    "preference_word_for_word": "facts with their preference word for word",
+    "preference_word_for_word": "facts that name their preference word for word",
     "facts_naming_another_preference_of_the_row": "facts that name another preference of their row",
     "questions_naming_a_preference": "questions that name a preference",
-    "names_in_several_rows": "preferences that several rows have",
+    "names_in_several_rows": "preferences that appear in several rows",
     "answers_that_list_the_names": "answers that list the preferences exactly",
     "direct": "direct questions",
     "misleading": "misleading questions",
-    "right_with_an_empty_memory": "right with an empty memory, which abstains from all",
+    "right_with_an_empty_memory": "right with an empty memory, by always abstaining",
     "misleading_per_row": "rows by number of misleading questions",
-    "misleading_about_somebody_with_an_essay": "misleading questions about somebody of whom an essay is stored",
-    "misleading_about_somebody_unknown": "misleading questions about somebody unknown",
+    "misleading_about_somebody_with_an_essay": "misleading questions about a person with a stored essay",
+    "misleading_about_somebody_unknown": "misleading questions about a person without a stored essay",
     "direct_about_an_ambiguous_name": "direct questions about a name that several essays share",
-    "essays_per_directly_asked_name": "essays per directly asked name, mean",
-    "asked_name_not_in_question": "questions that do not give the asked name in full",
-    "true_answer_word_for_word": "direct questions whose answer stands in the essay word for word",
+    "essays_per_directly_asked_name": "mean number of essays per name in direct questions",
+    "asked_name_not_in_question": "questions that do not give the full name",
+    "true_answer_word_for_word": "direct questions whose answer appears in the essay word for word",
     "rows_by_hops": "rows by hops",
     "facts_by_hops": "facts by hops",
     "letters": "letter of the true option",
     "always_the_same_letter": "right by always choosing the same letter",
     "always_the_longest_option": "right by always choosing the longest option",
-    "only_the_true_option_in_any_fact": "rows whose true option, and no other, stands in any stored fact",
-    "one_name_in_question_and_facts": "rows whose question and facts all give one name, which leads to the fact with the answer",
-    "head_not_in_stem": "rows whose question does not give the first anchor literally",
+    "only_the_true_option_in_any_fact": "rows in which only the true option appears in any stored fact",
+    "one_name_in_question_and_facts": "rows whose question and facts share one name, which leads to the fact with the answer",
+    "head_not_in_stem": "rows whose question does not contain the first anchor literally",
     "later_anchor_in_stem": "rows whose question gives a later anchor away",
-    "anchors_not_in_all_their_facts": "rows with an anchor that a fact beside it lacks",
-    "anchors_of_several_chains": "anchors that several chains have",
-    "true_answers_that_are_wrong_elsewhere": "true answers that are wrong options of other rows",
+    "anchors_not_in_all_their_facts": "rows with an anchor that is missing from a fact next to it",
+    "anchors_of_several_chains": "anchors that appear in several chains",
+    "true_answers_that_are_wrong_elsewhere": "true answers that are wrong options in other rows",
 }
 
 
 def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
-    """README.md of rows from templates; `command` made them."""
+    """Return the README.md of rows from templates.
+
+    Args:
+        command: The command that makes them.
+        configs: The configs of the dataset.
+        report: The report of `validate`.
+    """
     made = (
-        f"By `{command}`, from our own templates and lists, without a language model. By construction names are "
-        "unique in a store, nobody whom a misleading question names has an essay, answers and letters are balanced, "
-        "row i of Easy and Hard is the same rule, no anchor stands in two chains, and all options stand in stored facts."
+        f"By `{command}`, from our own templates and lists, without a language model. By construction, names are "
+        "unique in a store, people named in misleading questions have no essay, answers and letters are balanced, "
+        "row i of Easy and Hard states the same rule, no anchor appears in two chains, and all options appear in stored "
+        "facts."
     )
     limits = (
-        "Templates are plainer and more alike than a model's prose, and what a question needs stands in the texts word "
-        "for word, so that rules can judge it. Scores compare with those of other systems on these rows, not with "
-        "those on the published ones. Half of the chains of `long_hop` are "
-        "told of oneself, half of a named person, whose name leads to every fact of the chain."
+        "Templates are plainer and more alike than the prose of a model, and what a question needs appears in the texts "
+        "word for word, so that rules can judge it. Compare scores only with scores of other systems on these rows, not "
+        "with scores on the published rows. Half of the chains of `long_hop` are told in the first person, half are about "
+        "a named person, whose name leads to every fact of the chain."
     )
     return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
 
 
-def released_card(source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report) -> str:
-    """README.md of converted published rows.
+def released_card(
+    command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
+) -> str:
+    """Return the README.md of converted published rows.
 
     Args:
-        source: where they were taken from, in words.
+        command: The command that converts them.
+        source: Where the rows come from, in words.
         digests: SHA-256 of the file of each config.
-        configs: of the dataset.
-        report: of `validate`.
+        configs: The configs of the dataset.
+        report: The report of `validate`.
     """
     files = "\n".join(f"| `{config}` | `{digest}` |" for config, digest in digests.items())
     made = (
-        f"Converted from the published rows ({source}) by `python builders/memfail.py --source …`; no text was "
-        f"changed.\n\n| config | SHA-256 of its file |\n|---|---|\n{files}"
+        f"Converted from the published rows ({source}) by `{command}`; the texts are "
+        f"unchanged.\n\n| config | SHA-256 of its file |\n|---|---|\n{files}"
     )
     limits = (
-        "The rows were written by language models, and are kept as they are, errors included: read the next section "
-        "before you read a score. Where names are ambiguous, an evaluation with one store per row (`--isolate`) asks "
-        "what was meant."
+        "The rows were written by language models and are kept as they are, errors included: read the next section "
+        "before you interpret a score. If names are ambiguous, evaluate with one store per row, which asks the "
+        "questions as they were meant."
     )
     wording = (
-        "The rows are theirs. Their repository carries no licence file, so this folder says `unknown`: it is for your "
-        "own use and is not to be passed on."
+        "The rows are theirs. Their repository has no licence file, so the licence here is `unknown`: use this folder "
+        "yourself, but do not pass it on."
     )
     return _card(configs, report, made, limits, wording, "unknown")
 
@@ -153,8 +165,8 @@ def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wor
     text = "\n".join(
         [
             "# memfail: where does a memory system fail?\n",
-            "Texts are told to a memory system one by one; questions then need one or several of them. Whether each",
-            "was stored, kept its detail, was retrieved and was used tells at which stage a system fails.\n",
+            "A memory system is told texts one by one, and then asked questions that need one or more of them. Whether",
+            "each text was stored, kept its details, was retrieved and was used shows at which stage the system fails.\n",
             _COLUMNS,
             _USE.format(config=configs[0].name),
             f"## How it was made\n\n{made}\n",
@@ -179,7 +191,7 @@ def _findings(config: str, findings: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A finding in a cell of a table: of long lists the first ones and the number."""
+    """Return a finding as a table cell; long lists are cut and counted."""
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):

@@ -1,49 +1,38 @@
-"""What in the rows of a store limits what a score on them can mean, counted.
+"""The validation report: counts of whatever in the rows of a store limits the meaning of a score on them.
 
-Paper: Sections 4 and 5, Table 2, Appendix B. Every number comes from the rows; what the paper says of its own rows is
-not repeated here, except for the lengths and the word list that it promises.
+Paper: Sections 4 and 5, Table 2, Appendix B. Every number is counted in the rows. What the paper says about its own rows is
+not repeated here, except for the essay lengths and the word list that it promises.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-from epbench.errors import BadInput
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
-from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
-from epbench.memfail.templates.conditional import condition_types
-from epbench.memfail.validation.text_statistics import connectives, overlaps, sentences, stands_in
+from epbench.memfail.dataset.schema import Row
+from epbench.memfail.validation.by_config import Findings, findings_of_config
+from epbench.memfail.validation.text_statistics import overlaps
 
-Findings = dict[str, Any]
 Report = dict[str, Findings]
 
-# Sentences per essay that the paper promises (Section 4).
-PROMISED_SENTENCES = {
-    "conditional_facts_easy": (5, 8),
-    "conditional_facts_hard": (8, 12),
-    "persona_retrieval": (10, 15),
-}
 PAIRED = ("entity_category", "condition_type", "entity", "condition", "behavior", "question", "condition_met")
 
 
 def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], int] | None = None) -> Report:
-    """Findings by config.
+    """Count the limits of each config.
 
     Args:
-        tables: the completed rows of each config; each is one store.
-        count_tokens: of a text; without it tokens are not counted, words always are.
+        tables: The completed rows of each config; every config is one store.
+        count_tokens: Counts the tokens of a text. If it is None, only words are counted.
 
     Returns:
-        By config and name of the finding: numbers, shares in 0..1, lists of row ids, and counts by value. What each
-        name means, `epbench.memfail.validation.card.LABELS` says.
+        By config and name of the finding: numbers, shares from 0 to 1, lists of row ids, and counts by value.
+        `epbench.memfail.validation.card.LABELS` says what each name means.
     """
     report: Report = {}
     for config, rows in tables.items():
-        report[config] = _common(config, rows, count_tokens) | _OF_CONFIG.get(config, _conditional)(config, rows)
+        report[config] = _common(config, rows, count_tokens) | findings_of_config(config, rows)
     easy, hard = (tables.get(f"conditional_facts_{level}") for level in ("easy", "hard"))
     if easy and hard:
         report["conditional_facts_hard"]["rows_equal_to_easy_in"] = {
@@ -53,7 +42,10 @@ def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], 
 
 
 def floor_of(findings: Findings) -> float:
-    """Share of questions, 0..1, that are right without any memory, by the best constant answer or by abstaining."""
+    """Return the share of questions, from 0 to 1, that can be answered without any memory.
+
+    It is reached by the best constant answer or by always abstaining.
+    """
     floors = (
         "always_the_same_answer",
         "right_with_an_empty_memory",
@@ -63,34 +55,16 @@ def floor_of(findings: Findings) -> float:
     return max((findings[name] for name in floors if name in findings), default=0.0)
 
 
-def cl100k_tokens() -> Callable[[str], int]:
-    """A counter of tokens with the encoding of Table 2.
-
-    Raises:
-        BadInput: tiktoken is not installed, or its encoding is neither cached nor to be downloaded.
-    """
-    try:
-        import tiktoken
-
-        encoding = tiktoken.get_encoding("cl100k_base")
-    except Exception as error:  # ImportError, or whatever the download ends with
-        raise BadInput(
-            f"cl100k_base is not there ({type(error).__name__}): install tiktoken, and without a network point "
-            f"TIKTOKEN_CACHE_DIR at a folder that holds the encoding"
-        ) from None
-    return lambda text: len(encoding.encode(text, disallowed_special=()))
-
-
 def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int] | None) -> Findings:
-    units, questions = facts_to_store(config, rows), questions_of(config, rows)
-    lengths = [len(unit.text.split()) for unit in units]
-    largest, near = overlaps([unit.text for unit in units])
+    facts, questions = facts_to_store(config, rows), questions_of(config, rows)
+    lengths = [len(fact.text.split()) for fact in facts]
+    largest, near = overlaps([fact.text for fact in facts])
     findings: Findings = {
         "rows": len(rows),
-        "units": len(units),
+        "units": len(facts),
         "questions": len(questions),
         "words_per_unit": {"least": min(lengths), "mean": round(sum(lengths) / len(lengths), 1), "most": max(lengths)},
-        "repeated_units": len(units) - len({unit.text for unit in units}),
+        "repeated_units": len(facts) - len({fact.text for fact in facts}),
         "repeated_questions": len(questions) - len({question.text for question in questions}),
         "largest_overlap": round(largest, 3),
         "near_duplicate_pairs": near,
@@ -101,11 +75,11 @@ def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]
 
 
 def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]) -> dict[str, float]:
-    """Mean tokens of all stored texts and all questions of a row, as Table 2 counts them; by size where it does."""
+    """Return the mean tokens of all stored texts and questions of a row, by size of the row where Table 2 does so."""
     tokens: Counter[str] = Counter()
     group: dict[str, str] = {}
-    for unit in facts_to_store(config, rows):
-        tokens[unit.row] += count_tokens(unit.text)
+    for fact in facts_to_store(config, rows):
+        tokens[fact.row] += count_tokens(fact.text)
     for question in questions_of(config, rows):
         tokens[question.row] += count_tokens(question.text)
         group[question.row] = question.group if config in ("coexisting_facts", "long_hop") else "all"
@@ -114,153 +88,3 @@ def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[st
         name: round(sum(tokens[row] for row in group if group[row] == name) / counts[name], 2)
         for name in sorted(counts)
     }
-
-
-def _conditional(config: str, rows: Sequence[Row]) -> Findings:
-    names = Counter(row["entity"] for row in rows)
-    types = {row["condition_type"] for row in rows}
-    said = Counter(row["answer_polarity"] for row in rows)  # not the condition: what is judged is the answer
-    findings: Findings = {
-        "answers": _counts(row["condition_met"] for row in rows),
-        "always_the_same_answer": _ratio(max(said["yes"], said["no"]), len(rows)),
-        "answer_against_condition": _ids(rows, lambda row: row["answer_polarity"] != row["condition_met"]),
-        "entities": len(names),
-        "rows_sharing_a_name": sum(n for n in names.values() if n > 1),
-        "name_not_in_question": _ids(rows, lambda row: row["entity"] not in row["question"]),
-        "condition_types": len(types),
-        "unused_condition_types": [name for name in condition_types() if name not in types],
-        "behavior_word_for_word": sum(stands_in(row["behavior"], _essay(row)) for row in rows),
-        "condition_word_for_word": sum(stands_in(row["condition"], _essay(row)) for row in rows),
-        **_sentences(config, rows),
-    }
-    if config == "conditional_facts_hard":
-        findings["explicit_connectives"] = {row["id"]: found for row in rows if (found := connectives(_essay(row)))}
-    return findings
-
-
-def _coexisting(config: str, rows: Sequence[Row]) -> Findings:
-    stored = [
-        (row, name, fact)
-        for row in rows
-        for name, fact in zip(row["preferences"], row["preference_facts"], strict=True)
-    ]
-    used = Counter(name.lower() for row in rows for name in row["preferences"])
-    return {
-        "rows_by_size": _counts(len(row["preferences"]) for row in rows),
-        "facts_by_size": _counts(len(row["preferences"]) for row, _, _ in stored),
-        "categories": len({row["preference_category"] for row in rows}),
-        "preference_word_for_word": sum(name.lower() in fact.lower() for _, name, fact in stored),
-        "facts_naming_another_preference_of_the_row": sum(
-            any(stands_in(other, fact) for other in row["preferences"] if other != name) for row, name, fact in stored
-        ),
-        "questions_naming_a_preference": sum(
-            any(stands_in(name, row["question"]) for name in row["preferences"]) for row in rows
-        ),
-        "names_in_several_rows": {name: n for name, n in used.most_common() if n > 1},
-        "answers_that_list_the_names": sum(row["ground_truth_answer"] == ", ".join(row["preferences"]) for row in rows),
-    }
-
-
-def _persona(config: str, rows: Sequence[Row]) -> Findings:
-    asked = [
-        (row, question, essays)
-        for row in rows
-        for question, essays in zip(row["questions"], row["n_essays_of_asked_name"], strict=True)
-    ]
-    direct = [(row, question, essays) for row, question, essays in asked if not question["is_misleading"]]
-    misleading = [essays for _, question, essays in asked if question["is_misleading"]]
-    return {
-        "direct": len(direct),
-        "misleading": len(misleading),
-        "right_with_an_empty_memory": _ratio(len(misleading), len(asked)),
-        "misleading_per_row": _counts(sum(question["is_misleading"] for question in row["questions"]) for row in rows),
-        "entities": len({row["entity"] for row in rows}),
-        "misleading_about_somebody_with_an_essay": sum(essays > 0 for essays in misleading),
-        "misleading_about_somebody_unknown": sum(essays == 0 for essays in misleading),
-        "direct_about_an_ambiguous_name": sum(essays > 1 for _, _, essays in direct),
-        "essays_per_directly_asked_name": _ratio(sum(essays for _, _, essays in direct), len(direct)),
-        "asked_name_not_in_question": sum(
-            (question["distractor"] or row["entity"]) not in question["text"] for row, question, _ in asked
-        ),
-        "true_answer_word_for_word": sum(
-            stands_in(question["ground_truth_answer"], _essay(row)) for row, question, _ in direct
-        ),
-        **_sentences(config, rows),
-    }
-
-
-def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
-    used = Counter(anchor for row in rows for anchor in {anchor.lower() for anchor in chain_of(row)})
-    options = [[row[choice] for choice in CHOICES] for row in rows]
-    longest = sum(max(of_row, key=len) == row["ground_truth_answer"] for row, of_row in zip(rows, options, strict=True))
-    answers = [row["ground_truth_answer"].lower() for row in rows]
-    wrong = {
-        option.lower()
-        for answer, of_row in zip(answers, options, strict=True)
-        for option in of_row
-        if option.lower() != answer
-    }
-    return {
-        "rows_by_hops": _counts(row["hop_count"] for row in rows),
-        "facts_by_hops": _counts(row["hop_count"] for row in rows for _ in facts_of(row)),
-        "letters": _counts(row["correct_choice"] for row in rows),
-        "always_the_same_letter": _largest_share(row["correct_choice"] for row in rows),
-        "always_the_longest_option": _ratio(longest, len(rows)),
-        "only_the_true_option_in_any_fact": sum(row["option_leak"] for row in rows),
-        "one_name_in_question_and_facts": sum(_names_one_person(row) for row in rows),
-        "head_not_in_stem": _ids(rows, lambda row: chain_of(row)[0].lower() not in row["stem"].lower()),
-        "later_anchor_in_stem": _ids(rows, lambda row: any(stands_in(a, row["stem"]) for a in chain_of(row)[1:])),
-        "anchors_not_in_all_their_facts": _ids(rows, lambda row: not _borders_hold(row)),
-        "anchors_of_several_chains": {anchor: n for anchor, n in used.most_common() if n > 1},
-        "true_answers_that_are_wrong_elsewhere": len(wrong.intersection(answers)),
-    }
-
-
-def _names_one_person(row: Row) -> bool:
-    """Whether the question and every fact share a name, so that the name alone leads to the whole chain."""
-    names = [set(re.findall(r"\b[A-Z]\w+", text)) for text in (row["stem"], *facts_of(row))]
-    return bool(set.intersection(*names))
-
-
-def _borders_hold(row: Row) -> bool:
-    """Whether every anchor stands in the one or two facts that it borders (Appendix B.6)."""
-    links = zip(pairwise(chain_of(row)), facts_of(row), strict=True)
-    return all(anchor.lower() in fact.lower() for link, fact in links for anchor in link)
-
-
-_OF_CONFIG: dict[str, Callable[[str, Sequence[Row]], Findings]] = {
-    "coexisting_facts": _coexisting,
-    "persona_retrieval": _persona,
-    "long_hop": _long_hop,
-}
-
-
-def _essay(row: Row) -> str:
-    essay: str = row["entity_facts"][0]
-    return essay
-
-
-def _sentences(config: str, rows: Sequence[Row]) -> Findings:
-    low, high = PROMISED_SENTENCES[config]
-    lengths = [len(sentences(_essay(row))) for row in rows]
-    return {
-        "essays_by_sentences": _counts(lengths),
-        "essays_of_another_length_than_the_paper_says": sum(not low <= n <= high for n in lengths),
-    }
-
-
-def _ids(rows: Sequence[Row], test: Callable[[Row], bool]) -> list[str]:
-    return [row["id"] for row in rows if test(row)]
-
-
-def _counts(values: Iterable[object]) -> dict[str, int]:
-    return {str(value): n for value, n in sorted(Counter(values).items(), key=lambda item: str(item[0]).zfill(3))}
-
-
-def _largest_share(values: Iterable[object]) -> float:
-    counts = Counter(values)
-    return _ratio(max(counts.values()), counts.total())
-
-
-def _ratio(part: int, whole: int) -> float:
-    return round(part / whole, 4) if whole else 0.0

@@ -1,43 +1,49 @@
-"""What the validation report counts in texts: sentences, words, explicit connectives, overlap."""
+"""What the validation report counts in texts: sentences, explicit connectives, overlap and tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-NEAR_DUPLICATE = 0.7  # Jaccard index of word trigrams from which the paper takes texts for duplicates (Appendix B.1)
+from epbench.errors import BadInput
+
+NEAR_DUPLICATE = 0.7  # the Jaccard index of word trigrams that makes two texts duplicates (Appendix B.1)
 
 # The judge's rule (`sentences_of`) also ends sentences at semicolons and line breaks, and before lower case: it compares
 # facts. Here sentences are counted as a reader sees them, so a new one must begin with a capital letter or a digit.
 _END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]*[A-ZÀ-Þ0-9])")
-# Appendix B.3; longer ones first, so that "only if" is not counted as "if".
+# Appendix B.3. Longer ones come first, so that "only if" is not counted as "if".
 _CONNECTIVES = re.compile(
     r"\b(but only if|only if|only when|only after|except when|whenever|unless|(?<!as )if)\b", re.IGNORECASE
 )
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of an essay, by punctuation that a capital letter or a digit follows."""
+    """Split an essay into sentences, at punctuation followed by a capital letter or a digit."""
     return [sentence for sentence in _END.split(text.strip()) if sentence]
 
 
 def connectives(text: str) -> list[str]:
-    """Explicit conditional connectives that an essay of the Hard variant must not have; `as if` is none."""
+    """Return the explicit conditional connectives, which a Hard essay must not have; `as if` does not count."""
     return [found.lower() for found in _CONNECTIVES.findall(text)]
 
 
 def normalised(text: str) -> str:
-    """Lower case, words alone."""
+    """Return the words in lower case, without punctuation."""
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
 def stands_in(part: str, text: str) -> bool:
-    """Whether the words of a text stand in another one, in this order and without a gap."""
+    """Return whether the words of `part` appear in `text`, in this order and without a gap."""
     return f" {normalised(part)} " in f" {normalised(text)} "
 
 
 def overlaps(texts: Sequence[str]) -> tuple[float, int]:
-    """Largest Jaccard index of word trigrams between two texts, and how many pairs reach `NEAR_DUPLICATE`."""
+    """Compare all pairs of texts by the Jaccard index of their word trigrams.
+
+    Returns:
+        The largest index, from 0 to 1, and the number of pairs that reach `NEAR_DUPLICATE`.
+    """
     import numpy as np
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -47,10 +53,28 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
     found = counter.fit_transform(texts)
     sizes = np.asarray(found.sum(axis=1)).ravel()
     largest, near = 0.0, 0
-    for start in range(0, len(texts), 500):  # by blocks of rows, which bounds the memory
+    for start in range(0, len(texts), 500):  # block by block, to limit the memory
         shared = (found[start : start + 500] @ found.T).toarray()
         joined = sizes[start : start + 500, None] + sizes[None, :] - shared
         later = np.arange(len(texts))[None, :] > np.arange(start, start + len(shared))[:, None]
         index = np.where(later, shared / np.maximum(joined, 1), 0.0)
         largest, near = max(largest, float(index.max())), near + int((index >= NEAR_DUPLICATE).sum())
     return largest, near
+
+
+def cl100k_tokens() -> Callable[[str], int]:
+    """Return a function that counts the tokens of a text in the encoding of Table 2.
+
+    Raises:
+        BadInput: tiktoken is not installed, or its encoding is neither cached nor available for download.
+    """
+    try:
+        import tiktoken
+
+        encoding = tiktoken.get_encoding("cl100k_base")
+    except Exception as error:  # an ImportError, or anything that a download can raise
+        raise BadInput(
+            f"the encoding cl100k_base is not available ({type(error).__name__}): install tiktoken, and without a "
+            "network set TIKTOKEN_CACHE_DIR to a folder that holds the encoding"
+        ) from None
+    return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -62,8 +62,8 @@ def main() -> None:
     for n in (20, 200, 2000) if quick else (20, 200, 2000, 20_000):
         universe = load_universe("default", 100 if n <= 2000 else 1000)
         events = draw_events(universe, n)
-        plans = draw_layouts(n, list(universe.styles))
-        chapters, _ = write_chapters(events, plans, TemplateWriter(), secondary_names())
+        layouts = draw_layouts(n, list(universe.styles))
+        chapters, _ = write_chapters(events, layouts, TemplateWriter(), secondary_names())
         used = [(event.day, event.space, event.entity, event.content) for event in events]
         unused = unused_values(as_texts(universe), used)
         seconds[n], questions = best(lambda c=chapters, u=unused: all_questions(c, u), repeats)  # type: ignore[misc]

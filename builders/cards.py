@@ -3,18 +3,19 @@
     python builders/cards.py --out dataset_cards
     python builders/cards.py --texts gutenberg --out dataset_cards
 
-Each dataset is built in memory; only its card is kept. The same cards stand in the folders that the builders write, and
-tests hold them against each other. The card of Book-SORT needs its nine books, so it is made with --texts only.
+Each dataset is built in memory, and only its card is kept. The builders write the same cards into their folders, and
+tests compare the two. The card of Book-SORT needs its nine books, so it is only made with --texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from epbench import command
 
-PUBLISHED = (
+BOOKS = (
     ("short", "default", "narrative"),
     ("long", "default", "narrative"),
     ("very-long", "default", "narrative"),
@@ -25,47 +26,72 @@ PUBLISHED = (
     ("short", "scifi", "narrative"),
     ("long", "scifi", "narrative"),
 )
+"""Book, universe and order of each published Tulving book."""
 
 MEMFAIL_ROWS = 100
+"""Rows of each published config of MemFail."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What the command line says."""
+
+    out: Path
+    texts: Path | None
+
+
+def _arguments(argv: Sequence[str] | None) -> Arguments:
+    parser = command.parser(__doc__)
+    parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
+    parser.add_argument("--texts", type=Path, metavar="DIR", help="folder with the nine books of Book-SORT")
+    return Arguments(**vars(parser.parse_args(argv)))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
-    parser.add_argument("--texts", type=Path, metavar="DIR", help="folder of Book-SORT's nine books")
-    args = parser.parse_args(argv)
+    args = _arguments(argv)
 
-    from rich.progress import track
-
-    from epbench.booksort.dataset.card import booksort_card
-    from epbench.booksort.dataset.schema import Recipe as SortRecipe
-    from epbench.booksort.dataset.schema import make_configs
-    from epbench.booksort.texts.books import books_from
-    from epbench.memfail.dataset.schema import complete, config_of
-    from epbench.memfail.dataset.types import CONFIGS
-    from epbench.memfail.templates.rows import make_rows
-    from epbench.memfail.validation.card import made_card as memfail_card
-    from epbench.memfail.validation.findings import validate
     from epbench.runs.folder import write_text
+
+    for name, card in _tulving_cards():
+        write_text(args.out / name / "README.md", card)
+    write_text(args.out / "memfail" / "README.md", _memfail_card())
+    if args.texts:
+        write_text(args.out / "booksort" / "README.md", _booksort_card(args.texts))
+
+
+def _tulving_cards() -> Iterator[tuple[str, str]]:
+    """Names and cards of the Tulving books, one after another."""
     from epbench.tulving.dataset.build import Recipe, make_book
     from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
-    for book, universe, order in track(PUBLISHED, "cards", transient=True):
-        recipe = Recipe(book, universe, order=order)  # type: ignore[arg-type]
+    for book, universe, order in command.bar(BOOKS, "cards", len(BOOKS)):
+        recipe = Recipe(book, universe, order=order)
         data = make_book(recipe)
-        write_text(args.out / recipe.name / "README.md", made_card(recipe, data, configs_of(data)))
+        made_by = f"python builders/tulving.py --book {book}"
+        made_by += f" --universe {universe}" * (universe != "default") + f" --order {order}" * (order != "narrative")
+        yield recipe.name, made_card(made_by, recipe, data, configs_of(data))
+
+
+def _memfail_card() -> str:
+    from epbench.memfail.dataset.schema import complete, config_of
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.templates.rows import make_rows
+    from epbench.memfail.validation.card import made_card
+    from epbench.memfail.validation.findings import validate
 
     tables = {name: complete(name, make_rows(name, MEMFAIL_ROWS, 0)) for name in CONFIGS}
     made_by = f"python builders/memfail.py --rows {MEMFAIL_ROWS} --seed 0"
-    configs = [config_of(name, table) for name, table in tables.items()]
-    write_text(args.out / "memfail" / "README.md", memfail_card(made_by, configs, validate(tables)))
+    return made_card(made_by, [config_of(name, table) for name, table in tables.items()], validate(tables))
 
-    if args.texts:
-        books, sort_recipe = books_from(args.texts), SortRecipe()
-        configs = make_configs(books, sort_recipe)
-        card = booksort_card("python builders/booksort.py", books, sort_recipe, configs)
-        write_text(args.out / "booksort" / "README.md", card)
+
+def _booksort_card(texts: Path) -> str:
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs
+    from epbench.booksort.texts.books import books_from
+
+    books, recipe = books_from(texts), Recipe()
+    return booksort_card("python builders/booksort.py", books, recipe, make_configs(books, recipe))
 
 
 if __name__ == "__main__":

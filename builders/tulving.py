@@ -2,6 +2,7 @@
 
     python builders/tulving.py --book short --out out
     python builders/tulving.py --book long --universe news --seed 3 --out out
+    python builders/tulving.py --book short --universe worlds/harbour --universe-size 40 --out out
     python builders/tulving.py --book long --order chronological --out out
     python builders/tulving.py --book very-long --events 20000 --universe-size 1000 --out out
     python builders/tulving.py --book short --writer openai:gpt-4o --out out
@@ -14,205 +15,252 @@ Writes OUT/<name>/README.md and OUT/<name>/<config>/*.parquet with the configs q
 and book, where <name> is short, long, very-long, news-short, long-ordered and so on. Load it with
 `load_dataset("OUT/<name>")`, or from anywhere after `python builders/publish.py OUT/<name> --to cache`.
 
+A universe of your own is a folder with three files, as in src/epbench/tulving/data/universes:
+  universe.toml   start and end (dates such as 2024-01-31), kind (novel, news or scifi: the tone), [styles] (three
+                  adjectives for each; templates know comedy, detective, fantasy, horror, mystery, news, romance, scifi,
+                  thriller and tragedy), [qualifiers] (lists `spaces` and `contents`: words to put before names if a
+                  universe needs more of them than there are)
+  locations.csv   the column name, and for real locations latitude and longitude
+  contents.json   for each kind of event, at least 30 things that a person may do there
+and, if you like, first.txt and last.txt with the names of your main characters. No name may occur twice or be part of
+another. The dataset takes the folder's name: worlds/harbour gives harbour-short.
+
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for
-every event, and what is exact is checked by a model: by the writer itself, or by another one with --checker. What fails
-is written anew, ten times at most, by a prompt that says what was wrong; an event without a chapter is dropped and
-named. writing.json and positions.svg beside README.md tell how it went. --plan prints requests and tokens, of the first
-round and at most, and stops: nothing is asked and nothing is written.
+every event. Exact checks sort out candidates whose facts are missing or misplaced, and a model checks the others: the
+writer itself, or another model with --checker. Failed candidates are rewritten, at most ten times, with a prompt that
+says what was wrong; an event that still has no chapter is dropped and named. writing.json and positions.svg next to
+README.md report how it went. --plan prints requests and tokens, for the first round and at most, and stops: nothing is
+asked and nothing is written.
 
-A model's chapters are kept in OUT/written-by-<model>: when the same command is given again, or one for another book of
-the same universe and seed, nothing is paid twice. The verdicts are kept there under the checker's name, so that another
---checker takes up the same chapters. The writing stops after the first round if no chapter was accepted, and says why;
-it ends early if two rounds of 20 candidates or more in all had none accepted. If the checker gives no verdict on a
-chapter, also when asked four times, that chapter is neither accepted nor discarded: the command ends with an error, and
-asks for the verdict again when it is given again.
+A model's chapters are kept in OUT/written-by-<model>. If you repeat the command, or make another book with the same
+universe and seed, nothing is paid twice. Verdicts are kept there under the checker's name, so that another --checker
+can check the same chapters. Writing stops after the first round if no chapter was accepted, and says why; it ends early
+if at least two rounds with at least 20 candidates in total had none accepted. If the checker gives no verdict on a
+chapter in four attempts, that chapter is neither accepted nor discarded: the command ends with an error, and asks for
+the verdict again when you repeat it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from epbench import command
+from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.models.protocol import Model
-    from epbench.safe_console import SafeConsole
-    from epbench.tulving.dataset.build import Recipe
+    from epbench.hub.dataset_folder import Config
+    from epbench.tulving.chapters.load import Checker
+    from epbench.tulving.chapters.loop import Writing
+    from epbench.tulving.chapters.model_writer import ModelWriter
+    from epbench.tulving.dataset.build import Outline, Recipe
     from epbench.tulving.dataset.schema import BookData
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(options.BackendOptions):
+    """What the command line says."""
+
+    book: str
+    universe: str
+    events: int | None
+    universe_size: int
+    seed: int
+    order: Literal["narrative", "chronological"]
+    selection: Literal["uniform", "alphabetical"]
+    released: Path | None
+    generator: str | None
+    out: Path
+    writer: str
+    checker: str | None
+    checker_url: str | None
+    checker_window: int | None
+    max_tokens: int
+    plan: bool
+
+
+def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
-    parser.add_argument("--universe", default="default", help="default (New York), news or scifi")
-    parser.add_argument("--events", type=int, help="another number of events; how many the error of too many tells")
-    parser.add_argument("--universe-size", type=int, default=100, help="times, spaces, entities, contents (100)")
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; by templates, same rows (0)")
+    parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
+                        help="default (New York), news or scifi, or a folder with a universe of your own")  # fmt: skip
+    parser.add_argument("--events", type=int, metavar="N", help="another number of events")
+    parser.add_argument("--universe-size", type=int, default=100, metavar="N",
+                        help="number of times, of spaces, of entities and of contents (100)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; with templates, same rows (0)")
     parser.add_argument("--order", choices=["narrative", "chronological"], default="narrative")
     parser.add_argument("--selection", choices=["uniform", "alphabetical"], default="uniform",
                         help="which five questions of each template and bin; alphabetical is the released rule")  # fmt: skip
-    parser.add_argument("--released", type=Path, help="folder or zip of the published data, instead of a new book")
-    parser.add_argument("--generator", help="model that wrote the released book, where several fit")
-    parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
+    parser.add_argument("--released", type=Path, metavar="ZIP_OR_DIR", help="convert a released book, and make none")
+    parser.add_argument("--generator", help="model that wrote the released book, if several fit")
+    parser.add_argument("--out", type=Path, required=True, help="folder in which to make the dataset's folder")
 
     writer = parser.add_argument_group("who writes the chapters")
-    writer.add_argument("--writer", default="template", help="template, hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME")
-    writer.add_argument("--base-url", help="of an OpenAI-compatible endpoint")
-    writer.add_argument(
-        "--request-timeout", type=float, default=300.0, metavar="SECONDS",
-        help="of one try of one request to an endpoint (300)",
-    )  # fmt: skip
-    writer.add_argument(
-        "--window", type=int, help="tokens: of an endpoint that does not tell, or for vLLM to set aside"
-    )
-    writer.add_argument("--tensor-parallel", type=int, default=1, help="GPUs for vLLM (1)")
-    writer.add_argument("--checker", help="model that checks the chapters, as for --writer (the writer itself)")
-    writer.add_argument("--checker-url", help="of the checker's endpoint, if not that of --base-url")
-    writer.add_argument("--checker-window", type=int, help="as --window, of the checker")
-    writer.add_argument("--plan", action="store_true", help="print what will be made and asked, and stop")
-    writer.add_argument("--max-tokens", type=int, default=4096, help="of one chapter, and of one verdict on it (4096)")
-    args = parser.parse_args(argv)
+    writer.add_argument("--writer", default="template", help=f"template, {options.MODELS} (template)")
+    options.add_backend(writer)
+    writer.add_argument("--checker", help="model that checks the chapters of a model (the writer itself)")
+    writer.add_argument("--checker-url", metavar="URL", help="address of the checker's endpoint (that of --base-url)")
+    writer.add_argument("--checker-window", type=int, metavar="TOKENS", help="as --window, for the checker")
+    writer.add_argument("--max-tokens", type=int, default=4096, metavar="N",
+                        help="longest chapter, and longest verdict on one, in tokens (4096)")  # fmt: skip
+    options.add_plan(writer)
+    return Arguments(**vars(parser.parse_args(argv)))
 
-    from epbench.hub.dataset_folder import write_dataset
-    from epbench.tulving.chapters.report import iteration_table, writing_files
-    from epbench.tulving.dataset.build import Recipe
-    from epbench.tulving.dataset.card import made_card, released_card
-    from epbench.tulving.dataset.schema import configs_of
-    from epbench.tulving.released import books as released
 
-    console = command.console()
-    _refuse_what_contradicts(args)
+def main(argv: Sequence[str] | None = None) -> None:
+    args = _arguments(argv)
+
+    from epbench.tulving.chapters.load import check_writer
+    from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
+
+    check_writer(args.writer, _checker(args))
     if args.released:
-        archive = released.open_archive(args.released)
-        found = archive.find_book(args.book, args.universe, args.order, args.generator)
-        name, data, more = found.name, released.read_book(archive, found), {}
-        configs = configs_of(data)
-        card = released_card(name, found.folder, data, configs)
-    else:
-        recipe = Recipe(
-            args.book,
-            args.universe,
-            args.events,
-            args.universe_size,
-            args.seed,
-            args.order,
-            args.selection,
-            args.writer,
-            args.checker,
-        )
-        name = recipe.name
-        made = _by_templates(recipe, args, console) if args.writer == "template" else _by_a_model(recipe, args, console)
-        if made is None:
-            return
-        data = made
-        configs = configs_of(data)
-        card = made_card(recipe, data, configs)
-        assert data.writing
-        more = writing_files(data.writing, data.chapters, recipe.seed)
-
-    folder = args.out / name
-    write_dataset(folder, configs, card, more)
-    if data.writing and args.writer != "template":
-        console.print(iteration_table(data.writing))
-        for number, (event, checks) in data.writing.dropped.items():
-            about = f"{event.content}, {event.day}, {event.space}, {event.entity}"
-            console.print(
-                f"dropped: event {number} ({about}); its last candidate failed {', '.join(checks)}", soft_wrap=True
-            )
-        if data.writing.ended_early:
-            console.print("the writing ended early: too many candidates in a row had failed", soft_wrap=True)
-    console.print(
-        f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
-        f"{len(data.questions):,} questions, {len(data.selected)} selected",
-        soft_wrap=True,
+        _convert(args, args.released)
+        return
+    recipe = Recipe(
+        book=args.book,
+        universe=args.universe,
+        events=args.events,
+        universe_size=args.universe_size,
+        seed=args.seed,
+        order=args.order,
+        selection=args.selection,
+        writer=args.writer,
+        checker=args.checker,
     )
+    outline = draw_outline(recipe)  # universe → events → layouts
+    if args.writer != "template":
+        _write_by_model(args, recipe, outline)
+    elif args.plan:
+        console, n = command.console(), len(outline.events)
+        console.say(f"{n:,} events, and a chapter for each of them from templates; no model is asked")
+        console.say(f"the dataset would be written to {args.out / recipe.name}")
+    else:
+        _save(args, recipe, make_book(recipe, outline, progress=command.bar))  # → chapters → questions → selection
 
 
-def _refuse_what_contradicts(args: Any) -> None:
-    from epbench.errors import BadInput
-
-    if args.writer.partition(":")[0] not in ("template", "hf", "vllm", "openai"):
-        raise BadInput(
-            f"unknown writer {args.writer!r}; there are: template, hf:PATH_OR_ID, vllm:PATH_OR_ID, openai:NAME"
-        )
-    if args.writer == "template" and (args.checker or args.checker_url or args.checker_window):
-        raise BadInput("--checker: no model checks the chapters of templates; name a model that writes with --writer")
-    if args.checker is not None and args.checker.partition(":")[0] not in ("hf", "vllm", "openai"):
-        raise BadInput(
-            f"unknown checker {args.checker!r}; expected a model: hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
-        )
-    if args.released and args.plan:
-        raise BadInput("--plan is for a new book; --released takes a published one as it is, and asks no model")
-    if args.released and args.writer != "template":
-        raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published one as it is")
-    if args.max_tokens < 1:
-        raise BadInput(f"--max-tokens {args.max_tokens}: at least 1 is expected")
-
-
-def _by_templates(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | None:
-    """The book; None where only the plan is wanted."""
-    from epbench.tulving.dataset.build import draw_outline, make_book
-
-    if not args.plan:
-        return make_book(recipe, progress=command.bar)
-    n = len(draw_outline(recipe).events)
-    console.print(f"{n:,} events, and a chapter for each of them from templates; no model is asked", soft_wrap=True)
-    console.print(f"the dataset would be written to {args.out / recipe.name}", soft_wrap=True)
-    return None
-
-
-def _by_a_model(recipe: Recipe, args: Any, console: SafeConsole) -> BookData | None:
-    """Say what it will cost, refuse what does not fit, then write, with every chapter and verdict kept as it comes.
-
-    Returns:
-        The book; None where only the plan is wanted.
-    """
+def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
+    """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
     from epbench.hub.dataset_folder import refuse_other_folder
-    from epbench.models.load import Options, load_model
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
-    from epbench.tulving.chapters.estimate import check_windows, plan_lines
-    from epbench.tulving.chapters.loop import first_tasks
+    from epbench.tulving.chapters.load import load_writer
     from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
-    from epbench.tulving.dataset.build import draw_outline, make_book
+    from epbench.tulving.dataset.build import make_book
 
+    console = command.console()
     command.show_log()
     refuse_other_folder(args.out / recipe.name)
-    outline = draw_outline(recipe)
-    model = load_model(args.writer, Options(args.base_url, args.window, args.tensor_parallel, args.request_timeout))
-    kept = writing_folder(args.out, args.writer)
-    writer = ModelWriter(
-        model, outline.universe, kept, checker=_checker(args), seed=recipe.seed, max_tokens=args.max_tokens
+    folder = writing_folder(args.out, args.writer)
+    writer = load_writer(
+        args.writer,
+        outline.universe,
+        seed=recipe.seed,
+        folder=folder,
+        options=args.backend,
+        checker=_checker(args),
+        max_tokens=args.max_tokens,
     )
+    assert isinstance(writer, ModelWriter)
+    _print_estimate(writer, outline)
+    console.say(f"chapters and verdicts that are already in {folder} are not asked for again")
+    if args.plan:
+        return
+    identity = {"benchmark": "tulving", "writer": writer.name, "base_url": without_login(args.base_url or "")}
+    with open_run(folder, identity | weights_of(writer.model), {}):
+        data = make_book(recipe, outline, writer, command.bar)
+    _save(args, recipe, data)
 
-    tasks = first_tasks(outline.events, outline.plans)
+
+def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
+    """Print requests and tokens, and warn of windows that are unknown."""
+    from epbench.tulving.chapters.estimate import check_windows, estimate_lines
+    from epbench.tulving.chapters.loop import first_tasks
+
+    console, tasks = command.console(), first_tasks(outline.events, outline.layouts)
     for warning in check_windows(writer, tasks):
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    console.print("\n".join(plan_lines(writer, tasks)), soft_wrap=True)
-    console.print(f"what {kept} has is not asked for again", soft_wrap=True)
+    for line in estimate_lines(writer, tasks):
+        console.say(line)
+
+
+def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
+    """Write a new book as a dataset, with the report on its writing."""
+    from epbench.tulving.chapters.report import writing_files
+    from epbench.tulving.dataset.card import made_card
+    from epbench.tulving.dataset.schema import configs_of
+
+    assert data.writing is not None
+    configs, report = configs_of(data), writing_files(data.writing, data.chapters, recipe.seed)
+    _write(args.out / recipe.name, data, configs, made_card(made_by(recipe), recipe, data, configs), report)
+
+
+def made_by(recipe: Recipe) -> str:
+    """Return the command that makes the same dataset again, without defaults and without the path of a universe."""
+    from epbench.tulving.events.universe_files import universe_name
+
+    values = vars(recipe) | {"universe": universe_name(recipe.universe)}
+    options = [
+        f"--{field.name.replace('_', '-')} {values[field.name]}"
+        for field in fields(recipe)
+        if values[field.name] != field.default
+    ]
+    return " ".join(["python builders/tulving.py", *options])
+
+
+def _convert(args: Arguments, source: Path) -> None:
+    """Write a released book as a dataset."""
+    from epbench.errors import BadInput
+    from epbench.tulving.dataset.card import released_card
+    from epbench.tulving.dataset.schema import configs_of
+    from epbench.tulving.released.archive import open_archive
+    from epbench.tulving.released.books import read_book
+
     if args.plan:
-        return None
-    identity = {"benchmark": "tulving", "writer": model.name, "base_url": without_login(args.base_url or "")}
-    identity |= weights_of(model)
-    with open_run(kept, identity, {}):
-        return make_book(recipe, writer, command.bar)
+        raise BadInput("--plan is for a new book; --released takes a published book as it is, and asks no model")
+    if args.writer != "template":
+        raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published book as it is")
+    archive = open_archive(source)
+    book = archive.find_book(args.book, args.universe, args.order, args.generator)
+    data = read_book(archive, book)
+    configs = configs_of(data)
+    card = released_card("python builders/tulving.py --released …", book.name, book.folder, data, configs)
+    _write(args.out / book.name, data, configs, card, {})
 
 
-def _checker(args: Any) -> Model | None:
-    """The model that checks; None for the writer itself, whose weights are then loaded once."""
-    from epbench.models.load import Options, load_model
+def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:
+    """Write the dataset's folder, and print what it holds."""
+    from epbench.hub.dataset_folder import write_dataset
 
-    elsewhere = args.checker_url or args.checker_window  # then it is not the writer, whatever its name
-    if args.checker in (None, args.writer) and not elsewhere:
-        return None
-    options = Options(
-        args.checker_url or args.base_url, args.checker_window, args.tensor_parallel, args.request_timeout
+    write_dataset(folder, configs, card, report)
+    if data.writing and data.writing.writer != "template":
+        _print_rounds(data.writing)
+    command.console().say(
+        f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
+        f"{len(data.questions):,} questions, {len(data.selected)} selected"
     )
-    return load_model(args.checker or args.writer, options)
+
+
+def _print_rounds(writing: Writing) -> None:
+    """Print how a model's writing went, round by round, and which events it could not tell."""
+    from epbench.tulving.chapters.report import iteration_table
+
+    console = command.console()
+    console.print(iteration_table(writing))
+    for number, (event, checks) in writing.dropped.items():
+        facts = f"{event.content}, {event.day}, {event.space}, {event.entity}"
+        console.say(f"dropped: event {number} ({facts}); its last candidate failed {', '.join(checks)}")
+    if writing.ended_early:
+        console.say("the writing ended early: too many candidates in a row had failed")
+
+
+def _checker(args: Arguments) -> Checker:
+    from epbench.tulving.chapters.load import Checker
+
+    return Checker(args.checker, args.checker_url, args.checker_window)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.tulving.judging.protocol import Judge
-    from epbench.tulving.released.books import Archive
+    from epbench.tulving.released.archive import Archive
     from epbench.tulving.released.runs import PublishedRun
 
 
@@ -120,7 +120,7 @@ def _check(args: Arguments) -> None:
 
 def _compare_with_published(args: Arguments, path: Path) -> None:
     """Have the judge read published answers, and compare its verdicts with the published ones."""
-    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.archive import open_archive
     from epbench.tulving.scores.judge_agreement import agreement_screen
 
     archive = open_archive(path)

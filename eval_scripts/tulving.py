@@ -511,7 +511,7 @@ def _warn(text: str) -> None:
 def _rescore(archive: Path, out: Path) -> None:
     """Score the runs of the published archive again, from the replies of its own judge."""
     from epbench.errors import BadInput
-    from epbench.tulving.released.books import open_archive
+    from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.runs import score_published_runs
     from epbench.tulving.scores.tables import screen_tables
 

@@ -12,23 +12,23 @@ import evaluate
 
 _DESCRIPTION = """
 How well the items of an answer (dates, places, people, events) agree with the true items of an episodic memory
-question, leniently: naming more items than there are true ones costs no precision, except where there are none.
+question. The metric is lenient: naming more items than there are true ones costs no precision, unless there are none.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of list of str): the items found in each answer; an abstention is an empty list.
-    references (list of list of str): the true items of each question; empty where nothing matches the cue.
-    matching_scores (list of list of float, optional): for each question one score in [0, 1] per true item, by a
-        judge. Without them an item counts as found when some predicted item equals it after Unicode, case,
-        punctuation and date normalisation.
+    references (list of list of str): the true items of each question; empty if nothing matches the cue.
+    matching_scores (list of list of float, optional): a judge's scores in [0, 1] for each question, one per true
+        item. Without them, an item counts as found if a predicted item equals it after Unicode, case, punctuation
+        and date normalisation.
     bins (list of str, optional): the bin of each question, such as 0, 1, 2, 3-5, 6+.
 
 Returns:
-    f1, precision, recall (float): means over the questions, each in [0, 1]; precision and recall over those where
-        they are defined (None if nowhere).
-    per_question (list of dict): f1, precision, recall of each question; None where undefined.
-    f1_by_bin (dict), simple_recall_score (float): only with bins: mean F1 of every bin present, and their mean.
+    f1, precision, recall (float): means over the questions, in [0, 1]. Precision and recall are means over the
+        questions for which they are defined (None if there are none).
+    per_question (list of dict): f1, precision and recall of each question; None if undefined.
+    f1_by_bin (dict), simple_recall_score (float): the mean F1 of every bin present, and their mean; only with bins.
 
 Examples:
     >>> import evaluate
@@ -82,7 +82,7 @@ _DATE = re.compile(
 
 @functools.lru_cache(maxsize=1 << 16)
 def normalise(item: str) -> str:
-    """What is compared: Unicode (NFKC) and case folded, dates as year, month and day, punctuation as a blank.
+    """Return what is compared: Unicode (NFKC) and case folded, dates as year, month and day, punctuation as a blank.
 
     >>> normalise("  The 7th of May, 2024 "), normalise("Café “Zoë”")
     ('2024 05 07', 'café zoë')
@@ -99,16 +99,16 @@ def _iso(match: "re.Match[str]") -> str:
 
 
 def lenient_f1(n_predicted: int, n_true: int, found: float) -> tuple[float | None, float | None, float]:
-    """Precision, recall and F1 of one question, before clipping (paper: Appendix B.3.2).
+    """Return precision, recall and F1 of one question, before clipping (paper: Appendix B.3.2).
 
     Args:
-        n_predicted: number of different items in the answer.
-        n_true: number of different true items.
-        found: sum of the matching scores of the true items.
+        n_predicted: The number of different items in the answer.
+        n_true: The number of different true items.
+        found: The sum of the matching scores of the true items.
 
     Returns:
-        Precision is None where nothing was predicted, recall where nothing is true. F1 is 1 where both are
-        undefined (a right abstention) and 0 where one is.
+        Precision is None if nothing was predicted, recall if there are no true items. F1 is 1 if both are undefined (a
+        correct abstention), and 0 if only one is.
     """
     counted = min(n_predicted, n_true) if n_true else n_predicted
     precision = found / counted if counted else None
@@ -127,16 +127,16 @@ class EpisodicF1(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            # Json passes every value through unchanged, so that bad ones cause the errors below and not Arrow's.
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
             reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
         )
 
     def compute(self, **columns: Any) -> dict[str, Any] | None:
-        """See the description of the metric.
+        """Compute the metric; its description says what it takes and returns.
 
         Raises:
-            ValueError: a column is no list, or see `_compute`.
+            ValueError: A column is not a list, or has a wrong length or a wrong value.
         """
         added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
         for name in self._columns:
@@ -181,7 +181,7 @@ class EpisodicF1(evaluate.Metric):
 
 
 def _check_column(name: str, values: Any) -> None:
-    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    """Check that a column has one entry per question, in order: a list, a tuple, an array, or a column of a dataset."""
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
         raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
     if getattr(values, "shape", None) == ():

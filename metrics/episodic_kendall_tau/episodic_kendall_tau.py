@@ -9,24 +9,24 @@ import evaluate
 from scipy.stats import kendalltau
 
 _DESCRIPTION = """
-Whether a list of remembered items is complete and in the right order: the share of questions whose true items were
-all found, and Kendall's tau-b between the two orders over those.
+Whether lists of remembered items are complete and in the right order: the share of questions for which all true items
+were found, and Kendall's tau-b between the two orders for these questions.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of str): the items of each answer in the order of the answer. Repeats count once, the
-        first time; items that are not among the true ones are ignored.
-    references (list of list of str): the true items in their order; repeats count once, the first time. Questions
-        with fewer than two different true items have no order and are left out.
+    predictions (list of list of str): the items of each answer, in the order of the answer. Only the first of repeated
+        items counts; items that are not among the true ones are ignored.
+    references (list of list of str): the true items in their order; only the first of repeated items counts.
+        Questions with fewer than two different true items have no order and are left out.
 
 Returns:
-    kendall_tau (float or None): mean tau-b in [-1, 1] over the questions where all true items were found; None if
-        there is no such question.
-    all_matched (float or None): share of the questions, in [0, 1], where all true items were found; None if no
+    kendall_tau (float or None): the mean tau-b, in [-1, 1], over the questions for which all true items were found;
+        None if there are none.
+    all_matched (float or None): the share of questions, in [0, 1], for which all true items were found; None if no
         question has an order.
-    score (float or None): mean over the questions of tau where all were found and 0 elsewhere.
-    n_questions (int): number of questions with an order.
+    score (float or None): the mean over the questions of tau if all items were found, and 0 otherwise.
+    n_questions (int): the number of questions with an order.
 
 Examples:
     >>> import evaluate
@@ -46,11 +46,11 @@ _CITATION = """
 
 
 def tau_if_all_found(predicted: Sequence[str], true: Sequence[str]) -> float | None:
-    """Tau-b between the order of the answer and the true one; None unless every true item is in the answer.
+    """Return tau-b between the order of the answer and the true one, or None if the answer lacks a true item.
 
     Args:
-        predicted: items of the answer, in order.
-        true: at least two different items, in order.
+        predicted: The items of the answer, in order.
+        true: The true items, in order; at least two different ones.
 
     >>> tau_if_all_found(["b", "a", "z"], ["a", "b"])
     -1.0
@@ -71,16 +71,16 @@ class EpisodicKendallTau(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            # Json passes every value through unchanged, so that bad ones cause the errors below and not Arrow's.
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
             reference_urls=["https://github.com/ahstat/episodic-memory-benchmark"],
         )
 
     def compute(self, **columns: Any) -> dict[str, Any] | None:
-        """See the description of the metric.
+        """Compute the metric; its description says what it takes and returns.
 
         Raises:
-            ValueError: a column is no list, or see `_compute`.
+            ValueError: A column is not a list, or has a wrong length or a wrong value.
         """
         added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
         for name in self._columns:
@@ -113,7 +113,7 @@ class EpisodicKendallTau(evaluate.Metric):
 
 
 def _check_column(name: str, values: Any) -> None:
-    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    """Check that a column has one entry per question, in order: a list, a tuple, an array, or a column of a dataset."""
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
         raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
     if getattr(values, "shape", None) == ():

@@ -10,22 +10,23 @@ import datasets
 import evaluate
 
 _DESCRIPTION = """
-Share of questions that a memory system gets through every stage (stored, faithful, retrieved, used), and the share
-that it loses at each of them.
+The share of questions that a memory system brings through every stage (stored, kept faithfully, retrieved, used), and
+the share that it loses at each stage.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of str): one label per question: correct, storage_error, summary_error, retrieval_error,
-        reasoning_error, or failed where there is no answer or no verdict on it.
+        reasoning_error, or failed if there is no answer or no verdict on it.
     groups (list of str, optional): the group of each question, such as its number of hops.
 
 Returns:
-    success_rate (float): share of correct among the judged questions, those that did not fail; None without any.
-    ci_low, ci_high (float): its 95 % interval after Wilson; None without a judged question.
-    counts (dict): number of questions by label, all six labels.
-    shares (dict): share of each of the five labels among the judged questions, which sum to 1; None without any.
-    n, n_failed (int): number of judged and of failed questions.
+    success_rate (float): the share of correct among the judged questions, which are those that did not fail; None if
+        there are none.
+    ci_low, ci_high (float): its 95 % Wilson interval; None without judged questions.
+    counts (dict): the number of questions for each of the six labels.
+    shares (dict): the shares of the five labels among the judged questions, which sum to 1; None without such questions.
+    n, n_failed (int): the numbers of judged and of failed questions.
     by_group (dict): only with groups: the same values for each group.
 
 Examples:
@@ -54,7 +55,7 @@ _Z = statistics.NormalDist().inv_cdf(0.975)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share of n > 0 independent questions.
+    """Return Wilson's 95 % interval for a share of n > 0 independent questions.
 
     >>> [round(bound, 3) for bound in wilson(35, 100)]
     [0.264, 0.447]
@@ -67,7 +68,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 
 def rates(labels: Sequence[str]) -> dict[str, Any]:
-    """What `MemoryFailures` returns for these labels, all of which must be known.
+    """Return what `MemoryFailures` returns for these labels, which must all be valid.
 
     >>> rates(["correct", "failed"])["success_rate"]
     1.0
@@ -96,16 +97,16 @@ class MemoryFailures(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            # Json passes every value through unchanged, so that bad ones cause the errors below and not Arrow's.
             features=datasets.Features({"predictions": datasets.Json()}),
             reference_urls=["https://github.com/ishirgarg/MemFail"],
         )
 
     def compute(self, **columns: Any) -> dict[str, Any] | None:
-        """See the description of the metric.
+        """Compute the metric; its description says what it takes and returns.
 
         Raises:
-            ValueError: a column is no list, or see `_compute`.
+            ValueError: A column is not a list, or has a wrong length or a wrong value.
         """
         added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
         for name in self._columns:
@@ -125,7 +126,7 @@ class MemoryFailures(evaluate.Metric):
 
 
 def _check_column(name: str, values: Any) -> None:
-    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    """Check that a column has one entry per question, in order: a list, a tuple, an array, or a column of a dataset."""
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
         raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
     if getattr(values, "shape", None) == ():

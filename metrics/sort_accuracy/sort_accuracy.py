@@ -1,4 +1,4 @@
-"""Accuracy of telling which of two segments came first, as an `evaluate` metric."""
+"""How often the earlier of two segments is recognised, as an `evaluate` metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,26 +8,26 @@ import evaluate
 import numpy as np
 
 _DESCRIPTION = """
-How often an answer names the segment that came first in the text, with an interval that knows that the questions about
-one excerpt are not independent, a test against chance, and the share of answers that name A.
+How often an answer names the segment that came first in the text, with an interval that takes into account that
+questions about one excerpt are not independent, a test against chance, and the share of answers that name A.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of str): the answers, "A" or "B"; anything else is counted as invalid, and wrong.
     references (list of str): the segment that came first, "A" or "B".
-    groups (list of str, optional): what results are told apart by, such as the distance of the segments.
-    clusters (list of str, optional): the excerpt of each question. The bootstrap draws clusters; without them every
-        question is its own.
+    groups (list of str, optional): the group of each question, such as the distance between its segments.
+    clusters (list of str, optional): the excerpt of each question. The bootstrap draws clusters; without them, every
+        question is a cluster of its own.
 
 Returns:
-    accuracy (float): share of right answers, in [0, 1].
-    ci_low, ci_high (float): its 95 % percentile interval over 2,000 bootstrap samples, the same at every call; None
+    accuracy (float): the share of right answers, in [0, 1].
+    ci_low, ci_high (float): its 95 % percentile interval from 2,000 bootstrap samples, the same on every call; None
         with a single cluster.
-    share_a (float): share of A among the valid answers, None without one; far from 0.5 tells of a bias.
-    n, n_invalid (int): number of questions, and of answers that are neither A nor B.
-    p_value (float): one-sided binomial test: probability of as many right answers or more by guessing.
-    by_group (dict): the same of each group; only with groups.
+    share_a (float): the share of A among the valid answers; None if there are none. Values far from 0.5 show a bias.
+    n, n_invalid (int): the number of questions, and of answers that are neither A nor B.
+    p_value (float): one-sided binomial test: the probability of at least as many right answers by guessing.
+    by_group (dict): the same values for each group; only with groups.
 
 Examples:
     >>> import evaluate
@@ -56,7 +56,7 @@ _SEED = 20241010
 
 
 def accuracy_interval(correct: Sequence[bool], clusters: Sequence[str] | None = None) -> tuple[float, float] | None:
-    """95 % percentile interval of the share of right answers when whole clusters are drawn with replacement.
+    """Return the 95 % percentile interval of the share of right answers, drawing whole clusters with replacement.
 
     >>> low, high = accuracy_interval([True, False] * 50)
     >>> 0.38 <= low < 0.5 < high <= 0.62
@@ -78,7 +78,7 @@ def accuracy_interval(correct: Sequence[bool], clusters: Sequence[str] | None = 
 
 
 def _raw_draws(k: int) -> "np.ndarray[Any, np.dtype[np.int32]]":
-    """Cluster numbers of every resample, from the generator's raw output, which is the same in every numpy."""
+    """The cluster numbers of every resample, from the generator's raw output, which is the same in every numpy version."""
     raw = np.random.PCG64(_SEED).random_raw(_RESAMPLES * k)
     units = (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return (units * k).astype(np.int32).reshape(_RESAMPLES, k)
@@ -93,16 +93,16 @@ class SortAccuracy(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            # Json lets every value through as it is, so that bad ones meet the messages below and not Arrow's.
+            # Json passes every value through unchanged, so that bad ones cause the errors below and not Arrow's.
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
             reference_urls=["https://arxiv.org/abs/2410.08133", "https://github.com/bridge-ai-neuro/SORT"],
         )
 
     def compute(self, **columns: Any) -> dict[str, Any] | None:
-        """See the description of the metric.
+        """Compute the metric; its description says what it takes and returns.
 
         Raises:
-            ValueError: a column is no list, or see `_compute`.
+            ValueError: A column is not a list, or has a wrong length or a wrong value.
         """
         added_before = self.writer is not None and all(columns.get(name) is None for name in self.features)
         for name in self._columns:
@@ -127,10 +127,10 @@ def sort_accuracy(
     groups: Sequence[Any] | None = None,
     clusters: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
-    """All that the metric returns; see its description.
+    """Return all values of the metric; see its description.
 
     Raises:
-        ValueError: no rows, lengths that differ, or values of a wrong type.
+        ValueError: There are no rows, lengths differ, or a value has a wrong type.
     """
     _check(predictions, references, groups, clusters)
     result = _summary(predictions, references, clusters)
@@ -167,7 +167,7 @@ def _summary(predictions: Sequence[str], references: Sequence[str], clusters: Se
 
 
 def _check_column(name: str, values: Any) -> None:
-    """A column is something with one entry per question, in order: a list, a tuple, an array, a dataset's column."""
+    """Check that a column has one entry per question, in order: a list, a tuple, an array, or a column of a dataset."""
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
         raise ValueError(f"{name}: expected a list with one entry per question, found {type(values).__name__}")
     if getattr(values, "shape", None) == ():

@@ -1,7 +1,7 @@
 """Seeded draws that are the same on every machine and in every Python version.
 
-Each use has a stream of its own, named by its key, so that adding a draw in one place moves nothing elsewhere.
-Only `Random.random()` and PCG64's raw output are used: both are documented as stable, `choice` and `sample` are not.
+Each use has its own stream, named by a key, so that a new draw in one place changes nothing elsewhere. Only
+`Random.random()` and the raw output of PCG64 are used: both are documented as stable, `choice` and `sample` are not.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ def _seed_of(key: tuple[object, ...]) -> int:
 
 
 class RandomStream:
-    """A stream of draws for one purpose, e.g. `Draws("plan", seed, event_number)`."""
+    """A stream of draws for one purpose, such as `RandomStream("plan", seed, event_number)`."""
 
     def __init__(self, *key: object) -> None:
         self.unit = random.Random(_seed_of(key)).random
-        """Next number in [0, 1)."""
+        """Return the next number in [0, 1)."""
 
     def index(self, n: int) -> int:
-        """An integer in 0..n-1, uniformly."""
+        """Draw an integer from 0 to n - 1, uniformly."""
         return int(self.unit() * n)
 
     def between(self, low: int, high: int) -> int:
-        """An integer in low..high, both included, uniformly."""
+        """Draw an integer from low to high, both included, uniformly."""
         return low + self.index(high - low + 1)
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items, uniformly."""
+        """Draw one of the items, uniformly."""
         return items[int(self.unit() * len(items))]
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
-        """k different items in random order (all of them, shuffled, where there are at most k)."""
+        """Draw k different items in random order; all of them, shuffled, if there are at most k."""
         pool = list(items)
         k = min(k, len(pool))
         for i in range(k):
@@ -52,7 +52,7 @@ class RandomStream:
         return pool[:k]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One of the items, with probability proportional to its weight."""
+        """Draw one of the items, with probability proportional to its weight."""
         mark = self.unit() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             mark -= weight
@@ -70,7 +70,7 @@ class UnitStream:
         self._bits = np.random.PCG64(_seed_of(key))
 
     def take(self, n: int) -> NDArray[np.float64]:
-        """The next n numbers; taking them in blocks of any size gives the same stream."""
+        """Return the next n numbers; the stream is the same whatever the size of the blocks."""
         import numpy as np
 
         raw: NDArray[np.uint64] = self._bits.random_raw(n)

@@ -1,7 +1,7 @@
 """Where the metric folders are, and the formulas in them.
 
-A metric folder must run alone as a Space, so it imports nothing of ours; we score through it instead,
-and so every formula stands in one place.
+A metric folder must run on its own as a Space, so it imports nothing from this package. The package scores through the
+metric folders instead, so that every formula has one home.
 """
 
 import importlib.util
@@ -19,20 +19,20 @@ _IN_CHECKOUT = Path(__file__).parents[2] / "metrics"
 
 
 def metrics_root() -> Path:
-    """The folder that holds one folder per metric, in an installed wheel or in a checkout."""
+    """Return the folder with one folder per metric, in an installed wheel or in a checkout."""
     return _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_CHECKOUT
 
 
 def metric_names() -> list[str]:
-    """Names of all metrics that this version carries, sorted."""
+    """Return the names of all metrics in this version, sorted."""
     return sorted(path.parent.name for path in metrics_root().glob("*/*.py") if path.stem == path.parent.name)
 
 
 def metric_path(name: str) -> Path:
-    """Folder of a metric, to be given to `evaluate.load(str(path))`: works from any folder, without a network.
+    """Return the folder of a metric for `evaluate.load(str(path))`, which works from any folder without a network.
 
     Raises:
-        BadInput: there is no metric of that name.
+        BadInput: There is no metric with that name.
     """
     if name not in metric_names():
         raise BadInput(f"unknown metric {name!r}; this version has: {', '.join(metric_names())}")
@@ -41,7 +41,7 @@ def metric_path(name: str) -> Path:
 
 @cache
 def metric_module(name: str) -> ModuleType:
-    """The metric's own module, for its formulas."""
+    """Return the metric's own module, for its formulas."""
     path = metric_path(name) / f"{name}.py"
     module_name = f"epbench_metric_{name}"
     spec = importlib.util.spec_from_file_location(module_name, path)
@@ -55,14 +55,14 @@ def metric_module(name: str) -> ModuleType:
 
 @contextmanager
 def _evaluate_alone() -> Iterator[None]:
-    """Within it, `import evaluate` leaves transformers and torch aside, which cost seconds and which no metric needs.
+    """Make `import evaluate` skip transformers and torch, which take seconds to import and which no metric needs.
 
-    They are for its pipelines. Whoever imports `evaluate` later gets a whole one of their own.
+    They only serve its pipelines. A later `import evaluate` loads the complete package.
     """
     if {"evaluate", "transformers"} & sys.modules.keys():
         yield
         return
-    sys.modules["transformers"] = None  # type: ignore[assignment]  # the way to say that it cannot be imported
+    sys.modules["transformers"] = None  # type: ignore[assignment]  # makes `import transformers` fail
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Packs of prompts: one TOML or JSON file of texts, with the placeholders that each must hold."""
+"""Prompt packs: files of texts in TOML or JSON, with the placeholders that each text must have."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.errors import BadInput
+from epbench.files.text import kind_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -19,67 +20,68 @@ if TYPE_CHECKING:
 
 
 def load_pack(path: Path, kind: type[Pack], holds: Mapping[str, Sequence[str]]) -> Pack:
-    """A pack from a file.
+    """Read a pack from a file.
 
     Args:
-        path: a TOML or JSON file whose keys are the fields of `kind`.
-        kind: a dataclass of texts.
-        holds: by field, the placeholders that its text must hold, each once; the others hold none.
+        path: A TOML or JSON file whose keys are the fields of `kind`.
+        kind: A dataclass whose fields are texts.
+        holds: The placeholders of each field, which its text must have once each; texts of other fields have none.
 
     Raises:
-        BadInput: no such file, no TOML or JSON, a missing or unknown key, or a missing or unknown placeholder.
+        BadInput: The file does not exist or is not TOML or JSON, or a key or a placeholder is missing or unknown.
     """
     content = _read(path)
     expected = [field.name for field in fields(kind)]
     for key in (*expected, *content):
         if key not in content:
-            raise BadInput(f"{path}, key {key!r}: missing; a pack has {', '.join(expected)}")
+            raise BadInput(f"{path}: the key {key!r} is missing; expected {', '.join(expected)}")
         if key not in expected:
-            raise BadInput(f"{path}, key {key!r}: unknown; a pack has {', '.join(expected)}")
+            raise BadInput(f"{path}: found the unknown key {key!r}, expected only {', '.join(expected)}")
         _check(path, key, content[key], holds.get(key, ()))
     return kind(**{key: text.strip("\n") for key, text in content.items()})
 
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; a prompt pack in TOML or JSON is expected")
+        raise BadInput(f"{path}: no such file; expected a prompt pack in TOML or JSON")
     try:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except ValueError as error:
-        raise BadInput(f"{path}: no {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
+        raise BadInput(f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
     if not isinstance(content, dict):
-        raise BadInput(f"{path}: {type(content).__name__} found, an object with the prompts expected")
+        raise BadInput(f"{path}: expected an object with the prompts, found {kind_of(content)}")
     return content
 
 
 def _check(path: Path, key: str, text: Any, wanted: Sequence[str]) -> None:
     if not isinstance(text, str):
-        raise BadInput(f"{path}, key {key!r}: {type(text).__name__} found, a text expected")
+        raise BadInput(f"{path}, key {key!r}: expected a text, found {kind_of(text)}")
     found = placeholders(f"{path}, key {key!r}", text)
     if sorted(found) != sorted(wanted):
-        shown = ", ".join(f"{{{name}}}" for name in found) or "no placeholder"
-        once = ", ".join(f"{{{name}}}" for name in wanted) + " once" if wanted else "none"
-        raise BadInput(f"{path}, key {key!r}: {shown} found, {once} expected")
+        shown = ", ".join(f"{{{name}}}" for name in found) or "none"
+        each = ", ".join(f"{{{name}}}" for name in wanted)
+        expected = f"the placeholders {each}, each once" if wanted else "no placeholders"
+        raise BadInput(f"{path}, key {key!r}: expected {expected}, found {shown}")
 
 
 def placeholders(where: str, text: str) -> list[str]:
-    """The names of the placeholders in a text, in their order.
+    """Return the names of the placeholders in a text, in their order.
 
     Args:
-        where: how a message names the text.
-        text: with placeholders such as `{question}`; a brace of the text itself is written twice.
+        where: How messages name the text.
+        text: A text with placeholders such as `{question}`; a literal brace is written twice.
 
     Raises:
-        BadInput: a brace that stands alone, or a placeholder with a format: a width such as `{question:>99999999}` would
-            fill the memory.
+        BadInput: A brace is unmatched, or a placeholder has a format; a width such as `{question:>99999999}` would fill
+            the memory.
     """
     try:
         parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
-        raise BadInput(f"{where}: {error}; a brace of the text itself is written twice") from None
+        raise BadInput(f"{where}: {error}; write a literal brace twice") from None
     for _, name, form, conversion in parts:
         if form or conversion:
             shown = f"{{{name}{f'!{conversion}' if conversion else ''}{f':{form}' if form else ''}}}"
-            raise BadInput(f"{where}: found {shown}, expected {{{name}}} without a format")
+            raise BadInput(f"{where}: expected {{{name}}} without a format, found {shown}")
     return [str(name) for _, name, _, _ in parts]

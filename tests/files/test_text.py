@@ -59,8 +59,8 @@ CSV_FAULTS = {
     "too many cells": (b"a,b\n1,2,3\n", "row 0: found 3 cells, expected 2"),
     "a zero byte": (b"a,b\n1,2\n1,\0\n", "row 1, field 'b': found a zero byte, expected text"),
     "a quote that is not closed": (b'a,b\n1,"2\n', "truncated within a quoted cell"),
-    "Latin-1": (b"a,b\n1,\xe9\n", "no CSV in UTF-8 ('utf-8' codec can't decode byte 0xe9"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "no CSV in UTF-8"),
+    "Latin-1": (b"a,b\n1,\xe9\n", "not CSV in UTF-8 ('utf-8' codec can't decode byte 0xe9"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "not CSV in UTF-8"),
     "a huge cell": (b"a,b\n1," + b"x" * (16 * 2**20 + 1) + b"\n", "field larger than field limit"),
 }
 

@@ -95,9 +95,9 @@ def test_nothing_half_written_remains(folder, tmp_path):
 def test_other_folders_are_not_overwritten(tmp_path):
     (tmp_path / "name").mkdir()
     (tmp_path / "name/thesis.tex").write_text("x")
-    with pytest.raises(BadInput, match="no dataset folder"):
+    with pytest.raises(BadInput, match="not a dataset folder"):
         write_dataset(tmp_path / "name", CONFIGS, CARD)
-    with pytest.raises(BadInput, match="no dataset folder"):
+    with pytest.raises(BadInput, match="not a dataset folder"):
         parquet_files(tmp_path / "name")
 
 

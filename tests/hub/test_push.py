@@ -105,13 +105,13 @@ def assert_refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
     assert all(part in done.stderr for part in said), done.stderr
     assert "hf_" not in done.stderr + done.stdout
-    assert "pushed" not in done.stdout
+    assert "uploaded" not in done.stdout
 
 
 def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, tmp_path: Path):
     folder, configs = diary(tmp_path / "out", [["a", "b"], [], None])
     done = python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", "--private")
-    assert (done.returncode, done.stdout) == (0, f"pushed: {hub.url}/datasets/lab/diary\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"uploaded: {hub.url}/datasets/lab/diary\n"), done.stderr
     repo = hub.repos["datasets", "lab/diary"]
     assert repo.created_with["visibility"] == "private"
     assert repo.files == {
@@ -203,15 +203,18 @@ def test_rows_without_a_licence_are_kept_from_the_hub(
     readme.write_text(readme.read_text("utf-8").replace("license: mit\n", line), "utf-8")
     done = python(PUBLISH, good, theirs, "--to", "hub", "--namespace", "lab", *flags)
     assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
-    assert f"{readme}, field 'license': found {'unknown' if line else 'nothing'}" in done.stderr
+    assert f"{readme}, field 'license': expected the licence under which these rows may" in done.stderr
+    assert f", found {'unknown' if line else 'nothing'}; without a licence" in done.stderr
     assert hub.requests == []
     assert python(PUBLISH, theirs, "--to", "cache", "--namespace", "lab").returncode == 0
 
 
-def test_folder_that_is_no_dataset_is_refused_before_anything_is_sent(hub: HubDouble, python: Python, tmp_path: Path):
+def test_a_folder_that_is_not_a_dataset_is_refused_before_anything_is_sent(
+    hub: HubDouble, python: Python, tmp_path: Path
+):
     good, _ = diary(tmp_path, [["a"]])
     (tmp_path / "empty").mkdir()
     done = python(PUBLISH, good, tmp_path / "empty", "--to", "hub", "--namespace", "lab")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "empty is no dataset folder" in done.stderr
+    assert "empty is not a dataset folder" in done.stderr
     assert hub.requests == []

@@ -162,7 +162,7 @@ def test_a_damaged_file_leaves_no_dataset(script, published, tmp_path):
 def test_another_folder_is_not_replaced(script, tmp_path):
     (tmp_path / "memfail").mkdir()
     (tmp_path / "memfail/notes.txt").write_text("mine")
-    refused(script("builders/memfail.py", "--out", tmp_path), "exists and is no dataset folder")
+    refused(script("builders/memfail.py", "--out", tmp_path), "exists and is not a dataset folder")
 
 
 def test_tokens_need_their_encoding(script, tmp_path):

@@ -270,9 +270,12 @@ def test_bad_answers_are_named(script, short_book, tmp_path, content, message):
     ("args", "message"),
     [
         (["--book", "medium"], "unknown book 'medium'; there are: short, long, very-long"),
-        (["--book", "short", "--universe", "mars"], "unknown universe 'mars'; there are: default, news, scifi"),
-        (["--book", "short", "--events", "20000"], "20000 events cannot be had from a universe of 100"),
-        (["--book", "short", "--events", "0"], "0 events asked for"),
+        (
+            ["--book", "short", "--universe", "mars"],
+            "unknown universe 'mars': expected default, news, scifi, or a folder with universe.toml",
+        ),
+        (["--book", "short", "--events", "20000"], "20000 events do not fit into a universe of 100"),
+        (["--book", "short", "--events", "0"], "expected at least 1 event, found 0"),
         (["--book", "short", "--universe-size", "5000"], "a universe of 5000 needs 5000 days"),
         (["--book", "short", "--writer", "shakespeare"], "unknown writer 'shakespeare'"),
         (["--book", "short", "--released", "nowhere.zip"], "nowhere.zip: no such folder or zip"),
@@ -295,7 +298,7 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
     refused(
         script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
-        "is expected in a dataset of builders/tulving.py",
+        "expected the rows of a dataset in qa/test-*.parquet",
     )
     refused(
         script(evaluate, "--dataset", "epbench/nothing", "--memory", "none", "--out", tmp_path / "r"), "epbench/nothing"
@@ -325,7 +328,7 @@ def test_publishing_makes_names_work_and_refuses_other_folders(script, short_boo
     assert run.returncode == 0, run.stderr
     dry = script("builders/publish.py", short_book, "--to", "hub", "--dry-run")
     assert dry.returncode == 0 and "would publish" in dry.stdout
-    refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is no dataset folder")
+    refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is not a dataset folder")
     refused(script("builders/publish.py", "--to", "cache"), "nothing to publish")
 
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 BUILD = "builders/tulving.py"
 KEPT = "written-by-openai-tiny"
 OUTLINE = draw_outline(Recipe("short"))
-SEVERAL = [number for number, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+SEVERAL = [number for number, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
 NEVER = SEVERAL[3]
 MISTAKES = {
     SEVERAL[0]: ["date in another paragraph", "place in two paragraphs"],
@@ -200,7 +200,7 @@ def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
         done = script(BUILD, *options(endpoint), "--out", tmp_path)
         assert done.returncode == 1 and "Traceback" not in done.stderr
         last = done.stderr.strip().splitlines()[-1]
-        assert last.startswith("error: openai:tiny: 1 of ") and "content policy" in last and "goes on" in last
+        assert last.startswith("error: openai:tiny: 1 of ") and "content policy" in last and "continues" in last
         assert not (tmp_path / "short").exists()
         endpoint.script = no_faults
         done = script(BUILD, *options(endpoint), "--out", tmp_path)
@@ -241,17 +241,17 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
         command = ["--book", "short", "--writer", "openai:tiny", "--base-url", endpoint.url]
         message = "the window of openai:tiny has 8,192; allow fewer tokens for an answer"
         refused(*command, "--window", 8192, message=message)
-        refused(*command, "--max-tokens", 0, message="--max-tokens 0: at least 1 is expected")
-        refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical'; there are: template, hf:")
-        refused(*command, "--checker", "lexical", message="unknown checker 'lexical'; expected a model: hf:PATH")
+        refused(*command, "--max-tokens", 0, message="max_tokens 0: expected at least 1")
+        refused("--book", "short", "--writer", "lexical", message="unknown writer 'lexical': expected template, hf:")
+        refused(*command, "--checker", "lexical", message="unknown checker 'lexical': expected hf:PATH")
         small = [*command, "--window", 32768, "--checker", "openai:sage", "--checker-window", 8192]
         refused(*small, message="the window of openai:sage has 8,192; allow fewer tokens for an answer")
         refused("--book", "short", "--checker", "openai:x", message="no model checks the chapters of templates")
         refused("--book", "short", "--released", "data.zip", "--plan", message="--plan is for a new book")
-        refused(*command, "--released", "data.zip", message="--released takes a published one as it is")
+        refused(*command, "--released", "data.zip", message="--released takes a published book as it is")
         assert not list(tmp_path.iterdir())
         (tmp_path / "short").mkdir()
-        refused(*command, message="exists and is no dataset folder")
+        refused(*command, message="exists and is not a dataset folder")
         (tmp_path / "short").rmdir()
         done = script(BUILD, *command, "--events", 2, "--out", tmp_path)
         assert done.returncode == 0 and "the window of openai:tiny is unknown" in done.stdout
@@ -308,7 +308,7 @@ def test_a_plan_asks_nothing_and_writes_nothing(script, tmp_path):
         done = script(BUILD, *options(endpoint), "--checker", "openai:sage", "--plan", "--out", tmp_path / "out")
         assert done.returncode == 0 and not endpoint.calls, done.stderr
     assert "first round, a chapter for each of 20 events, by openai:tiny:\n  20 requests over" in done.stdout
-    assert "then a check of each that is exact, by openai:sage, if all are:\n  20 requests over" in done.stdout
+    assert "then a check of each exact chapter, by openai:sage, if all are exact:\n  20 requests over" in done.stdout
     assert "at most 81,920 answer tokens" in done.stdout
     assert "in 10 rounds with up to 4 checks of a chapter: 200 chapters (" in done.stdout
     assert "and 800 checks (" in done.stdout and "819,200 answer tokens)" in done.stdout
@@ -341,7 +341,7 @@ def test_a_model_in_process_writes_what_it_can(script, short_book, tmp_path):
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert "no chapter for any of 2 events in 3 rounds" in last and "failed cut_off 6 times" in last
-    assert "raise --max-tokens" in last
+    assert "raise the limit of tokens" in last
     assert "2 requests over 1 contexts" in done.stdout
     journal = tmp_path / "out/written-by-hf-tiny/chapters.jsonl"
     records = [json.loads(line) for line in journal.read_text().splitlines()]

@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 
 from epbench.errors import BadInput
 from epbench.tulving.dataset.schema import configs_of
-from epbench.tulving.released.books import open_archive, read_book
+from epbench.tulving.released.archive import open_archive
+from epbench.tulving.released.books import read_book
 from epbench.tulving.released.runs import score_published_runs
 
 OURS = Path(__file__).parents[1] / "data" / "ours_n20.zip"

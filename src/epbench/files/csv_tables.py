@@ -1,4 +1,4 @@
-"""Published CSV files: quoted cells over several lines, in UTF-8, with a header that names the columns."""
+"""CSV files in UTF-8 with a header that names the columns; quoted cells may span several lines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from epbench.errors import BadInput
 from epbench.files.text import shown
 
-MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 20,000 words, has some 120,000
+MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 20,000 words, has about 120,000
 
 
 def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
-    """The rows of a file by column, further columns included; an empty line is no row.
+    """Yield the rows of a file, each with its cells by column; further columns are included, empty lines skipped.
 
     Args:
-        path: UTF-8, with or without a byte order mark.
-        columns: that the header must have.
+        path: A file in UTF-8, with or without a byte order mark.
+        columns: The columns that the header must have.
 
     Raises:
-        BadInput: the file cannot be read, is not in UTF-8 or not CSV, a column is missing or there twice, a row has more
-            or fewer cells than the header, or a cell has a zero byte or more than `MAX_CELL` characters. Rows count
-            from 0, below the header.
+        BadInput: The file cannot be read, is not in UTF-8 or not CSV, a column is missing or occurs twice, a row has
+            more or fewer cells than the header, or a cell has a zero byte or more than `MAX_CELL` characters. Rows are
+            counted from 0, below the header.
     """
     csv.field_size_limit(MAX_CELL)
     try:
@@ -40,9 +40,9 @@ def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
                         raise BadInput(f"{path}, row {number}, field {column!r}: found a zero byte, expected text")
                 yield row
     except csv.Error as error:
-        raise BadInput(f"{path}: no CSV, or truncated within a quoted cell ({error}); get the file again") from None
+        raise BadInput(f"{path}: not CSV, or truncated within a quoted cell ({error}); get the file again") from None
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: no CSV in UTF-8 ({error}); get the file again") from None
+        raise BadInput(f"{path}: not CSV in UTF-8 ({error}); get the file again") from None
     except OSError as error:
         raise BadInput(f"{path}: expected a CSV file that can be read ({error.strerror})") from None
 

@@ -1,4 +1,4 @@
-"""Replace a folder by a new one so that it is there, whole, at any moment, also when the process is killed."""
+"""Replace a folder by a new one so that a complete one exists at any moment, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SUFFIX = ".scratch"
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """A new, empty folder; when the block ends without an error it stands at `folder`, and what was there is gone.
+    """Yield a new, empty folder; if the block ends without an error, it replaces what was at `folder`.
 
-    Old and new are exchanged in one step where the system can do that (Linux, macOS). Elsewhere the old folder is moved
-    aside first; if the process is killed just then, the next call puts it back. What killed processes have left beside
-    the folder is removed.
+    Old and new are exchanged in one step if the system can do that (Linux, macOS). Elsewhere the old folder is moved
+    aside first; if the process is killed at that moment, the next call puts it back. What killed processes have left
+    next to the folder is removed.
 
     Args:
-        folder: its parents are made.
+        folder: The folder to replace or to create; missing parents are created.
     """
     from filelock import FileLock
 
@@ -48,24 +48,24 @@ def replacing(folder: Path) -> Iterator[Path]:
 
 
 def _clean_up(folder: Path) -> None:
-    """Remove the scratch folders of processes that were killed; if one had moved the old folder aside, put it back."""
+    """Remove the scratch folders of killed processes; if one had moved the old folder aside, put it back."""
     from filelock import FileLock, Timeout
 
     for scratch in folder.parent.glob(f".{folder.name}-*{_SUFFIX}"):
         if not (scratch / "lock").exists() and _is_alive(scratch.name.removeprefix(f".{folder.name}-").split("-")[0]):
-            continue  # it is just being made
+            continue  # it is just being created
         try:
             with FileLock(scratch / "lock", timeout=0):
                 if not folder.exists() and (scratch / "old").is_dir():
                     (scratch / "old").replace(folder)
-        except (Timeout, OSError):  # a process is at work in it, or it is just being removed
+        except (Timeout, OSError):  # a process is using it, or it is just being removed
             continue
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _is_alive(process: str) -> bool:
-    """Whether there is a process of that number on this machine; yes where that cannot be told."""
-    if sys.platform == "win32":  # where signal 0 is none that only asks
+    """Whether a process with that number exists on this machine; true if that cannot be found out."""
+    if sys.platform == "win32":  # where signal 0 does more than ask
         return True
     try:
         os.kill(int(process), 0)
@@ -77,7 +77,7 @@ def _is_alive(process: str) -> bool:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False where the system or the file system cannot."""
+    """Exchange two folders in one step; return False if the system or the file system cannot."""
     libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         result = libc.renameat2(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE)

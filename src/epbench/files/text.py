@@ -1,12 +1,15 @@
-"""Reading files that others wrote: JSON that later can be written again, and values named in one line of a message."""
+"""Reading files that others wrote: text, JSON that can be written again, and values shown in one line of a message."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from reprlib import Repr
 from types import NoneType
 from typing import Any
+
+from epbench.errors import BadInput
 
 _KINDS: dict[type, str] = {
     str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
@@ -22,17 +25,17 @@ _short.maxlevel = 3
 
 
 def kind_of(value: Any) -> str:
-    """How a message names the type of a value, such as "a list"."""
+    """Return how a message names the type of a value, such as "a list"."""
     return kind_named(type(value))
 
 
 def kind_named(kind: type) -> str:
-    """How a message names a type, such as "a whole number"."""
+    """Return how a message names a type, such as "a whole number"."""
     return _KINDS.get(kind, kind.__name__)
 
 
 def shown(value: Any) -> str:
-    """A value for a message: its `repr`, cut where it is long or deep, so that no file can make a line of megabytes.
+    """Return a value for a message: its `repr`, cut if it is long or deep, so that no file can cause megabytes of text.
 
     >>> shown(["a"])
     "['a']"
@@ -40,14 +43,28 @@ def shown(value: Any) -> str:
     return _short.repr(value)
 
 
-def parse_json(content: bytes | str) -> Any:
-    """The value of a JSON text in UTF-8, UTF-16 or UTF-32.
+def read_text(path: Path) -> str:
+    """Return the text of a file that a user wrote, in UTF-8 with or without a byte order mark.
 
-    Half a surrogate pair (`"\\ud83d"`), which JSON can hold and UTF-8 cannot, becomes U+FFFD, so that what is read can
+    Raises:
+        BadInput: The file cannot be read, or is not in UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start})") from None
+    except OSError as error:
+        raise BadInput(f"{path}: expected a file that can be read ({error.strerror})") from None
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Return the value of a JSON text in UTF-8, UTF-16 or UTF-32.
+
+    Half a surrogate pair (`"\\ud83d"`), which JSON can express and UTF-8 cannot, becomes U+FFFD, so that the value can
     be written again.
 
     Raises:
-        ValueError: the content is not JSON, or is nested too deeply to be read. The message is one short line.
+        ValueError: The content is not JSON, or is nested too deeply. The message is one short line.
     """
     try:
         text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
@@ -62,7 +79,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def without_lone_surrogates(value: Any) -> Any:
-    """A JSON value in which each half of a surrogate pair is U+FFFD, also in the names of fields."""
+    """Return a JSON value with U+FFFD for each half of a surrogate pair, in names of fields too."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

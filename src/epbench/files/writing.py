@@ -1,4 +1,4 @@
-"""Errors of writing that name their file: a write to a full disk fails without saying which file it was for."""
+"""Errors of writing that name their file; by itself, a write to a full disk fails without saying which file it was."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give a name to an error of the system that comes up while a file is written.
+    """Add the name of a file to an error of the system that occurs while it is written.
 
     Args:
-        path: of the file, as the user knows it.
+        path: The path of the file, as the user knows it.
 
     Raises:
-        OSError: with the same number and reason, and this path.
+        OSError: The error with the same number and reason, and with this path.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The card of a dataset: the YAML that the Hub's viewer needs, and the text that its readers need."""
+"""The card of a dataset: YAML for the Hub's viewer, and text for its readers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ drop every document that holds this line:
 
 
 def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str, tags: Sequence[str]) -> str:
-    """YAML header and text of a README.md.
+    """Return the text of a README.md, with its YAML header.
 
     Args:
-        configs: of the dataset; the first is the default; entries of one name are its splits.
-        text: Markdown under the header.
-        pretty_name: title on the Hub.
-        license: identifier, such as `mit` or `unknown`.
-        tags: besides `epbench`, which is always there.
+        configs: The configs of the dataset, the default first. Entries with the same name are splits of one config.
+        text: The Markdown below the header.
+        pretty_name: The title on the Hub.
+        license: The identifier of a licence, such as `mit` or `unknown`.
+        tags: Tags besides `epbench`, which is always added.
     """
     from huggingface_hub import DatasetCardData
 

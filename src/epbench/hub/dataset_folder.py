@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Features
 
-ROW_GROUP = 1000  # the viewer reads single row groups
+ROW_GROUP = 1000  # rows; the Hub's viewer reads one row group at a time
 
 
 @dataclass(frozen=True)
 class Config:
-    """One split of one config of a dataset, as a table. A config of several splits is several of these, one after another.
+    """One split of one config of a dataset, as a table; a config with several splits is several of these in a row.
 
     Attributes:
-        name: as in `load_dataset(path, name)`.
+        name: The name of the config, as in `load_dataset(path, name)`.
         split: `test`, `train` or `validation`.
-        features: types of the columns.
-        columns: values by column, all of one length: sequences, or Arrow arrays, which spare repeated texts.
+        features: The types of the columns.
+        columns: The values by column, all of the same length: sequences, or Arrow arrays, which store repeated texts
+            once.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Config:
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes of the rows in memory, counted without unfolding repeated texts."""
+        """The bytes of the rows in memory, counted without unfolding repeated texts."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -59,7 +60,7 @@ class Config:
 
     @property
     def table(self) -> pa.Table:
-        """The rows in Arrow, made anew each time, since all configs at once may be more than the memory holds.
+        """The rows in Arrow, built anew on each call, since all configs together may not fit into memory.
 
         Its schema carries the features, so that they survive without the card.
         """
@@ -70,23 +71,23 @@ class Config:
 
 
 def columns_of(rows: Iterable[tuple[Any, ...]], names: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """Rows of tuples as columns."""
+    """Turn rows, each a tuple of values in the order of the names, into columns by name."""
     values = list(zip(*rows, strict=True))
     return dict(zip(names, values or [()] * len(names), strict=True))
 
 
 def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapping[str, str] | None = None) -> None:
-    """Write all configs and the card; the folder appears whole or not at all, and replaces one of that name.
+    """Write all configs and the card. The folder appears completely or not at all, and replaces an older dataset.
 
     Args:
-        folder: `DIR/<name>`; its parents are made.
-        configs: the first is the default; no two of the same name and split.
-        card: text of README.md, YAML header included.
-        more: texts of other files beside README.md, by name.
+        folder: The folder to write, `DIR/<name>`; missing parents are created.
+        configs: The configs, the default first; no two have the same name and split.
+        card: The text of README.md, with its YAML header.
+        more: The texts of further files next to README.md, by file name.
 
     Raises:
-        BadInput: the folder exists and is no dataset of this layout.
-        OSError: a file could not be written, for example because the disk is full; the error names the file.
+        BadInput: The folder exists and is not a dataset folder.
+        OSError: A file could not be written, for example because the disk is full. The error names the file.
     """
     refuse_other_folder(folder)
     with replacing(folder) as draft:
@@ -102,27 +103,31 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file as all our datasets have them."""
+    """Write a Parquet file in the form that all our datasets have."""
     import pyarrow.parquet as pq
 
     pq.write_table(table, path, row_group_size=ROW_GROUP, compression="zstd")
 
 
 def refuse_other_folder(folder: Path) -> None:
-    """Raise BadInput where a folder is there that is no dataset, before anything costly is done to replace it."""
+    """Refuse to replace a folder that is not a dataset; call it before any costly work.
+
+    Raises:
+        BadInput: The folder exists and is not a dataset folder.
+    """
     if folder.exists() and not (folder / "README.md").is_file():
-        raise BadInput(f"{folder} exists and is no dataset folder (it has no README.md); choose another --out")
+        raise BadInput(f"{folder} exists and is not a dataset folder (it has no README.md); choose another place")
 
 
 def parquet_files(folder: Path) -> dict[str, list[Path]]:
-    """The Parquet files of every config of a dataset folder, by the config's name.
+    """Return the Parquet files of a dataset folder, by the name of their config.
 
     Raises:
-        BadInput: there is none.
+        BadInput: The folder is not a dataset folder.
     """
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*/*.parquet")):
         files.setdefault(path.parent.name, []).append(path)
     if not files or not (folder / "README.md").is_file():
-        raise BadInput(f"{folder} is no dataset folder: <config>/<split>-*.parquet and README.md are expected in it")
+        raise BadInput(f"{folder} is not a dataset folder: expected README.md and <config>/<split>-*.parquet in it")
     return files

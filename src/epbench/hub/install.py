@@ -1,7 +1,7 @@
 """Install datasets and metrics into the caches of `datasets` and `evaluate`.
 
 Afterwards `load_dataset("epbench/short")` and `evaluate.load("episodic_f1")` work from any folder, without a network.
-Both libraries look into these caches when the Hub cannot be reached or does not have the name.
+Both libraries use these caches if the Hub cannot be reached or does not know the name.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _VERSION = "0.0.0"
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
-    """Put a dataset folder into the cache of `datasets` as `<namespace>/<folder's name>`.
+    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`.
 
     Returns:
-        Where it went.
+        The folder in the cache.
 
     Raises:
-        BadInput: the folder is no dataset.
+        BadInput: The folder is not a dataset folder, or its default config has no files.
     """
     import datasets
     from datasets.packaged_modules.parquet.parquet import Parquet
@@ -35,7 +35,7 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
     files = parquet_files(folder)
     default = _default_config(folder)
     if default not in files:
-        raise BadInput(f"{folder / 'README.md'}: its default config is {default!r}, of which there are no files")
+        raise BadInput(f"{folder / 'README.md'}: the default config is {default!r}, but it has no Parquet files")
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
     datasets.disable_progress_bars()
     with replacing(root) as prepared:
@@ -49,8 +49,8 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
             )
             builder.download_and_prepare()
             shutil.move(builder.cache_dir, prepared / config / _VERSION / str(builder.hash))
-        # Without the Hub, `datasets` takes the newest config of a name, and refuses where several share version and
-        # hash: so every config has a hash of its own, and the default one a date that nothing overtakes.
+        # Without the Hub, `datasets` takes the newest config if no name is given, and refuses if several configs share
+        # a version and a hash. So every config has its own hash, and the default one has the latest date.
         os.utime(next((prepared / default / _VERSION).iterdir()), (_FAR_FUTURE, _FAR_FUTURE))
     return root
 
@@ -77,13 +77,13 @@ def _content_hash(config: str, paths: list[Path]) -> str:
 
 
 def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
-    """Put a metric into the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
+    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
 
     Returns:
-        Where it went.
+        The folders in the cache.
 
     Raises:
-        BadInput: there is no metric of that name.
+        BadInput: There is no metric with that name.
     """
     from evaluate.loading import init_dynamic_modules
 

@@ -12,38 +12,45 @@ from epbench.metric_folders import metric_path
 def push_dataset(folder: Path, namespace: str, *, private: bool = False) -> str:
     """Upload a dataset folder as the dataset `<namespace>/<folder's name>`.
 
-    The login is that of `hf auth login` or the environment's HF_TOKEN.
+    The credentials are those of `hf auth login`, or of HF_TOKEN in the environment.
 
     Returns:
-        Address of the dataset.
+        The address of the dataset.
 
     Raises:
-        BadInput: the folder is no dataset, or not to be passed on.
-        RunFailed: the Hub refuses, or cannot be reached.
+        BadInput: The folder is not a dataset folder, or its rows must not be passed on.
+        RunFailed: The Hub refuses the upload, or cannot be reached.
     """
     check_may_be_passed_on(folder)
     return _push(folder, f"{namespace}/{folder.name}", "dataset", private)
 
 
 def check_may_be_passed_on(folder: Path) -> None:
-    """Raise BadInput for a folder that is no dataset, or whose card says no licence: its rows belong to others."""
+    """Refuse rows that belong to others.
+
+    Raises:
+        BadInput: The folder is not a dataset folder, or its card names no licence.
+    """
     from huggingface_hub import DatasetCard
 
     parquet_files(folder)
     license = DatasetCard.load(folder / "README.md").data.to_dict().get("license")
     if license in (None, "unknown"):
         raise BadInput(
-            f"{folder / 'README.md'}, field 'license': found {license or 'nothing'}, expected the licence under which "
-            f"these rows may be passed on; without one they are for your own use (--to cache)"
+            f"{folder / 'README.md'}, field 'license': expected the licence under which these rows may be passed on, found "
+            f"{license or 'nothing'}; without a licence they are for your own use, in the local cache"
         )
 
 
 def push_metric(name: str, namespace: str, *, private: bool = False) -> str:
-    """Upload a metric folder as the Space `<namespace>/<name>`, from where `evaluate.load` takes it.
+    """Upload a metric folder as the Space `<namespace>/<name>`, from which `evaluate.load` loads it.
+
+    Returns:
+        The address of the Space.
 
     Raises:
-        BadInput: there is no metric of that name.
-        RunFailed: the Hub refuses, or cannot be reached.
+        BadInput: There is no metric with that name.
+        RunFailed: The Hub refuses the upload, or cannot be reached.
     """
     return _push(metric_path(name), f"{namespace}/{name}", "space", private)
 
@@ -62,10 +69,10 @@ def _push(folder: Path, repo: str, kind: str, private: bool) -> str:
             repo_type=kind,
             commit_message=f"Publish {repo}",
             ignore_patterns=["__pycache__/*", ".*"],
-            delete_patterns="*/*.parquet" if kind == "dataset" else None,  # of configs that are no longer there
+            delete_patterns="*/*.parquet" if kind == "dataset" else None,  # of configs that no longer exist
         )
-    except Exception as error:  # the Hub's client raises its own, the HTTP library's and the system's errors
+    except Exception as error:  # errors of the Hub's client, of its HTTP library or of the system
         raise RunFailed(
-            f"{repo}: the Hub did not take it: {error}; log in with `hf auth login` and try again"
+            f"{repo}: the upload to the Hub failed: {error}; log in with `hf auth login` and try again"
         ) from None
     return str(commit.repo_url)

@@ -79,7 +79,7 @@ def test_unknown_numbers_and_memories_are_refused(pairs):
         ("{first}", "{one}", r"key 'segments': expected \{first\} once, got it 0 times"),
         ("{title} {segments}", "{name} {segments}", r"key 'queries', number 9: unknown placeholder \{name\}"),
         ("{book}", "{book} {book}", r"key 'full_book': expected \{book\} once, got it 2 times"),
-        ("{passages}", "{", "a brace of the text itself is written twice"),
+        ("{passages}", "{", "write a literal brace twice"),
         ("answer_start", "begin", "key 'answer_start': missing; a pack has system,"),
         ("prompts = ", "mine = 1\nprompts = ", "key 'mine': unknown"),
         ("[3, 6]]", "[3, 7]]", "key 'prompts', number 12: expected a number of tasks from 1 to 6, got 7"),

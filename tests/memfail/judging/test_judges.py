@@ -295,9 +295,9 @@ def test_judges_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\n{memories}\n", "\nmemories\n", "{memories} once expected"),
-        ("repair = ", "mend = ", "'repair': missing"),
-        ('any_detail = "', 'more = "x"\nany_detail = "', "'more': unknown"),
+        ("\n{memories}\n", "\nmemories\n", "{memories}, each once"),
+        ("repair = ", "mend = ", "the key 'repair' is missing"),
+        ('any_detail = "', 'more = "x"\nany_detail = "', "the unknown key 'more'"),
         ("told: {fact}", "told: {facts}", "key 'conditional_storage'"),
         ('system = """', 'system = 3\nany = """', "key 'system'|key 'any'"),
     ],

@@ -37,6 +37,6 @@ def test_a_verdict_follows_the_schema(model, tmp_path):
     """Random weights answer four questions in the form that is asked for, for the engine keeps them to it."""
     outline = draw_outline(Recipe("short", events=4))
     writer = ModelWriter(model, outline.universe, tmp_path, max_tokens=200)
-    candidates = [Candidate(task, "(1) Nothing happened.") for task in first_tasks(outline.events, outline.plans)]
+    candidates = [Candidate(task, "(1) Nothing happened.") for task in first_tasks(outline.events, outline.layouts)]
     doubts = writer.doubts(candidates, lambda replies, what, total: replies)
     assert len(doubts) == 4  # a check without a verdict would have been an error

@@ -13,7 +13,8 @@ from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibra
 from epbench.tulving.calibration.kinds import KINDS, TRAPS
 from epbench.tulving.calibration.wording import paraphrases
 from epbench.tulving.events.dates import from_words
-from epbench.tulving.events.universe import load_universe, secondary_names, universe_names
+from epbench.tulving.events.universe import load_universe, secondary_names
+from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.judging.protocol import JudgeInput
 from epbench.tulving.questions.generate import bin_of
 from epbench.tulving.questions.templates import TEMPLATES

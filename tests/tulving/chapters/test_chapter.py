@@ -17,7 +17,7 @@ from tests.reference_cases import SECONDARY, with_published
 
 UNIVERSE = load_universe()
 EVENTS = draw_events(UNIVERSE, 3)
-PLANS = draw_layouts(3, list(UNIVERSE.styles))
+LAYOUTS = draw_layouts(3, list(UNIVERSE.styles))
 NAMES = ["Noa Middleton", "Mara Ledbetter", "Sienna Hamrick", "Reid Blunt", "E F", "G H"]
 
 
@@ -27,7 +27,7 @@ def long_book():
 
 
 def drafts(*texts):
-    return [Draft(i, EVENTS[0], PLANS[0], text) for i, text in enumerate(texts)]
+    return [Draft(i, EVENTS[0], LAYOUTS[0], text) for i, text in enumerate(texts)]
 
 
 def test_side_characters_get_names_of_their_own():
@@ -47,7 +47,7 @@ def test_gaps_and_two_digits_leave_no_placeholder_unlike_the_reference():
 
 
 def test_too_few_names_are_an_error():
-    with pytest.raises(BadInput, match="no names left for its 2 side characters"):
+    with pytest.raises(BadInput, match="expected 2 names for its side characters, found 1"):
         fill_secondary(drafts("(1) $entity_1 $entity_2"), ["A B"])
 
 
@@ -76,15 +76,15 @@ class Stubborn(TemplateWriter):
         super().__init__()
         self.right_at, self.asked = right_at, []
 
-    def write(self, event, plan, *, number, attempt):
+    def write(self, event, layout, *, number, attempt):
         self.asked.append((number, attempt))
         right = attempt >= self.right_at.get(number, 0)
-        return super().write(event, plan, number=number, attempt=attempt) if right else "no"
+        return super().write(event, layout, number=number, attempt=attempt) if right else "no"
 
 
 def test_candidates_are_written_anew_and_dropped_after_ten():
     writer = Stubborn({1: 3, 2: MOST_ATTEMPTS})
-    chapters, writing = write_chapters(EVENTS, PLANS, writer, secondary_names())
+    chapters, writing = write_chapters(EVENTS, LAYOUTS, writer, secondary_names())
     assert [chapter.event for chapter in chapters] == EVENTS[:2]
     assert writing.dropped.keys() == {2} and writing.dropped[2] == (EVENTS[2], ["paragraphs_nb"])
     assert [(one.candidates, one.accepted) for one in writing.iterations] == [
@@ -100,19 +100,19 @@ def test_a_writer_that_never_passes_is_an_error():
     with pytest.raises(
         BadInput, match="no chapter for any of 3 events in 2 rounds, .*The candidates failed paragraphs_nb 6 times"
     ):
-        write_chapters(EVENTS, PLANS, Stubborn(dict.fromkeys(range(3), 10)), secondary_names())
+        write_chapters(EVENTS, LAYOUTS, Stubborn(dict.fromkeys(range(3), 10)), secondary_names())
 
 
 @pytest.mark.parametrize("name", ["default", "news", "scifi"])
 def test_template_chapters_are_exact_at_the_first_attempt(name):
     universe = load_universe(name)
     writer = TemplateWriter(universe.kind)
-    plans = draw_layouts(400, list(universe.styles))
-    assert {plan.style for plan in plans} == set(universe.styles)
-    for number, (event, plan) in enumerate(zip(draw_events(universe, 400), plans, strict=True)):
-        text = writer.write(event, plan, number=number, attempt=0)
-        assert check_chapter(text, event, plan) == []
-        assert writer.write(event, plan, number=number, attempt=0) == text
+    layouts = draw_layouts(400, list(universe.styles))
+    assert {layout.style for layout in layouts} == set(universe.styles)
+    for number, (event, layout) in enumerate(zip(draw_events(universe, 400), layouts, strict=True)):
+        text = writer.write(event, layout, number=number, attempt=0)
+        assert check_chapter(text, event, layout) == []
+        assert writer.write(event, layout, number=number, attempt=0) == text
         assert event.content in text
         assert not re.search(r"\{\w+\}|  | ,|\.\.", text.replace("...", "")), text
 

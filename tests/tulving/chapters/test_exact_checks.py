@@ -69,20 +69,20 @@ pieces = st.sampled_from(
     ["(1) ", "(2) ", "(3)", "\n", "\n\n", " ", "High Line", "May 07, 2024", "zoe brown", "Sang a duet", "$entity_1",
      "$entity_x", "Identity", "{", "}", "{n}", "%", '"']
 ) | st.text(max_size=5)  # fmt: skip
-plans = st.integers(1, 3).flatmap(
+layouts = st.integers(1, 3).flatmap(
     lambda n: st.builds(Layout, st.just(n), *[st.integers(1, n)] * 4, style=st.just("comedy"))
 )
 
 
 @settings(deadline=None)
-@given(st.lists(pieces, max_size=12).map("".join), plans)
-def test_any_failed_candidate_can_be_told_what_was_wrong(text, plan):
-    failed = check_chapter(text, EVENT, plan)
+@given(st.lists(pieces, max_size=12).map("".join), layouts)
+def test_any_failed_candidate_can_be_told_what_was_wrong(text, layout):
+    failed = check_chapter(text, EVENT, layout)
     if failed:
-        told = load_writing_prompts().retry_prompt(failed, text, EVENT, plan).splitlines()
+        told = load_writing_prompts().retry_prompt(failed, text, EVENT, layout).splitlines()
         assert len(told) >= len(failed) + 2 and told[0].endswith(":")
     for check in ("cut_off", "empty", "refused", *(f"llm_{fact}" for fact in FACTS)):
-        assert load_writing_prompts().fault(check, text, EVENT, plan)
+        assert load_writing_prompts().fault(check, text, EVENT, layout)
 
 
 def test_dates_in_words_go_both_ways():

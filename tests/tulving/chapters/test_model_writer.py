@@ -36,7 +36,7 @@ FIRST_KEYS = (
     ["f4589f9e42668f9d516845d2", "c49ee7834be9efc1ca0e643c"],
     ["43f049c1dc4729e52e6fdfc1", "362cbe3192091ef253085e4f"],
 )
-LONG = next(i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3)
+LONG = next(i for i, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3)
 
 
 def model_at(endpoint, name="tiny"):
@@ -46,9 +46,9 @@ def model_at(endpoint, name="tiny"):
 def write(endpoint, folder, numbers, *, name="tiny", seed=0, checker=None):
     """Chapters of some of the events of the short book."""
     folder.mkdir(exist_ok=True)
-    events, plans = [OUTLINE.events[i] for i in numbers], [OUTLINE.plans[i] for i in numbers]
+    events, layouts = [OUTLINE.events[i] for i in numbers], [OUTLINE.layouts[i] for i in numbers]
     writer = ModelWriter(model_at(endpoint, name), OUTLINE.universe, folder, checker=checker, seed=seed)
-    return write_chapters(events, plans, writer, secondary_names())
+    return write_chapters(events, layouts, writer, secondary_names())
 
 
 def scripted(numbers, mistakes):
@@ -79,7 +79,7 @@ def test_every_mistake_is_found_by_its_own_check(tmp_path, mistake, check):
 
 
 def test_a_book_of_twenty_has_the_rounds_that_the_script_implies(tmp_path):
-    several = [i for i, plan in enumerate(OUTLINE.plans) if plan.n_paragraphs >= 3]
+    several = [i for i, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
     kinds = [*FOUND_BY_EXACT, *FOUND_BY_LLM, *sorted(FORGIVEN)]
     mistakes = {
         number: [kinds[(place + k) % len(kinds)] for k in range(place % 4)] for place, number in enumerate(several)
@@ -95,7 +95,7 @@ def test_a_book_of_twenty_has_the_rounds_that_the_script_implies(tmp_path):
     kept = [i for i in range(20) if i != several[-1]]
     assert [chapter.event for chapter in chapters] == [OUTLINE.events[i] for i in kept]
     assert [chapter.number for chapter in chapters] == list(range(1, 20))
-    assert [chapter.n_paragraphs for chapter in chapters] == [OUTLINE.plans[i].n_paragraphs for i in kept]
+    assert [chapter.n_paragraphs for chapter in chapters] == [OUTLINE.layouts[i].n_paragraphs for i in kept]
     answered = paid(endpoint)
     assert set(answered.values()) == {1} and len(answered) == expected_requests(mistakes, 20)
     tokens = writing.about["tokens"]
@@ -135,7 +135,9 @@ def test_foreign_candidates_are_not_taken_up(tmp_path, monkeypatch):
 
 def test_requests_without_an_answer_end_the_round_and_are_tried_again(tmp_path):
     with scripted(range(6), {}).endpoint(first_calls(None, BROKEN, None, Fault("status", 400, words="no"))) as endpoint:
-        with pytest.raises(RunFailed, match=r"2 of 6 requests \(chapters, round 1\) got no answer, such as: .*goes on"):
+        with pytest.raises(
+            RunFailed, match=r"2 of 6 requests \(chapters, round 1\) got no answer, such as: .*continues"
+        ):
             write(endpoint, tmp_path, range(6))
         assert len(endpoint.calls) == 6
         endpoint.script = lambda number, body: BROKEN if number == 9 else None
@@ -152,7 +154,7 @@ def test_a_candidate_that_comes_again_is_checked_once(tmp_path):
     with scripted([LONG], {0: ["a second date"] * 2}).endpoint() as endpoint:
         write(endpoint, tmp_path, [LONG])
         writer = ModelWriter(EndpointModel("tiny", base_url=endpoint.url), OUTLINE.universe, tmp_path)
-        (first,) = writer.candidates([Task(0, OUTLINE.events[LONG], OUTLINE.plans[LONG], 0)], no_progress)
+        (first,) = writer.candidates([Task(0, OUTLINE.events[LONG], OUTLINE.layouts[LONG], 0)], no_progress)
         n = len(endpoint.calls)
         again = Candidate(replace(first.task, attempt=7), first.text)
         assert writer.doubts([again], no_progress) == [["llm_date"]]
@@ -178,11 +180,11 @@ def test_a_model_that_never_passes_is_stopped_after_the_first_round(tmp_path):
         write(endpoint, tmp_path, range(20))
     assert len(endpoint.calls) == 20 and not requests_in(endpoint, "=== Chapter ===")
     message, event = str(refused.value), OUTLINE.events[0]
-    assert "writer openai:tiny: no chapter for any of 20 events in 1 round, so no more are asked for" in message
+    assert "writer openai:tiny: no chapter for any of 20 events in 1 round, so the writing stops" in message
     assert "failed paragraphs_initials_shape 19 times, has_entity 1 times" in message
     assert f"An example of paragraphs_initials_shape: event 0 ({event.content}, {event.day}, {event.space}, " in message
     assert 'did not begin with its number, such as "(1) ": "$entity_2 spoke of' in message
-    assert 'Its text begins: "$entity_2 spoke of' in message and "choose another --writer" in message
+    assert 'Its text begins: "$entity_2 spoke of' in message and "choose another writer" in message
     assert len((tmp_path / CHAPTERS).read_text().splitlines()) == 20
 
 
@@ -214,12 +216,12 @@ def test_a_checker_that_accepts_nothing_is_stopped_after_the_first_round(tmp_pat
     with scripted(range(6), mistakes).endpoint() as endpoint, pytest.raises(BadInput) as refused:
         write(endpoint, tmp_path, range(6))
     assert len(endpoint.calls) == 12
-    assert "failed llm_date 6 times" in str(refused.value) and "another --checker or --writer" in str(refused.value)
+    assert "failed llm_date 6 times" in str(refused.value) and "another checker or writer" in str(refused.value)
     assert f"not all of it happens on {OUTLINE.events[0].day}" in str(refused.value)
 
 
 @pytest.mark.parametrize(("n_events", "n_rounds"), [(1, 5), (2, 3), (4, 2), (5, 1)])
-def test_of_few_events_there_are_some_candidates_before_it_is_stopped(tmp_path, n_events, n_rounds):
+def test_with_few_events_some_candidates_are_written_before_it_stops(tmp_path, n_events, n_rounds):
     message = rf"no chapter for any of {n_events} events in {n_rounds} rounds?, .* no_numbers"
     message = message.replace("no_numbers", f"paragraphs_initials_shape {n_events * n_rounds} times")
     numbers = range(n_events)
@@ -253,8 +255,8 @@ def test_what_stands_around_a_chapter_costs_no_candidate(tmp_path, wrapping):
     assert [call.user for call in endpoint.calls] == [call.user for call in plain.calls]  # the checker sees no wrapping
 
 
-def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
-    event, plan = OUTLINE.events[LONG], OUTLINE.plans[LONG]
+def test_the_prompt_of_the_next_attempt_says_what_was_wrong(tmp_path):
+    event, layout = OUTLINE.events[LONG], OUTLINE.layouts[LONG]
     mistakes = ["date in another paragraph", "a second place", "name forgotten"]
     with scripted([LONG], {0: mistakes}).endpoint() as endpoint:
         _, writing = write(endpoint, tmp_path, [LONG])
@@ -262,12 +264,12 @@ def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
     assert RETRY not in first and all(prompt.startswith(first) for prompt in later)
     told = [prompt.removeprefix(first).strip().splitlines() for prompt in later]
     assert [lines[0] for lines in told] == [RETRY] * 3 and len(writing.iterations) == 4
-    other = plan.time % plan.n_paragraphs + 1
+    other = layout.time % layout.n_paragraphs + 1
     assert [lines[1:-1] for lines in told] == [
-        [f'- The date "{event.day}" was told in paragraph ({other}), but belongs in paragraph ({plan.time}) only.'],
+        [f'- The date "{event.day}" was told in paragraph ({other}), but belongs in paragraph ({layout.time}) only.'],
         [f"- A check found that not all of it happens at the place {event.space}, or that another place is named."],
         [
-            f'- The full name "{event.entity}" was told nowhere word for word, but belongs in paragraph ({plan.entity}) only.'
+            f'- The full name "{event.entity}" was told nowhere word for word, but belongs in paragraph ({layout.entity}) only.'
         ],
     ]
 
@@ -275,7 +277,7 @@ def test_the_next_attempt_is_told_what_was_wrong(tmp_path):
 def test_the_requests_of_first_attempts_are_those_of_earlier_versions(tmp_path):
     """So that chapters that were paid for once are taken up; the keys are those of before there were retries."""
     writer = ModelWriter(EndpointModel("tiny", base_url="http://127.0.0.1:9/v1"), OUTLINE.universe, tmp_path)
-    tasks = first_tasks(OUTLINE.events, OUTLINE.plans)
+    tasks = first_tasks(OUTLINE.events, OUTLINE.layouts)
     keys = [writer.chapter_request(task).key("openai:tiny") for task in tasks[:2]]
     checks = [writer.check_request(Candidate(task, "(1) It rained.")).key("openai:tiny") for task in tasks[:2]]
     assert (keys, checks) == FIRST_KEYS
@@ -297,7 +299,7 @@ def test_a_chapter_without_a_verdict_is_neither_accepted_nor_discarded(tmp_path)
     with scripted(range(6), mistakes).endpoint() as endpoint:
         message = (
             r"checker openai:tiny: no verdict on 1 of 5 chapters of round 1, in 4 attempts each, such as event 1 "
-            r".* asks for the verdicts again, and --checker MODEL"
+            r".* a second start asks for these verdicts again"
         )
         with pytest.raises(RunFailed, match=message):
             write(endpoint, tmp_path, range(6))
@@ -340,29 +342,29 @@ def test_another_model_checks(tmp_path):
 def test_prompts_say_all_that_the_checks_want(name, tmp_path):
     outline = draw_outline(Recipe("short", name))
     writer = ModelWriter(None, outline.universe, tmp_path)
-    for task in first_tasks(outline.events, outline.plans):
+    for task in first_tasks(outline.events, outline.layouts):
         request = writer.chapter_request(task)
-        event, plan = task.event, task.plan
+        event, layout = task.event, task.layout
         assert (request.sampling.temperature, request.sampling.max_tokens) == (1.0, 4096)
-        assert f"{plan.style}: {', '.join(outline.universe.styles[plan.style])}." in request.user
+        assert f"{layout.style}: {', '.join(outline.universe.styles[layout.style])}." in request.user
         for fact, where in (
-            (event.day, plan.time),
-            (event.space, plan.space),
-            (event.entity, plan.entity),
-            (event.deed, plan.content),
+            (event.day, layout.time),
+            (event.space, layout.space),
+            (event.entity, layout.entity),
+            (event.detail_in_sentence, layout.content),
         ):
             line = next(line for line in request.user.splitlines() if f'"{fact}"' in line)
             assert line.endswith(
-                "anywhere in the paragraph" if plan.n_paragraphs == 1 else f"in paragraph ({where}) only"
+                "anywhere in the paragraph" if layout.n_paragraphs == 1 else f"in paragraph ({where}) only"
             )
-        assert ("One single paragraph" in request.user) == (plan.n_paragraphs == 1)
+        assert ("One single paragraph" in request.user) == (layout.n_paragraphs == 1)
         assert "{" not in request.system + request.user
-    assert any(plan.n_paragraphs == 1 for plan in draw_outline(Recipe("short")).plans)
+    assert any(layout.n_paragraphs == 1 for layout in draw_outline(Recipe("short")).layouts)
 
 
 def test_every_kind_of_universe_has_a_tone_of_its_own(tmp_path):
     outlines = [draw_outline(Recipe("short", name)) for name in ("default", "news", "scifi")]
-    tasks = [first_tasks(outline.events, outline.plans)[0] for outline in outlines]
+    tasks = [first_tasks(outline.events, outline.layouts)[0] for outline in outlines]
     requests = [
         ModelWriter(None, outline.universe, tmp_path).chapter_request(task)
         for outline, task in zip(outlines, tasks, strict=True)

@@ -48,15 +48,15 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"book": "no place"}, "key 'book': no placeholder found, {book} once expected"),
-        ({"book": "{book}{book}"}, "key 'book': {book}, {book} found"),
-        ({"system": "{book}"}, "key 'system': {book} found, none expected"),
+        ({"book": "no place"}, "key 'book': expected the placeholders {book}, each once, found none"),
+        ({"book": "{book}{book}"}, "{book}, each once, found {book}, {book}"),
+        ({"system": "{book}"}, "key 'system': expected no placeholders, found {book}"),
         ({"question": "{question} {"}, "key 'question'"),
-        ({"question": "{question:>99999999}"}, "found {question:>99999999}, expected {question} without a format"),
-        ({"question": "{question!r}"}, "found {question!r}, expected {question} without a format"),
-        ({"question": "{question.__class__}"}, "{question.__class__} found"),
-        ({"question": 3}, "key 'question': int found, a text expected"),
-        ({"extra": "x"}, "key 'extra': unknown"),
+        ({"question": "{question:>99999999}"}, "expected {question} without a format, found {question:>99999999}"),
+        ({"question": "{question!r}"}, "expected {question} without a format, found {question!r}"),
+        ({"question": "{question.__class__}"}, "found {question.__class__}"),
+        ({"question": 3}, "key 'question': expected a text, found a whole number"),
+        ({"extra": "x"}, "found the unknown key 'extra', expected only"),
     ],
 )
 def test_a_bad_pack_is_refused(tmp_path, change, message):
@@ -65,14 +65,14 @@ def test_a_bad_pack_is_refused(tmp_path, change, message):
     assert message in str(error.value)
 
 
-def test_a_missing_key_or_file_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="key 'nothing': missing"):
+def test_a_missing_key_or_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match="the key 'nothing' is missing"):
         load_prompts(write(tmp_path, {k: v for k, v in PACK.items() if k != "nothing"}))
     with pytest.raises(BadInput, match="no such file"):
         load_prompts(tmp_path / "absent.toml")
-    with pytest.raises(BadInput, match="no TOML"):
+    with pytest.raises(BadInput, match="not TOML"):
         load_prompts(write(tmp_path, PACK, "pack.toml"))
-    with pytest.raises(BadInput, match="list found"):
+    with pytest.raises(BadInput, match="expected an object with the prompts, found a list"):
         load_prompts(write(tmp_path, []))
 
 

@@ -4,8 +4,10 @@ import shutil
 import pytest
 
 from epbench import BadInput
-from epbench.tulving.events import universe as module
-from epbench.tulving.events.universe import check_names, load_universe, secondary_names, universe_names
+from epbench.tulving.events import universe_files as module
+from epbench.tulving.events.names import check_names
+from epbench.tulving.events.universe import load_universe, secondary_names
+from epbench.tulving.events.universe_files import universe_names
 
 
 @pytest.mark.parametrize("name", universe_names())
@@ -60,7 +62,7 @@ def test_a_universe_larger_than_the_dates_is_refused_with_the_numbers():
         load_universe("default", 2000)
 
 
-def test_an_unknown_universe_is_refused_with_the_names():
+def test_the_error_of_an_unknown_universe_lists_the_names():
     with pytest.raises(BadInput, match="default, news, scifi"):
         load_universe("mars")
 
@@ -85,5 +87,7 @@ def test_a_content_with_too_few_details_is_named(tmp_path, monkeypatch):
     contents["Airlock Jam"] = contents["Airlock Jam"][:29]
     path.write_text(json.dumps(contents))
     monkeypatch.setattr(module, "DATA", tmp_path / "data")
-    with pytest.raises(BadInput, match=r"scifi/contents.json: 'Airlock Jam' has 29 details, 30 or more"):
+    with pytest.raises(
+        BadInput, match=r"scifi/contents.json, key 'Airlock Jam': expected 30 details or more, found 29"
+    ):
         load_universe("scifi")

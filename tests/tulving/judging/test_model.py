@@ -327,6 +327,6 @@ def test_another_pack_is_another_judge(tmp_path):
     assert own.prompt_hash == same.prompt_hash != mild.prompt_hash
     assert given().key(own) != given().key(mild)
     with pytest.raises(
-        BadInput, match=r"key 'case': \{question\}, \{sought\}, \{truth\} found, .*\{answer\} once expected"
+        BadInput, match=r"key 'case': expected .*\{answer\}.*, found \{question\}, \{sought\}, \{truth\}"
     ):
         load_judge_prompts(tmp_path / "short.toml")

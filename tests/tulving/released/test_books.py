@@ -10,7 +10,8 @@ from epbench.metric_folders import metric_module
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.questions.generate import single_event
 from epbench.tulving.questions.selection import select
-from epbench.tulving.released.books import open_archive, read_book
+from epbench.tulving.released.archive import open_archive
+from epbench.tulving.released.books import read_book
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
 
@@ -91,7 +92,7 @@ def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path)
         assert [q["f1"] for q in result["per_question"]] == pytest.approx(run["per_question_f1"], abs=1e-9)
 
 
-def test_a_folder_reads_like_its_zip_wherever_it_stands(archive, released):
+def test_a_folder_reads_like_its_zip_at_any_depth(archive, released):
     deep = archive.parent / "figshare/v3"
     deep.mkdir(parents=True)
     archive.rename(deep / "data")
@@ -99,7 +100,7 @@ def test_a_folder_reads_like_its_zip_wherever_it_stands(archive, released):
     assert read_book(found, found.books[0]).selected == read_book(zipped, zipped.books[0]).selected
 
 
-def test_files_of_the_operating_system_are_no_part_of_it(archive):
+def test_files_of_the_operating_system_are_ignored(archive):
     book = next(archive.glob("*/books/*"))
     shadow = archive / "__MACOSX" / book.relative_to(archive)
     shadow.mkdir(parents=True)
@@ -132,24 +133,24 @@ def test_several_generating_models_are_told_apart(archive):
     book = next(books.iterdir())
     shutil.copytree(book, books / book.name.replace("model_made_", "model_gpt-4o-2024-05-13_"))
     found = open_archive(archive)
-    with pytest.raises(BadInput, match="--generator: gpt-4o-2024-05-13, made"):
+    with pytest.raises(BadInput, match="choose one by its generator: gpt-4o-2024-05-13, made"):
         found.find_book("short", "default", "narrative")
     assert found.find_book("short", "default", "narrative", "gpt-4o-2024-05-13").generator == "gpt-4o-2024-05-13"
 
 
 @pytest.mark.parametrize(("book", "universe"), [("long", "default"), ("short", "news")])
-def test_a_book_that_is_not_there_is_told_with_those_that_are(released, book, universe):
+def test_the_error_of_a_missing_book_lists_the_books_that_there_are(released, book, universe):
     with pytest.raises(BadInput, match=r"it has: short by made"):
         open_archive(released).find_book(book, universe, "narrative")
 
 
 DAMAGES = {
     "a missing file": ("events.json", None, "events.json: the file is missing"),
-    "truncated JSON": ("events.json", b'[["September', "no JSON, or truncated"),
-    "another type": ("events.json", b"{}", "an object found, a list expected"),
-    "a short event": ("events.json", b'[["May 07, 2024"]]', "event 0: .* found, a list of five texts expected"),
-    "a plan without a style": ("meta_events.json", b'[{"nb_paragraphs": 1}]', "an object with 'style' expected"),
-    "truncated Parquet": ("books/*/df_qa.parquet", b"PAR1", "no Parquet, or truncated"),
+    "truncated JSON": ("events.json", b'[["September', "not JSON, or truncated"),
+    "another type": ("events.json", b"{}", "expected a list, found an object"),
+    "a short event": ("events.json", b'[["May 07, 2024"]]', "event 0: expected a list of five texts, found "),
+    "a layout without a style": ("meta_events.json", b'[{"nb_paragraphs": 1}]', "expected an object with 'style'"),
+    "truncated Parquet": ("books/*/df_qa.parquet", b"PAR1", "not Parquet, or truncated"),
     "a foreign Parquet": ("books/*/df_qa.parquet", "books/*/df_book_groundtruth.parquet", "column 'q_idx' is missing"),
     "a missing chapter": ("books/*/book.json", b'"Chapter 1\\n\\nx"', "heading 'Chapter 2' is missing"),
     "no chapter": ("books/*/book.json", b'""', "heading 'Chapter 1' is missing"),
@@ -157,7 +158,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_book_is_one_clear_error_and_the_reason_why_its_runs_have_no_scores(archive, tmp_path, damage):
+def test_a_damaged_book_is_one_clear_error_and_leaves_its_runs_without_scores(archive, tmp_path, damage):
     pattern, content, message = DAMAGES[damage]
     (path,) = (archive / "Udefault_Sdefault_seed0").glob(pattern)
     if content is None:
@@ -177,13 +178,13 @@ def test_a_damaged_book_is_one_clear_error_and_the_reason_why_its_runs_have_no_s
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("q_idx", None, "row 3, field 'q_idx': None found, a whole number expected"),
-        ("q_idx", 36, "row 3, field 'q_idx': 36 found, 0 to 35 expected"),
-        ("question", None, "row 3, field 'question': None found, a text expected"),
-        ("correct_answer", None, "row 3, field 'correct_answer': None found, a list expected"),
-        ("correct_answer", [None], "row 3, field 'correct_answer': [None] found, a list expected"),
-        ("cue_completed", "(*, *)", "row 3, field 'cue_completed': '(*, *)' found, four elements expected"),
-        ("n_chapters_correct_answer", 99, "row 3, field 'n_chapters_correct_answer': 99 found"),
+        ("q_idx", None, "row 3, field 'q_idx': expected a whole number, found None"),
+        ("q_idx", 36, "row 3, field 'q_idx': expected 0 to 35, found 36"),
+        ("question", None, "row 3, field 'question': expected a text, found None"),
+        ("correct_answer", None, "row 3, field 'correct_answer': expected a list, found None"),
+        ("correct_answer", [None], "row 3, field 'correct_answer': expected a list, found [None]"),
+        ("cue_completed", "(*, *)", "row 3, field 'cue_completed': expected four elements, found '(*, *)'"),
+        ("n_chapters_correct_answer", 99, "row 3, field 'n_chapters_correct_answer': expected "),
     ],
 )
 def test_a_damaged_question_is_named_by_row_and_field(archive, column, value, message):
@@ -218,16 +219,16 @@ def test_a_damaged_entry_of_a_zip_stops_only_the_runs_that_need_it(released, tmp
     assert "raw_answers/7.json: damaged" in reason
 
 
-def test_a_zip_that_is_none_or_truncated_or_climbs_is_refused(released, tmp_path):
+def test_a_zip_that_is_foreign_truncated_or_points_outside_is_refused(released, tmp_path):
     whole = released.read_bytes()
     (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.zip").write_text("hello")
-    with zipfile.ZipFile(tmp_path / "climbs.zip", "w") as archive:
+    with zipfile.ZipFile(tmp_path / "outside.zip", "w") as archive:
         archive.writestr("../../evil.json", "[]")
     with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
         archive.writestr("data/readme.txt", "x")
     for name, message in (
-        ("cut.zip", "truncated"), ("text.zip", "no zip"), ("climbs.zip", "climbs out of the folder"),
+        ("cut.zip", "truncated"), ("text.zip", "not a zip"), ("outside.zip", "points outside of the archive"),
         ("foreign.zip", "no published book"), ("absent.zip", "no such folder or zip"),
     ):  # fmt: skip
         with pytest.raises(BadInput, match=message):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
-from epbench.tulving.released.books import open_archive
+from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
 from epbench.tulving.released.subset import MILLION_TOKENS_ROWS
@@ -81,25 +81,23 @@ def pairs_of(run, number):
 
 
 FAULTS = {
-    "no answer": ("raw_answers", None, "the file is missing; the run holds"),
-    "an answer of null": ("raw_answers", "null", "null found, a text expected"),
-    "an answer cut off": ("raw_answers", '"Once', "no JSON, or truncated"),
+    "no answer": ("raw_answers", None, "the file is missing; expected "),
+    "an answer of null": ("raw_answers", "null", "expected a text, found null"),
+    "an answer cut off": ("raw_answers", '"Once', "not JSON, or truncated"),
     "no verdict": ("evaluated_answers", None, "the file is missing"),
-    "a verdict cut off": ("evaluated_answers", '{"predicted', "no JSON, or truncated"),
+    "a verdict cut off": ("evaluated_answers", '{"predicted', "not JSON, or truncated"),
     "no order": ("chronological_answers", None, "the file is missing"),
     "an order of texts": (
         "chronological_answers", '{"groundtruth_indexes": [0], "predicted_indexes": ["0"]}',
-        "field 'predicted_indexes': ['0'] found, a list of whole numbers expected",
+        "field 'predicted_indexes': expected a list of whole numbers below 2,147,483,648, found ['0']",
     ),
-    "an order of nothing": ("chronological_answers", "{}", "field 'groundtruth_indexes': None found"),
-    "no items": ("evaluated_answers", "{}", "field 'predicted_items': None found, a list of texts expected"),
+    "an order of nothing": ("chronological_answers", "{}", "field 'groundtruth_indexes': expected a list"),
+    "no items": ("evaluated_answers", "{}", "field 'predicted_items': expected a list of texts, found None"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_run_that_is_not_complete_is_listed_with_the_file_and_the_others_are_scored(
-    archive, run, whole, tmp_path, fault
-):
+def test_an_incomplete_run_is_listed_with_the_file_and_the_others_are_scored(archive, run, whole, tmp_path, fault):
     folder, content, message = FAULTS[fault]
     path = run / folder / f"{ORDERED}.json"
     path.unlink()
@@ -114,7 +112,7 @@ def test_a_run_that_is_not_complete_is_listed_with_the_file_and_the_others_are_s
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "null", '"NaN"', '"inf"', '"score"', "[1]", "1e400"])
-def test_what_is_no_score_is_named_with_file_question_and_value(archive, run, tmp_path, value):
+def test_an_invalid_score_is_named_with_file_question_and_value(archive, run, tmp_path, value):
     path = run / f"evaluated_answers/{MANY}.json"
     items, pairs = pairs_of(run, MANY)
     write_verdict(run, MANY, items, [(pairs[0][0], "PLANTED"), *pairs[1:]])
@@ -122,7 +120,7 @@ def test_what_is_no_score_is_named_with_file_question_and_value(archive, run, tm
     rescored = score(archive, tmp_path / "runs")
     reason = rescored.not_scored[DAMAGED]
     assert f"evaluated_answers/{MANY}.json, question {BOOK.selected[MANY].id}, field" in reason
-    assert f"{json.loads(value)!r} found for {pairs[0][0]!r}, a finite number expected" in reason
+    assert f"expected a finite number for {pairs[0][0]!r}, found {json.loads(value)!r}" in reason
     assert list(rescored.scores) == ["short, prompting a"]
 
 
@@ -179,7 +177,7 @@ def test_scores_in_another_order_go_to_the_items_of_their_names(archive, run, tm
     assert taus == [1.0, -1.0]  # those numbers go by the judge's list
 
 
-def test_names_of_no_true_item_are_taken_by_position_and_counted(archive, run, whole, tmp_path):
+def test_scores_under_unknown_names_are_taken_by_position_and_counted(archive, run, whole, tmp_path):
     items, pairs = pairs_of(run, MANY)
     renamed = [("the first, in other words", pairs[0][1]), *pairs[1:]]
     write_verdict(run, MANY, items, [*renamed[1:], renamed[0]])  # and last, where the other names leave a place
@@ -191,7 +189,7 @@ def test_names_of_no_true_item_are_taken_by_position_and_counted(archive, run, w
 
 
 @pytest.mark.parametrize("change", ["one name fewer", "one name more", "an object", "an empty entry"])
-def test_scores_of_another_number_than_the_true_items_are_no_verdict(archive, run, tmp_path, change):
+def test_a_wrong_number_of_scores_is_not_a_verdict(archive, run, tmp_path, change):
     items, pairs = pairs_of(run, MANY)
     changed = {"one name fewer": pairs[1:], "one name more": [*pairs, ("one more", 1)]}.get(change, pairs)
     write_verdict(run, MANY, items, changed)
@@ -203,7 +201,11 @@ def test_scores_of_another_number_than_the_true_items_are_no_verdict(archive, ru
         content["matching_groundtruth_items_score"][0] = {}
     write_json(path, content)
     reason = score(archive, tmp_path / "runs").not_scored[DAMAGED]
-    expected = f"{len(pairs)} expected" if change.startswith("one") else "a list of objects {item: score} expected"
+    expected = (
+        f"expected scores for {len(pairs)} different"
+        if change.startswith("one")
+        else "expected a list of objects {item: score}"
+    )
     assert expected in reason
 
 
@@ -304,10 +306,10 @@ def test_a_damaged_book_stops_only_its_own_runs(archive, tmp_path):
     rescored = score(archive, tmp_path / "runs")
     assert list(rescored.scores) == ["short, prompting a", "short, prompting b"]
     (reason,) = rescored.not_scored.values()
-    assert f"books/{answers.name}/df_qa.parquet: no Parquet, or truncated" in reason
+    assert f"books/{answers.name}/df_qa.parquet: not Parquet, or truncated" in reason
 
 
-def test_runs_of_one_name_in_several_experiments_have_places_of_their_own(archive, tmp_path):
+def test_runs_of_one_name_in_several_experiments_have_folders_of_their_own(archive, tmp_path):
     for place in (archive, archive / "copy"):
         for seed in (1, 2):
             write_run(write_book(place, BOOK, seed=seed) / RUNS[0], BOOK.selected, seed)
@@ -315,12 +317,13 @@ def test_runs_of_one_name_in_several_experiments_have_places_of_their_own(archiv
     assert len(rescored.scores) == 6 and len(list((tmp_path / "runs").rglob("scores.json"))) == 6
 
 
-def test_part_of_the_answers_is_no_run_on_a_book_that_was_asked_whole(archive, run, tmp_path):
+def test_missing_answers_are_an_error_for_a_book_that_was_asked_whole(archive, run, tmp_path):
     for number in range(35, len(BOOK.selected)):
         (run / f"raw_answers/{number}.json").unlink()
     reason = score(archive, tmp_path / "runs").not_scored[DAMAGED]
     assert (
-        f"raw_answers/35.json: the file is missing; the run holds 35 answers, {len(BOOK.selected)} expected" in reason
+        f"raw_answers/35.json: the file is missing; expected {len(BOOK.selected)} answers in the run, found 35"
+        in reason
     )
 
 
@@ -350,7 +353,7 @@ class TestTheBookOfAMillionTokens:
     def rescored(self, archive, out):
         return score(archive, out)
 
-    def test_its_35_questions_are_those_that_the_answers_are_about(self, book, rescored, out):
+    def test_its_35_answers_belong_to_the_35_chosen_questions(self, book, rescored, out):
         assert len(set(MILLION_TOKENS_ROWS)) == 35
         assert list(rescored.scores) == ["very-long, prompting part"]
         assert rescored.notes["very-long, prompting part"] == [
@@ -369,7 +372,7 @@ class TestTheBookOfAMillionTokens:
         reasons = rescored.not_scored
         assert reasons.keys() == {"very-long, prompting other", "very-long, prompting short"}
         assert (
-            "raw_answers/20.json: the file is missing; the run holds 20 answers, 35 expected"
+            "raw_answers/20.json: the file is missing; expected 35 answers in the run, found 20"
             in (reasons["very-long, prompting short"])
         )
         assert "one for each true item" in reasons["very-long, prompting other"]
@@ -381,7 +384,7 @@ class TestTheBookOfAMillionTokens:
             n = len(set(book.selected[row].answer))
             write_verdict(run, number, [], [(f"item {i} of another question", 1) for i in range(n)])
         part = next(run for run in published_runs(open_archive(copy)) if run.label.endswith("part"))
-        with pytest.raises(BadInput, match="are those of other questions"):
+        with pytest.raises(BadInput, match="do not belong to the question"):
             read_published_run(Files(copy), part)
 
 
@@ -393,7 +396,10 @@ class TestOnTheCommandLine:
         assert done.returncode == 0, done.stderr
         *_, no_run, reason, count = done.stdout.splitlines()
         assert no_run.startswith("no run: ") and no_run.endswith("holds no raw_answers, only ftuning_single.id")
-        assert reason.startswith(f"not scored: {DAMAGED}: ") and "raw_answers/3.json: null found" in reason
+        assert (
+            reason.startswith(f"not scored: {DAMAGED}: ")
+            and "raw_answers/3.json: expected a text, found null" in reason
+        )
         assert count == "1 runs scored, 1 not scored"
         assert list(scores_in(tmp_path / "runs")) == [RUNS[0]]
 
@@ -408,5 +414,5 @@ class TestOnTheCommandLine:
     def test_an_archive_of_fine_tuning_alone_is_one_error(self, archive):
         for path in archive.glob("*/answers/*/*/raw_answers"):
             shutil.rmtree(path)
-        with pytest.raises(BadInput, match="no published run in it"):
+        with pytest.raises(BadInput, match="found no published run"):
             score(archive, archive.parent / "runs")

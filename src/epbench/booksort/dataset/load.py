@@ -8,28 +8,26 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Literal
 
 from epbench.booksort.dataset import released as published
 from epbench.errors import BadInput
 from epbench.files.text import shown
-from epbench.hub.rows import Row, hub_configs, stored_rows
+from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows
+from epbench.runs.shapes import Shape
 
 SPLITS = ("test", "validation")
 _NAME = re.compile(r"e(\d+)_s(\d+)")
-_TYPES: dict[str, type] = {
-    "id": str,
-    "book_idx": int,
-    "excerpt_idx": int,
-    "segment_1": str,
-    "segment_2": str,
-    "seg1_pos": int,
-    "seg2_pos": int,
-    "excerpt_length": int,
-    "segment_length": int,
-    "distance_bin": int,
-    "book_title": str,
-}
+_PAIR = Shape(
+    {
+        **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), (str,)),
+        **dict.fromkeys(("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos"), (int,)),
+        **dict.fromkeys(("excerpt_length", "segment_length", "distance_bin"), (int,)),
+    },
+    {"excerpt_text": (str, NoneType)},
+)
+_BOOK = Shape({"book_idx": (int,), "book_title": (str,), "text": (str,)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def config_names(name: str) -> list[str]:
     elif folder.is_dir():
         names = [path.name for path in folder.iterdir() if path.is_dir()]
     else:
-        names = hub_configs(name, "booksort")
+        names = hub_configs(name)
     found = [match for each in names if (match := _NAME.fullmatch(each))]
     if not found:
         raise BadInput(f"{name}: expected a config e<excerpt>_s<segment>, got none; is it a Book-SORT dataset?")
@@ -143,10 +141,7 @@ def load_books(name: str) -> list[BookText]:
             f"{name}: the published set has no whole books, which this memory needs; use a set that has the config 'books'"
         )
     books = []
-    for number, row in enumerate(stored_rows(name, "books", "test", "booksort")):
-        where = f"{name}, config 'books', row {number}"
-        for field, type_ in (("book_idx", int), ("book_title", str), ("text", str)):
-            _typed(where, row, field, type_)
+    for row in checked_rows(name, "books", "test", _BOOK):
         books.append(BookText(row["book_idx"], row["book_title"], row["text"]))
     return books
 
@@ -164,27 +159,15 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
     if not match:
         raise BadInput(f"config: expected e<excerpt>_s<segment>, such as e250_s20, or all, got {config!r}")
     lengths = int(match[1]), int(match[2])
-    rows = (
-        published.rows(name, lengths, split)
-        if published.is_published(name)
-        else stored_rows(name, config, split, "booksort")
-    )
-    excerpts: dict[
-        str, str
-    ] = {}  # the pairs of an excerpt share one string, because long excerpts take most of the memory
-    n = 0
-    for n, row in enumerate(rows, 1):
-        where, text = f"{name}, config {config!r}, row {n - 1}", row.get("excerpt_text")
-        if text is not None:
-            _typed(where, row, "excerpt_text", str)
-        yield _pair(where, config, row, text and excerpts.setdefault(text, text))
-    if not n:
-        raise BadInput(f"{name}, config {config!r}, split {split!r}: expected rows, got none")
+    rows = published.rows(name, lengths, split) if published.is_published(name) else stored_rows(name, config, split)
+    excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string, as long excerpts take most of the memory
+    where = f"{name}, config {config!r}, split {split!r}"
+    for number, row in enumerate(check_rows(where, rows, _PAIR)):
+        text = row.get("excerpt_text")
+        yield _pair(f"{where}, row {number}", config, row, text and excerpts.setdefault(text, text))
 
 
 def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
-    for field, type_ in _TYPES.items():
-        _typed(where, row, field, type_)
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):
         raise BadInput(f"{where}, field 'present_seg1_first': expected 0 or 1, got {shown(shown_first)}")
@@ -223,10 +206,3 @@ def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
         row["distance_bin"],
         answer,
     )
-
-
-def _typed(where: str, row: Row, field: str, type_: type) -> None:
-    if field not in row:
-        raise BadInput(f"{where}, field {field!r}: missing; is it a Book-SORT dataset?")
-    if type(row[field]) is not type_:
-        raise BadInput(f"{where}, field {field!r}: expected {type_.__name__}, got {shown(row[field])}")

@@ -1,6 +1,7 @@
 """Find the words at which sentences begin, because excerpts and segments start there (Section 4.1).
 
-The rule would rather miss a start than invent one: a segment that begins inside a sentence would be a worse test.
+The rule would rather miss a start than invent one: a segment that begins inside a sentence would be a worse test. So it
+knows abbreviations and initials, unlike the simple splitters of MemFail, which cut short texts and need no positions.
 """
 
 from __future__ import annotations

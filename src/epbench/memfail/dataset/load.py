@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import NoneType
 
 from epbench.errors import BadInput
-from epbench.hub.rows import all_rows
+from epbench.hub.rows import all_checked_rows
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, features_of
 from epbench.memfail.dataset.types import CONFIGS, Fact, Question
-from epbench.runs.shapes import Items, Kind, Shape, check
+from epbench.runs.shapes import Items, Kind, Shape
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,13 @@ def load_memfail(dataset: str, config: str) -> Loaded:
     """
     if config not in CONFIGS:
         raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
-    rows = all_rows(dataset, config, "test", "memfail")
-    if not rows:
-        raise BadInput(f"{dataset}, config {config!r}: no rows")
-    missing = [column for column in features_of(config) if column not in rows[0]]
-    if missing:
-        raise BadInput(f"{dataset}, config {config!r}: column {missing[0]!r} is missing; is it a MemFail dataset?")
-    for i, row in enumerate(rows):
-        check(f"{dataset}, config {config!r}, row {i}", row, _shape(config))
+    rows = all_checked_rows(dataset, config, "test", _shape(config))
     content = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Loaded(config, rows, facts_to_store(config, rows), questions_of(config, rows), fingerprint)
+
+
+_ANY: Kind = (str, int, float, bool, list, dict, NoneType)
 
 
 def _shape(config: str) -> Shape:
@@ -65,7 +61,9 @@ def _shape(config: str) -> Shape:
     Short chains leave the last cells of a `long_hop` row empty.
     """
     text: Kind = (str, NoneType) if config == "long_hop" else (str,)
-    kinds: dict[str, Kind] = {"id": (str,)} | dict.fromkeys(PUBLISHED_COLUMNS[config], text)
+    kinds: dict[str, Kind] = dict.fromkeys(features_of(config), _ANY)
+    kinds["id"] = (str,)
+    kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], text)
     if config == "persona_retrieval":
         question = dict.fromkeys(("text", "ground_truth_answer"), (str,))
         kinds["questions"] = Items(Shape({**question, "is_misleading": (bool,), "distractor": (str, NoneType)}))

@@ -15,6 +15,8 @@ theirs this that these those there here when whenever while if only just so than
 whose how s t d ll m re ve"""
 _ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "ier", "ed", "es", "er", "ie", "ly", "s", "y", "e")
 
+# A memory may note facts in clauses and lines without capitals, so semicolons, line breaks and any punctuation before a
+# blank end a sentence. The statistics of essays have a stricter rule; to change this one would change verdicts.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[\"')\]’”]*\s+|\n+")
 
 _AFTER_DECISION = r"(?=\s*(?:[.,;:!*–—\-)\"'’”]|$|\n|\s(?:because|since|as|he|she|it|they|i|you|we|that)\b))"

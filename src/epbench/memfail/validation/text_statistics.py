@@ -9,6 +9,8 @@ from epbench.errors import BadInput
 
 NEAR_DUPLICATE = 0.7  # the Jaccard index of word trigrams that makes two texts duplicates (Appendix B.1)
 
+# The judge's rule (`sentences_of`) also ends sentences at semicolons and line breaks, and before lower case: it compares
+# facts. Here sentences are counted as a reader sees them, so a new one must begin with a capital letter or a digit.
 _END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]*[A-ZÀ-Þ0-9])")
 # Appendix B.3. Longer ones come first, so that "only if" is not counted as "if".
 _CONNECTIVES = re.compile(

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import from_words
-from epbench.tulving.events.universe import as_texts, load_universe, secondary_names, universe_names
+from epbench.tulving.events.universe import as_texts, load_universe, secondary_names
+from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.templates import TEMPLATES, Get, Trace
 
 SORTS: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities")

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from epbench.draws import RandomStream
+from epbench.files.packaged import packaged
 from epbench.tulving.calibration.questions import CalibrationQuestion
-from epbench.tulving.events.universe import DATA
 
 _MARKS: tuple[Callable[[int, str], str], ...] = (
     lambda i, item: f"- {item}",
@@ -26,7 +26,7 @@ _MARKS: tuple[Callable[[int, str], str], ...] = (
 
 @cache
 def _wording() -> dict[str, Any]:
-    return tomllib.loads((DATA / "made_answers.toml").read_text("utf-8"))
+    return tomllib.loads(packaged("epbench.tulving", "made_answers.toml").read_text("utf-8"))
 
 
 def paraphrases() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""From accepted drafts to a book: names for side characters, headings, order (paper: Appendices B.1.8, B.1.9)."""
+"""From accepted drafts to a book: names of side characters, headings, order (paper: Appendices B.1.8, B.1.9)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,33 @@ from epbench.tulving.events.layouts import Layout
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An accepted candidate, still numbered and with placeholders; `number` is the event's, from 0."""
+    """An accepted candidate, with numbered paragraphs and with placeholders for side characters.
+
+    Attributes:
+        number: The number of the event, from 0.
+        event: The event that it tells.
+        layout: How it is built.
+        text: Its text.
+    """
 
     number: int
     event: Event
-    plan: Layout
+    layout: Layout
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A chapter as the reader gets it; `number` is its place in the book, from 1."""
+    """A chapter as the reader sees it.
+
+    Attributes:
+        number: Its position in the book, from 1.
+        event: The event that it tells.
+        style: Its style.
+        n_paragraphs: The number of its paragraphs.
+        text: Its text without a heading; a blank line separates paragraphs.
+        secondary: The full names of its side characters.
+    """
 
     number: int
     event: Event
@@ -35,12 +51,15 @@ class Chapter:
 
 
 def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapter]:
-    """Give every `$entity_<i>` a full name of its own, used in no other chapter, and take the numbering off.
+    """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
-    Names go to the placeholders in the order of their numbers, whether or not the numbers have gaps.
+    Args:
+        drafts: The drafts in the order of the book.
+        names: The names to use. Within a chapter they go to the placeholders in the order of their numbers, whether or
+            not the numbers have gaps.
 
     Raises:
-        BadInput: there are fewer names than side characters.
+        BadInput: There are fewer names than side characters.
     """
     supply = iter(names)
     chapters: list[Chapter] = []
@@ -48,14 +67,15 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
         numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
         given = dict(zip(numbers, supply, strict=False))
         if len(given) < len(numbers):
-            raise BadInput(f"chapter {len(chapters) + 1}: no names left for its {len(numbers)} side characters")
+            where = f"chapter {len(chapters) + 1}"
+            raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(given)}")
         text = PLACEHOLDER.sub(lambda match, given=given: given[int(match[1])], draft.text)  # type: ignore[misc]
         paragraphs = [re.sub(r"^\(\d+\)\s*", "", paragraph) for paragraph in split_paragraphs(text)]
         chapters.append(
             Chapter(
                 number=len(chapters) + 1,
                 event=draft.event,
-                style=draft.plan.style,
+                style=draft.layout.style,
                 n_paragraphs=len(paragraphs),
                 text="\n\n".join(paragraphs),
                 secondary=tuple(given.values()),
@@ -65,11 +85,11 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
 
 
 def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
-    """The same chapters by date, numbered anew; those of one day keep their order (paper: Appendix E.6)."""
+    """Return the chapters by date, with new numbers; those of one day keep their order (paper: Appendix E.6)."""
     ordered = sorted(chapters, key=lambda chapter: chapter.event.time)
     return [replace(chapter, number=number) for number, chapter in enumerate(ordered, 1)]
 
 
 def assemble(chapters: Sequence[Chapter]) -> str:
-    """The book: `Chapter 1`, a blank line, its text, two blank lines, `Chapter 2`, …"""
+    """Return the book: `Chapter 1`, a blank line, its text, two blank lines, `Chapter 2`, …"""
     return "\n\n\n".join(f"Chapter {chapter.number}\n\n{chapter.text}" for chapter in chapters)

@@ -1,7 +1,7 @@
-"""Exact checks of one candidate chapter, whoever wrote it (paper: Appendix B.1.6).
+"""Exact checks of one candidate chapter by any writer (paper: Appendix B.1.6).
 
-A candidate is a text of numbered paragraphs, `(1) …`, `(2) …`, in which side characters stand as `$entity_1`,
-`$entity_2`. Every check has the name that the published data gives it.
+A candidate is a text of numbered paragraphs, `(1) …`, `(2) …`, in which `$entity_1`, `$entity_2` stand for side
+characters. The names of the checks are those of the published data.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ PLACEHOLDER = re.compile(r"\$entity_(\d+)")
 FACTS = ("location", "date", "entity", "content")
 
 
-def check_chapter(text: str, event: Event, plan: Layout) -> list[str]:
-    """Names of the checks that the candidate fails, in the order of the checks; empty when it is exact.
+def check_chapter(text: str, event: Event, layout: Layout) -> list[str]:
+    """Return the names of the checks that the candidate fails, in the order of the checks.
 
-    Form comes first: a text whose paragraphs or placeholders are wrong is not searched for facts.
+    Form comes first: if the paragraphs or the placeholders are wrong, the text is not searched for facts.
 
     Returns:
-        Any of `paragraphs_nb`, `paragraphs_initials_shape`, `paragraphs_initials_increment`,
-        `other_entities_shape`, `other_entities_shape_integer` (the first that fails, alone), or, for each fact,
-        `has_<fact>` (it stands nowhere), `single_<fact>` (in several paragraphs), `correct_<fact>` (in another
-        paragraph than planned).
+        An empty list for an exact candidate. Otherwise the first that fails of `paragraphs_nb`,
+        `paragraphs_initials_shape`, `paragraphs_initials_increment`, `other_entities_shape` and
+        `other_entities_shape_integer`, alone; or, for each fact, `has_<fact>` (no paragraph has it), `single_<fact>`
+        (several paragraphs have it) or `correct_<fact>` (only a wrong paragraph has it).
     """
     paragraphs = split_paragraphs(text)
-    form = check_paragraphs(paragraphs, plan.n_paragraphs) or check_placeholders(text)
-    return [form] if form else check_facts(paragraphs, event, plan)
+    form = check_paragraphs(paragraphs, layout.n_paragraphs) or check_placeholders(text)
+    return [form] if form else check_facts(paragraphs, event, layout)
 
 
 def split_paragraphs(text: str) -> list[str]:
-    """Lines that hold something; a title line counts as a paragraph."""
+    """Return the lines of a text that are not blank; a title counts as a paragraph."""
     return [line for line in re.split(r"\n+", text.strip()) if line.strip()]
 
 
 def check_paragraphs(paragraphs: list[str], expected: int) -> str | None:
-    """As many paragraphs as planned, numbered `(1) `, `(2) `, … with one blank each."""
+    """Check that there are as many paragraphs as expected, numbered `(1) `, `(2) `, … with one blank each."""
     if len(paragraphs) != expected:
         return "paragraphs_nb"
     if _unnumbered(paragraphs):
@@ -56,7 +56,7 @@ def _misnumbered(paragraphs: list[str]) -> list[str]:
 
 
 def check_placeholders(text: str) -> str | None:
-    """The letters `entity` stand only in `$entity_<number>`: no `Entity_1`, and no `identity` either."""
+    """Check that the letters `entity` only occur in `$entity_<number>`: no `Entity_1`, and no `identity` either."""
     if _outside_marks(text):
         return "other_entities_shape"
     if _without_number(text):
@@ -65,7 +65,7 @@ def check_placeholders(text: str) -> str | None:
 
 
 def _outside_marks(text: str) -> list[int]:
-    """Where the letters `entity` stand without being `$entity_`."""
+    """Where the letters `entity` occur outside of `$entity_`."""
     return [at for at in _entities(text) if text[max(0, at - 1) : at + 7] != "$entity_"]
 
 
@@ -77,9 +77,9 @@ def _entities(text: str) -> list[int]:
     return [match.start() for match in re.finditer("entity", text, re.IGNORECASE)]
 
 
-def check_facts(paragraphs: list[str], event: Event, plan: Layout) -> list[str]:
-    """Place, date, full name and detail stand word for word in the planned paragraph and in no other."""
-    found, planned = paragraphs_with(paragraphs, event), planned_paragraphs(plan)
+def check_facts(paragraphs: list[str], event: Event, layout: Layout) -> list[str]:
+    """Check that location, date, full name and detail occur word for word in their paragraph and in no other."""
+    found, planned = paragraphs_with(paragraphs, event), paragraphs_by_fact(layout)
     failed = [f"has_{fact}" for fact in FACTS if not found[fact]]
     failed += [f"single_{fact}" for fact in FACTS if len(found[fact]) > 1]
     failed += [f"correct_{fact}" for fact in FACTS if len(found[fact]) == 1 and found[fact] != [planned[fact]]]
@@ -87,19 +87,19 @@ def check_facts(paragraphs: list[str], event: Event, plan: Layout) -> list[str]:
 
 
 def paragraphs_with(paragraphs: list[str], event: Event) -> dict[str, list[int]]:
-    """For each fact the numbers, from 1, of the paragraphs in which it stands word for word, in upper or lower case."""
+    """Return, for each fact, the numbers (from 1) of the paragraphs that have it word for word, in any case."""
     facts = dict(zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True))
     folded = [paragraph.lower() for paragraph in paragraphs]
     return {fact: [i for i, p in enumerate(folded, 1) if words.lower() in p] for fact, words in facts.items()}
 
 
-def planned_paragraphs(plan: Layout) -> dict[str, int]:
-    """For each fact the number of the paragraph that alone may tell it."""
-    return dict(zip(FACTS, (plan.space, plan.time, plan.entity, plan.content), strict=True))
+def paragraphs_by_fact(layout: Layout) -> dict[str, int]:
+    """Return, for each fact, the number of the only paragraph that may tell it."""
+    return dict(zip(FACTS, (layout.space, layout.time, layout.entity, layout.content), strict=True))
 
 
 def excerpt_at_fault(check: str, text: str) -> str:
-    """The words of a candidate because of which it fails a check of its form; empty for the other checks."""
+    """Return the words of a candidate that fail a check of its form; "" for the other checks."""
     paragraphs = split_paragraphs(text)
     match check:
         case "paragraphs_initials_shape":
@@ -118,6 +118,6 @@ def _shortened(text: str) -> str:
 
 
 def _words_around(text: str, at: int) -> str:
-    """The word in which a place of a text stands, with what is written onto it."""
+    """The word at a position of a text, with the punctuation attached to it."""
     begin = max(text.rfind(blank, 0, at) for blank in " \n") + 1
     return _shortened(re.split(r"\s", text[begin:], maxsplit=1)[0])

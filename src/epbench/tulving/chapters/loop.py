@@ -1,4 +1,4 @@
-"""What writes chapters: a protocol, and the rounds that keep only exact ones (paper: Sections 4.1, B.1.5-B.1.9)."""
+"""Writers of chapters: a protocol, and rounds that keep only exact chapters (paper: Sections 4.1, B.1.5-B.1.9)."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from epbench.tulving.events.layouts import Layout
 
 MOST_ATTEMPTS = 10
 
-# When to give up before that. A writer of whom no chapter at all was accepted is not asked on and on: a round of five
-# or more candidates is enough to say so; with fewer events, bad luck would too often look like it. A writer of whom
-# some chapters were accepted gets more patience, as one hard event may fail several times.
+# When to give up earlier. If none of a writer's chapters is accepted, five candidates are enough to stop; fewer could
+# fail by bad luck. If some were accepted, more failures are tolerated, because one hard event may fail several times.
 FEWEST_CANDIDATES = 5
 BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One candidate to be written.
+    """One candidate to write.
 
     Attributes:
-        number: of the event, from 0.
-        event, plan: what the chapter tells, and where.
-        attempt: 0 for the first candidate of this event, then 1, 2, …
-        failed: the checks that the candidate before failed; none for the first one.
-        previous: the text of the candidate before.
+        number: The number of the event, from 0.
+        event: What the chapter tells.
+        layout: How the chapter is built.
+        attempt: 0 for the first candidate for this event, then 1, 2, …
+        failed: The checks that the previous candidate failed; empty for the first one.
+        previous: The text of the previous candidate; "" for the first one.
     """
 
     number: int
     event: Event
-    plan: Layout
+    layout: Layout
     attempt: int
     failed: tuple[str, ...] = ()
     previous: str = ""
@@ -47,14 +47,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What came of a task: numbered paragraphs, `(1) …`, with side characters as `$entity_1`, `$entity_2`.
+    """The result of a task.
 
     Attributes:
-        task: what was to be written.
-        text: as it was written, without what stands around the paragraphs.
-        fault: why it is no whole chapter, whatever its text: `cut_off` (the writer ran out of tokens), `empty`, or
-            `refused`; else None.
-        why: of a fault, the reason that the model or its backend gave, if any.
+        task: What was to be written.
+        text: Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them.
+        fault: Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
+            `refused`; None otherwise.
+        why: The reason for a fault that the model or its backend gave; "" if there is none.
     """
 
     task: Task
@@ -64,27 +64,31 @@ class Candidate:
 
 
 class Writer(Protocol):
-    """Writes candidates by the batch, so that a model can work on all of them at once."""
+    """Writes candidates in batches, so that a model can work on all of them at once."""
 
     @property
     def name(self) -> str:
-        """For the card: `template`, or the model's, as on the command line."""
+        """The name for the card: `template`, or the name of the model."""
         ...
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """One candidate for each task, in their order."""
+        """Write one candidate for each task, in the order of the tasks."""
         ...
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """For each candidate that passed the exact checks, the names of the checks by a model that it fails.
+        """Return, for each candidate, the names of the checks by a model that it fails.
+
+        Args:
+            candidates: Candidates that passed the exact checks.
+            progress: Shows how far the checks are.
 
         Raises:
-            RunFailed: there is no verdict on some of them, which are then neither accepted nor discarded.
+            RunFailed: Some candidates have no verdict, and are neither accepted nor discarded.
         """
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """What else is to be told of the writing, such as prompts and tokens; asked for when all is written."""
+        """Return what else a report should say, such as prompts and tokens; called when all chapters are written."""
         ...
 
 
@@ -93,11 +97,11 @@ class Iteration:
     """One round (a row of Table 7): candidates = accepted + failed_exact + failed_llm.
 
     Attributes:
-        candidates: as many as events had no chapter yet.
-        accepted: passed all checks.
-        failed_exact: failed an exact check (Appendix B.1.6), or was cut off, empty or refused.
-        failed_llm: passed these, and failed the check by a model (Appendix B.1.7).
-        failed_checks: candidates by the name of the failed check; one may fail several.
+        candidates: The number of candidates, one for each event without a chapter.
+        accepted: How many passed all checks.
+        failed_exact: How many failed an exact check (Appendix B.1.6), or were cut off, empty or refused.
+        failed_llm: How many passed the exact checks and failed the check by a model (Appendix B.1.7).
+        failed_checks: The number of candidates that failed each check; a candidate may fail several.
     """
 
     candidates: int
@@ -109,14 +113,15 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Writing:
-    """How the chapters of a book came about.
+    """How the chapters of a book were written.
 
     Attributes:
-        writer: its name.
-        iterations: the rounds, in order.
-        dropped: by number of the event, from 0, the event and the checks that its last candidate failed.
-        ended_early: whether it ended before the last round, because too many candidates in a row had failed.
-        about: what else the writer tells of itself.
+        writer: The name of the writer.
+        iterations: The rounds, in order.
+        dropped: The events without a chapter, with the checks that their last candidates failed, by the number of the
+            event (from 0).
+        ended_early: Whether the writing ended before the last round, because too many candidates in a row had failed.
+        about: What else the writer reports.
     """
 
     writer: str
@@ -128,30 +133,31 @@ class Writing:
 
 def write_chapters(
     events: Sequence[Event],
-    plans: Sequence[Layout],
+    layouts: Sequence[Layout],
     writer: Writer,
     secondary_names: Iterable[str],
     *,
     progress: Progress = no_progress,
 ) -> tuple[list[Chapter], Writing]:
-    """Write a chapter for every event: in each of ten rounds at most, one candidate for every event without a chapter.
+    """Write a chapter for every event, in at most ten rounds with one candidate for every event without a chapter.
 
-    The rounds end early when no chapter at all was accepted after five candidates or more, and when two rounds or more
-    with 20 candidates or more in a row had none accepted.
+    The rounds end early if none of the first five or more candidates was accepted, or if at least two rounds in a row
+    with at least 20 candidates had none accepted.
 
     Args:
-        events, plans: of the same length.
-        writer: template or model.
-        secondary_names: full names for side characters; each is used in one chapter only.
-        progress: shows how far a round is.
+        events: The event of each chapter.
+        layouts: The layout of each chapter.
+        writer: The template writer or a model.
+        secondary_names: Full names for side characters; each is used in one chapter only.
+        progress: Shows how far a round is.
 
     Returns:
-        The chapters, numbered from 1 over the accepted ones, and how they came about; an event whose candidates all
-        failed has no chapter.
+        The accepted chapters, numbered from 1, and how they were written. Events whose candidates all failed have no
+        chapter.
 
     Raises:
-        BadInput: no event got a chapter; the message says which checks failed and shows one candidate.
-        RunFailed: the writer's model left requests without an answer, or its checker gave no verdict on some chapters.
+        BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
+        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
     accepted: dict[int, Draft] = {}
     last: dict[int, Candidate] = {}
@@ -160,7 +166,7 @@ def write_chapters(
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
         tasks = [
             _next_task(task, len(iterations), failed, last)
-            for task in first_tasks(events, plans)
+            for task in first_tasks(events, layouts)
             if task.number not in accepted
         ]
         if not tasks:
@@ -173,7 +179,7 @@ def write_chapters(
             task = candidate.task
             failed[task.number] = doubts
             if not doubts:
-                accepted[task.number] = Draft(task.number, task.event, task.plan, candidate.text)
+                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text)
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
@@ -184,33 +190,33 @@ def write_chapters(
     return fill_secondary(drafts, secondary_names), writing
 
 
-def first_tasks(events: Sequence[Event], plans: Sequence[Layout]) -> list[Task]:
-    """The first candidate of every event."""
-    return [Task(number, event, plan, 0) for number, (event, plan) in enumerate(zip(events, plans, strict=True))]
+def first_tasks(events: Sequence[Event], layouts: Sequence[Layout]) -> list[Task]:
+    """Return the task of the first candidate of every event."""
+    return [Task(number, event, layout, 0) for number, (event, layout) in enumerate(zip(events, layouts, strict=True))]
 
 
 def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: Mapping[int, Candidate]) -> Task:
-    """The task with its number of attempts, and with what was wrong with the candidate before."""
+    """The task with the number of the attempt, and with what was wrong with the previous candidate."""
     if attempt == 0:
         return task
     return replace(task, attempt=attempt, failed=tuple(failed[task.number]), previous=last[task.number].text)
 
 
 def _exact_faults(candidate: Candidate) -> list[str]:
-    if candidate.fault is not None:  # what a broken text lacks besides says nothing more
+    if candidate.fault is not None:  # the checks of a broken text would add nothing
         return [candidate.fault]
-    return check_chapter(candidate.text, candidate.task.event, candidate.task.plan)
+    return check_chapter(candidate.text, candidate.task.event, candidate.task.layout)
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
-    """The numbers of a round, from the failed checks of each candidate and the number of those that were exact."""
+    """The numbers of a round, from the failed checks of each candidate and the number of exact ones."""
     n_accepted = sum(not checks for checks in failed.values())
     names = Counter(name for checks in failed.values() for name in checks)
     return Iteration(len(failed), n_accepted, len(failed) - n_exact, n_exact - n_accepted, dict(names.most_common()))
 
 
 def _hopeless(iterations: Sequence[Iteration]) -> bool:
-    """Whether so many candidates in a row have failed that no more should be paid for."""
+    """Whether so many candidates in a row have failed that it is not worth paying for more."""
     barren = list(takewhile(lambda one: one.accepted == 0, reversed(iterations)))
     n_candidates = sum(one.candidates for one in barren)
     if len(barren) == len(iterations):
@@ -221,7 +227,7 @@ def _hopeless(iterations: Sequence[Iteration]) -> bool:
 def _no_chapter(
     writer: Writer, iterations: Sequence[Iteration], failed: Mapping[int, list[str]], last: Mapping[int, Candidate]
 ) -> str:
-    """Why there is no chapter: how often each check failed, and of the commonest failure in the last round one example."""
+    """Why there is no chapter: how often each check failed, and an example of the commonest failure in the last round."""
     counts = Counter[str]()
     for one in iterations:
         counts.update(one.failed_checks)
@@ -229,12 +235,12 @@ def _no_chapter(
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]
     task, event = candidate.task, candidate.task.event
-    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.plan)
+    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout)
     beginning = " ".join(candidate.text[:120].split())
     shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"
     return (
-        f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so no more are asked for. "
+        f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so the writing stops. "
         f"The candidates failed {listed}. An example of {commonest}: event {task.number} ({event.content}, {event.day}, "
         f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {_advice(commonest)}"
     )
@@ -242,5 +248,5 @@ def _no_chapter(
 
 def _advice(check: str) -> str:
     if check == "cut_off":
-        return "raise --max-tokens, or choose another --writer"
-    return f"choose another {'--checker or ' * check.startswith('llm_')}--writer"
+        return "raise the limit of tokens, or choose another writer"
+    return f"choose another {'checker or ' * check.startswith('llm_')}writer"

@@ -7,7 +7,7 @@ from typing import Any
 from epbench.models.json_replies import all_objects_in
 
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
-"""The fact that each question is about: is it right, and the only one of its sort in the chapter?"""
+"""The fact that each question is about: is it right, and is it the only one of its sort in the chapter?"""
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -18,10 +18,10 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_verdict(reply: str) -> dict[str, bool] | None:
-    """The answers by fact, or None where the reply gives no verdict.
+    """Return the answers by fact, or None if the reply gives no verdict.
 
-    Prose and fences around the JSON do not matter: what counts is the first object that has exactly the keys "1" to "4",
-    each once, with true or false as values (not as text). It may be inside another object.
+    Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
+    each once, with the values true or false (not as text). It may be inside another object.
     """
     for found in all_objects_in(reply):
         is_complete = found.keys() == QUESTIONS.keys() and found.repeated is None
@@ -31,5 +31,5 @@ def read_verdict(reply: str) -> dict[str, bool] | None:
 
 
 def failed_checks(verdict: dict[str, bool]) -> list[str]:
-    """Names of the checks that a candidate with this verdict fails: `llm_location`, …"""
+    """Return the names of the checks that a candidate with this verdict fails: `llm_location`, …"""
     return [f"llm_{fact}" for fact, right in verdict.items() if not right]

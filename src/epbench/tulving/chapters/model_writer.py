@@ -1,10 +1,11 @@
-"""A language model that writes the chapters, and one that checks them, which may be the same (paper: Appendices B.1.5
-and B.1.7).
+"""A language model that writes the chapters, and one that checks them, which may be the same.
 
-Every chapter and every verdict is journaled as it comes, by all that it depends on: model, prompts, event, plan,
-attempt, what was wrong with the attempt before, and seed. So a writing that was stopped goes on where it was, and books
-of one universe and seed share their chapters: the 20 events of the short book are the first of the long one, and the
-ordered book has the same texts.
+Every chapter and every verdict is journaled as it arrives, under everything that it depends on: model, prompts, event,
+layout, attempt, what was wrong with the previous attempt, and seed. So a writing that was stopped continues where it
+stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first of
+the long one, and the ordered book has the same texts.
+
+Paper: Appendices B.1.5 and B.1.7.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ from epbench.tulving.chapters.unwrapping import unwrapped
 from epbench.tulving.events.universe import Universe
 
 MAX_TOKENS = 4096
-TEMPERATURE = 1.0  # a candidate that failed must be followed by another one, not by itself
+TEMPERATURE = 1.0  # a failed candidate must be followed by a different one
 CHECK_ATTEMPTS = 4
 
 CHAPTERS, CHECKS = "chapters.jsonl", "checks.jsonl"
 
 _FAULTS = {"length": "cut_off", "empty": "empty", "refusal": "refused", "content_filter": "refused"}
-"""By how a failed reply ended: what the model gave is bad, but it did reply, and is not asked for the same again."""
+"""The fault of a candidate, by how the reply ended: the model did reply, so the same request is not made again."""
 
 
 def writing_folder(out: Path, writer: str) -> Path:
-    """Where a model's chapters are kept beside the datasets: `OUT/written-by-openai-gpt-4o`."""
+    """Return the folder for a model's chapters, next to the datasets: `OUT/written-by-openai-gpt-4o`."""
     kind, _, target = writer.partition(":")
     return out / f"written-by-{kind}-{re.sub(r'[^A-Za-z0-9.]+', '-', Path(target).name)}"
 
 
 class ModelWriter:
-    """Asks for one candidate per task, and then whether place, date, person and event are right and the only ones."""
+    """Asks for one candidate per task, and then whether location, date, person and event are right and the only ones."""
 
     def __init__(
         self,
@@ -55,15 +56,16 @@ class ModelWriter:
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        """
+        """Prepare the writer; nothing is asked yet.
+
         Args:
-            model: writes.
-            universe: of the events; its kind sets the tone.
-            folder: of the journals, open for this process alone.
-            checker: checks what was written; `model` unless given. Its verdicts are journaled under its own name, so
-                that with another checker the chapters are not paid for again.
-            seed: of the models' draws; not every endpoint keeps it.
-            max_tokens: of a chapter, and of a verdict with the reasoning before it; at least 1.
+            model: The model that writes.
+            universe: The universe of the events; its kind sets the tone.
+            folder: The folder of the journals, open for this process alone.
+            checker: The model that checks the chapters; by default, `model`. Its verdicts are journaled under its own
+                name, so that the chapters are not paid for again with another checker.
+            seed: The seed of the models' sampling; not every endpoint respects it.
+            max_tokens: The largest number of tokens of a chapter, and of a verdict with its reasoning; at least 1.
         """
         self.model, self.checker = model, checker or model
         self._universe, self._folder = universe, folder
@@ -73,17 +75,19 @@ class ModelWriter:
 
     @property
     def name(self) -> str:
+        """The name of the model that writes."""
         return self.model.name
 
     @property
     def max_tokens(self) -> int:
+        """The largest number of tokens of a chapter or a verdict."""
         return self._sampling.max_tokens
 
     def chapter_request(self, task: Task) -> Request:
-        """What the model is asked for a candidate; of a later attempt, with what was wrong with the one before."""
-        prompt = self._prompts.chapter_prompt(task.event, task.plan, self._universe)
+        """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
+        prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe)
         if task.failed:
-            prompt += "\n\n" + self._prompts.retry_prompt(task.failed, task.previous, task.event, task.plan)
+            prompt += "\n\n" + self._prompts.retry_prompt(task.failed, task.previous, task.event, task.layout)
         return Request(
             id=f"event {task.number}",
             system=self._prompts.chapter_system(self._universe),
@@ -95,7 +99,7 @@ class ModelWriter:
         )
 
     def check_request(self, candidate: Candidate, repeat: int = 0) -> Request:
-        """What the checker is asked about a candidate; of two with the same text the same."""
+        """Return the request for a verdict on a candidate; candidates with the same text share it."""
         return Request(
             id=f"event {candidate.task.number}",
             system=self._prompts.check_system,
@@ -110,7 +114,7 @@ class ModelWriter:
         """See `Writer.candidates`.
 
         Raises:
-            RunFailed: some requests got no answer; what came is kept.
+            RunFailed: Some requests got no answer; all other answers are kept.
         """
         what = f"chapters, round {tasks[0].attempt + 1}"
         requests = [self.chapter_request(task) for task in tasks]
@@ -120,17 +124,17 @@ class ModelWriter:
     def _candidate(self, task: Task, record: Record) -> Candidate:
         if record.get("failure") is not None:
             return Candidate(task, "", _FAULTS[record["ended"]], record["failure"])
-        # The number of tokens says it too, in journals that do not say how a reply ended.
+        # Older journals do not say how a reply ended, but the number of tokens shows it.
         generated = int((record.get("usage") or {}).get("completion", 0))
         cut_off = record.get("ended") == "length" or generated >= self._sampling.max_tokens
         return Candidate(task, unwrapped(record["answer"]), "cut_off" if cut_off else None)
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """See `Writer.doubts`; a check without a verdict is asked for again, four times in all by one start.
+        """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start.
 
         Raises:
-            RunFailed: some requests got no answer, or some chapters still have no verdict; what came is kept. The next
-                start asks for these verdicts anew.
+            RunFailed: Some requests got no answer, or some chapters still have no verdict; all other answers are kept.
+                The next start asks for these verdicts again.
         """
         verdicts = self._verdicts(candidates, progress)
         found = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
@@ -141,12 +145,12 @@ class ModelWriter:
             f"checker {self.checker.name}: no verdict on {len(candidates) - len(found)} of {len(candidates)} chapters "
             f"of round {first.attempt + 1}, in {CHECK_ATTEMPTS} attempts each, such as event {first.number} "
             f"({first.event.content}, {first.event.day}, {first.event.space}, {first.event.entity}). The chapters are "
-            f"kept, neither accepted nor discarded: the same command asks for the verdicts again, and --checker MODEL "
-            f"has another model give them"
+            f"kept, neither accepted nor discarded; a second start asks for these verdicts again, and another checker may "
+            f"give them"
         )
 
     def _verdicts(self, candidates: Sequence[Candidate], progress: Progress) -> list[dict[str, bool] | None]:
-        """On each candidate the first verdict that there is, or None where this start has asked often enough."""
+        """The first verdict on each candidate; None if this start has asked for it often enough."""
         kept = self._kept(CHECKS)
         most = [self._most_checks(candidate, kept) for candidate in candidates]
         verdicts: list[dict[str, bool] | None] = [None] * len(candidates)
@@ -162,9 +166,9 @@ class ModelWriter:
         return verdicts
 
     def _most_checks(self, candidate: Candidate, kept: Mapping[str, Record]) -> int:
-        """How often a candidate may be checked: four times, and four times more by a start that finds these in vain.
+        """How often a candidate may be checked: four times, and four more by a start that finds those without a verdict.
 
-        A further check is one of another number, and so of another draw: the same one might only fail again.
+        Each repeated check has its own number, and so its own sample: the same request might only fail again.
         """
         n_kept = next(n for n in count() if not _replied(kept.get(self._key(self.check_request(candidate, n)))))
         return (n_kept // CHECK_ATTEMPTS + 1) * CHECK_ATTEMPTS
@@ -173,7 +177,7 @@ class ModelWriter:
         return check.key(self.checker.identity)
 
     def about(self) -> Mapping[str, Any]:
-        """Checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
+        """Return checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
         usage = token_usage(self._paid.values())
         return {
             "checker": self.checker.name,
@@ -186,7 +190,7 @@ class ModelWriter:
     def _answers(
         self, file: str, requests: Sequence[Request], model: Model, what: str, progress: Progress
     ) -> list[Record]:
-        """The journaled reply to each request; what the journal has not is asked for first."""
+        """The journaled reply to each request; requests without one are made first."""
         keys = [request.key(model.identity) for request in requests]
         kept = self._kept(file)
         wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
@@ -197,7 +201,7 @@ class ModelWriter:
         if reasons:
             raise RunFailed(
                 f"{model.name}: {len(reasons)} of {len(requests)} requests ({what}) got no answer, such as: {reasons[0]}; "
-                f"what came is kept, and the same command goes on from there"
+                f"all other answers are kept, and a second start continues from there"
             )
         self._paid.update((record["key"], record) for record in records)
         return records
@@ -207,5 +211,5 @@ class ModelWriter:
 
 
 def _replied(record: Record | None) -> bool:
-    """Whether a model replied, be it with nothing usable: the same request is not made again."""
+    """Whether a model replied, even with nothing usable; if so, the same request is not made again."""
     return record is not None and (record.get("failure") is None or record.get("ended") in _FAULTS)

@@ -1,4 +1,4 @@
-"""Where in the book, in its chapter and in its paragraph each fact is told (paper: Appendix B.1.12, Figure 5)."""
+"""The position of each fact in the book, in its chapter and in its paragraph (paper: Appendix B.1.12, Figure 5)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SPANS = ("book", "chapter", "paragraph")
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 Positions = Mapping[str, Mapping[str, Sequence[float]]]
-"""By span and fact, one number for each chapter in the order of the book: 0 is where the span begins, 1 its end."""
+"""By span and fact, one number for each chapter in the order of the book: 0 is the beginning of the span, 1 its end."""
 
 
 def fact_positions(chapters: Sequence[Chapter]) -> Positions:
-    """The middle of the first place where each fact stands, relative to the span's length in characters.
+    """Return the middle of the first occurrence of each fact, relative to the span's length in characters.
 
     Args:
-        chapters: a whole book. Every fact stands word for word in its chapter, in upper or lower case.
+        chapters: A whole book. Every fact occurs word for word in its chapter, in any case.
     """
     places: dict[str, dict[str, list[float]]] = {span: {fact: [] for fact in FACTS} for span in SPANS}
     book = assemble(chapters).lower()
@@ -43,7 +43,7 @@ def _middle(words: str, text: str) -> float:
 
 
 def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, float]]]:
-    """By span and fact the quantiles of the positions, by their names `0.1` to `0.9`."""
+    """Return the quantiles of the positions by span, fact and the names `0.1` to `0.9`."""
     import numpy as np
 
     return {
@@ -55,8 +55,8 @@ def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, fl
     }
 
 
-def positions_picture(positions: Positions) -> str:
-    """Figure 5 as an SVG file: for each span, the share of chapters that have told a fact by a position."""
+def positions_figure(positions: Positions) -> str:
+    """Return Figure 5 as an SVG file: for each span, the share of chapters that have told a fact by a position."""
     from matplotlib.figure import Figure
 
     with drawing():

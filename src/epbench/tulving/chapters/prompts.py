@@ -1,4 +1,4 @@
-"""What a model is told that writes chapters and checks them (paper: Listings 7 and 8; `data/writing.toml` is ours)."""
+"""The prompts of the models that write and check chapters (paper: Listings 7 and 8; `data/writing.toml` is ours)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache
 from epbench.files.packaged import packaged
 from epbench.tulving.chapters.exact_checks import (
     excerpt_at_fault,
+    paragraphs_by_fact,
     paragraphs_with,
-    planned_paragraphs,
     split_paragraphs,
 )
 from epbench.tulving.events.events import Event
@@ -23,7 +23,7 @@ OWN = packaged("epbench.tulving", "writing.toml")
 
 @dataclass(frozen=True)
 class WritingPrompts:
-    """The texts of writing.toml, which says what each must hold."""
+    """The texts of writing.toml; comments there say which placeholders each must have."""
 
     system: str
     chapter: str
@@ -39,61 +39,62 @@ class WritingPrompts:
     facts: Mapping[str, str]
 
     def chapter_system(self, universe: Universe) -> str:
-        """What the writer is told to be."""
+        """Return the system prompt of the writer."""
         return self.system.format(genre=self.genres[universe.kind])
 
-    def chapter_prompt(self, event: Event, plan: Layout, universe: Universe) -> str:
-        """What the writer is asked for: one chapter, paragraph by paragraph."""
-        single = plan.n_paragraphs == 1
+    def chapter_prompt(self, event: Event, layout: Layout, universe: Universe) -> str:
+        """Return the prompt for one chapter, paragraph by paragraph."""
+        single = layout.n_paragraphs == 1
         return self.chapter.format(
             **_facts(event),
             genre=self.genres[universe.kind],
             first_name=event.first_name,
-            deed=event.deed,
-            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=plan.n_paragraphs),
-            in_time=self._where(plan.time, plan),
-            in_space=self._where(plan.space, plan),
-            in_entity=self._where(plan.entity, plan),
-            in_content=self._where(plan.content, plan),
-            style=plan.style,
-            adjectives=", ".join(universe.styles[plan.style]),
+            deed=event.detail_in_sentence,
+            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
+            in_time=self._where(layout.time, layout),
+            in_space=self._where(layout.space, layout),
+            in_entity=self._where(layout.entity, layout),
+            in_content=self._where(layout.content, layout),
+            style=layout.style,
+            adjectives=", ".join(universe.styles[layout.style]),
         )
 
-    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, plan: Layout) -> str:
-        """What is added to the prompt of a chapter: how the attempt before failed.
+    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, layout: Layout) -> str:
+        """Return what is added to the prompt of a chapter after a failed attempt.
 
         Args:
-            failed: names of the checks that the attempt failed, at least one.
-            text: of the attempt.
-            event, plan: of the chapter.
+            failed: The names of the checks that the attempt failed, at least one.
+            text: The text of the attempt.
+            event: The event of the chapter.
+            layout: The layout of the chapter.
         """
-        faults = "\n".join(f"- {self.fault(check, text, event, plan)}" for check in failed)
+        faults = "\n".join(f"- {self.fault(check, text, event, layout)}" for check in failed)
         return self.retry.format(faults=faults)
 
-    def fault(self, check: str, text: str, event: Event, plan: Layout) -> str:
-        """One failed check of an attempt in a sentence: what was expected, and what was found."""
+    def fault(self, check: str, text: str, event: Event, layout: Layout) -> str:
+        """Return a sentence on one failed check of an attempt: what was expected, and what was found."""
         kind, _, fact = check.partition("_")
         paragraphs = split_paragraphs(text)
         if kind not in ("has", "single", "correct"):
             return self.faults[check].format(
                 **_facts(event),
                 n_found=len(paragraphs),
-                n_paragraphs=plan.n_paragraphs,
+                n_paragraphs=layout.n_paragraphs,
                 excerpt=excerpt_at_fault(check, text),
             )
         return self.faults[kind].format(
-            fact=self.facts[fact].format(**_facts(event), deed=event.deed),
+            fact=self.facts[fact].format(**_facts(event), deed=event.detail_in_sentence),
             found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, event)[fact]),
-            where=self._where(planned_paragraphs(plan)[fact], plan),
+            where=self._where(paragraphs_by_fact(layout)[fact], layout),
         )
 
-    def _where(self, paragraph: int, plan: Layout) -> str:
-        if plan.n_paragraphs == 1:
+    def _where(self, paragraph: int, layout: Layout) -> str:
+        if layout.n_paragraphs == 1:
             return self.in_the_only_one
         return self.in_one_of_several.format(paragraph=paragraph)
 
     def check_prompt(self, event: Event, chapter: str) -> str:
-        """What the checker is asked: four questions on a candidate."""
+        """Return the prompt for a check: four questions on a candidate."""
         return self.check.format(**_facts(event), chapter=chapter)
 
 
@@ -103,7 +104,7 @@ def _facts(event: Event) -> dict[str, str]:
 
 @cache
 def load_writing_prompts() -> WritingPrompts:
-    """Our prompts."""
+    """Return our prompts."""
     content = tomllib.loads(OWN.read_text("utf-8"))
     tables = {key: content.pop(key) for key in ("genres", "faults", "facts")}
     return WritingPrompts(**{key: text.strip("\n") for key, text in content.items()}, **tables)

@@ -1,4 +1,4 @@
-"""What is told of how a book was written: `writing.json`, `positions.svg`, a table (paper: Tables 7 and 8, Figure 5)."""
+"""How a book was written: `writing.json`, `positions.svg` and a table (paper: Tables 7 and 8, Figure 5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Writing
-from epbench.tulving.chapters.positions import fact_positions, position_quantiles, positions_picture
+from epbench.tulving.chapters.positions import fact_positions, position_quantiles, positions_figure
 from epbench.tulving.events.events import Event
 
 if TYPE_CHECKING:
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
 
 def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> dict[str, str]:
-    """The texts of writing.json and positions.svg, by name.
+    """Return the texts of writing.json and positions.svg, by name.
 
-    writing.json has writer, seed, what the writer tells of itself (checker, prompt_hash, temperature, max_tokens,
-    tokens), the iterations (Table 7), whether these ended early, the dropped events with the checks that their last
-    candidates failed, counts of chapters by n_paragraphs, style and side_characters (Table 8), and where the facts
-    stand (Figure 5).
+    writing.json has writer, seed, what the writer reports (checker, prompt_hash, temperature, max_tokens, tokens), the
+    iterations (Table 7), whether they ended early, the dropped events with the checks that their last candidates failed,
+    counts of chapters by n_paragraphs, style and side_characters (Table 8), and the positions of the facts (Figure 5).
     """
     positions = fact_positions(chapters)
     content = {
@@ -48,11 +47,11 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
         },
     }
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    return {"writing.json": text, "positions.svg": positions_picture(positions)}
+    return {"writing.json": text, "positions.svg": positions_figure(positions)}
 
 
 def event_values(event: Event) -> dict[str, str]:
-    """An event as the config `chapters` names its parts."""
+    """Return the parts of an event under the names that the config `chapters` gives them."""
     return {
         "date": event.time.isoformat(),
         "location": event.space,
@@ -67,7 +66,7 @@ def _counts(values: Iterable[Any]) -> dict[str, int]:
 
 
 def iteration_table(writing: Writing) -> Table:
-    """Table 7 for the screen."""
+    """Return Table 7 for the screen."""
     from rich.table import Table
 
     table = Table(title=f"chapters by {writing.writer}")

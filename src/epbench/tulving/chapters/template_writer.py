@@ -1,8 +1,9 @@
-"""A writer without a model: chapters composed from banks of sentences with slots, seeded and exact.
+"""A writer without a model: it composes chapters from banks of sentences with slots, seeded and exact.
 
-A bank (`data/styles/*.json`) has sentences by kind and fillers by slot. Two sorts of bank meet in a chapter: that of
-the style (`thriller.json`: ambience, hero, other, thought, turn, closing), and that of the facts
-(`facts_novel.json`: date, place, name, detail, event), which alone may say when, where and who.
+A bank (`data/styles/*.json`) has sentences by kind, and fillers by slot. A chapter uses two banks: that of its style
+(`thriller.json`: ambience, hero, other, thought, turn, closing), and that of the facts (`facts_novel.json`: date, place,
+name, detail, event), the only one that may say when, where and who. The universe's kind chooses the bank of the facts:
+`facts_novel.json` for novels, `facts_emergency.json` for news and science fiction.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from epbench.draws import RandomStream
+from epbench.errors import BadInput
+from epbench.files.packaged import packaged
 from epbench.runs.answers import Progress
 from epbench.tulving.chapters.loop import Candidate, Task
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
-from epbench.tulving.events.universe import DATA
+from epbench.tulving.events.universe import Universe
 
-# How many side characters the published long book has per chapter (Table 8); 7 is not reported, 8 once.
+_BANKS = packaged("epbench.tulving", "styles")
+
+# The numbers of side characters per chapter in the published long book (Table 8); 7 is not reported, 8 occurs once.
 SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
 SIDE_CHARACTER_WEIGHTS = (22, 74, 60, 27, 8, 2, 1, 1)
 
-# Words to be reached in a chapter; with the sentence that reaches them about 425 on average, which is some 530 tokens.
+# The length to reach, in words; with the sentence that reaches it, chapters have about 425 words (530 tokens).
 WORDS_PER_CHAPTER = 130
 WORDS_PER_PARAGRAPH = 45
 
@@ -34,10 +39,10 @@ CLOSING = 0.5
 
 
 class Bank:
-    """Sentences by kind, each split into literals and slots, and the fillers of every slot."""
+    """Sentences by kind, each split into literals and slots, and the fillers of each slot."""
 
     def __init__(self, name: str) -> None:
-        content = json.loads((DATA / "styles" / f"{name}.json").read_text("utf-8"))
+        content = json.loads((_BANKS / f"{name}.json").read_text("utf-8"))
         self.words: dict[str, list[str]] = content["words"]
         self.frames: dict[str, list[list[str]]] = {
             kind: [re.split(r"{(\w+)}", sentence) for sentence in sentences]
@@ -45,18 +50,23 @@ class Bank:
         }
 
     def shuffled(self, kind: str, draws: RandomStream) -> Iterator[list[str]]:
-        """All frames of a kind in random order, again and again: none comes twice before the others came once."""
+        """Yield all frames of a kind in random order, again and again: none repeats before the others have been used."""
         while True:
             yield from draws.sample(self.frames[kind], len(self.frames[kind]))
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
-        """The sentence, with what is known put in and every other slot drawn."""
+        """Return the sentence with known values in their slots, and a random filler in every other slot."""
         parts = [
             part if i % 2 == 0 else known[part] if part in known else draws.pick(self.words[part])
             for i, part in enumerate(frame)
         ]
         sentence = "".join(parts)
         return sentence[0].upper() + sentence[1:]
+
+
+def style_names() -> list[str]:
+    """Return the styles for which there are banks."""
+    return sorted(path.stem for path in _BANKS.glob("*.json") if not path.stem.startswith("facts_"))
 
 
 @cache
@@ -70,47 +80,64 @@ class TemplateWriter:
     name = "template"
 
     def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
-        """
+        """Choose the bank for the facts.
+
         Args:
-            kind: `novel`, `news` or `scifi`; how dates, places and names are told.
-            seed: of all draws.
+            kind: `novel`, `news` or `scifi`: the tone in which dates, locations, names and details are told.
+            seed: The seed of all draws.
         """
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
         self._seed = seed
 
+    @classmethod
+    def of(cls, universe: Universe, *, seed: int = 0) -> Self:
+        """Return the writer for the events of a universe.
+
+        Raises:
+            BadInput: There is no bank for one of its styles.
+        """
+        known = style_names()
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(
+                    f"universe {universe.name}, style {style!r}: the template writer has no sentences in this style; "
+                    f"expected {', '.join(known)}"
+                )
+        return cls(universe.kind, seed=seed)
+
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
         """See `Writer.candidates`."""
         return [
-            Candidate(task, self.write(task.event, task.plan, number=task.number, attempt=task.attempt))
+            Candidate(task, self.write(task.event, task.layout, number=task.number, attempt=task.attempt))
             for task in progress(tasks, "chapters", len(tasks))
         ]
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """None: the banks hold no second date, place, person or event."""
+        """Return no doubts: the banks have no second date, location, person or event."""
         return [[] for _ in candidates]
 
     def about(self) -> Mapping[str, Any]:
-        """Nothing: no prompts, no tokens."""
+        """Return nothing: there are no prompts and no tokens."""
         return {}
 
-    def write(self, event: Event, plan: Layout, *, number: int, attempt: int) -> str:
-        """The text of one candidate; see `Task` for the arguments."""
+    def write(self, event: Event, layout: Layout, *, number: int, attempt: int) -> str:
+        """Return the text of one candidate; see `Task` for the arguments."""
         draws = RandomStream("template writer", self._seed, number, attempt)
         known = {
             "date": event.day,
             "place": event.space,
             "entity": event.entity,
             "hero": event.first_name,
-            "deed": event.deed,
+            "deed": event.detail_in_sentence,
             "event": event.content,
         }
-        sentences = _Sentences(_bank(plan.style), self._facts, known, draws)
+        sentences = _Sentences(_bank(layout.style), self._facts, known, draws)
         paragraphs = [
-            [sentences.fact(kind) for kind in _facts_of(paragraph, plan, draws)]
-            for paragraph in range(1, plan.n_paragraphs + 1)
+            [sentences.fact(kind) for kind in _facts_of(paragraph, layout, draws)]
+            for paragraph in range(1, layout.n_paragraphs + 1)
         ]
-        words = WORDS_PER_CHAPTER // plan.n_paragraphs + WORDS_PER_PARAGRAPH
-        for others, paragraph in zip(_deal(sentences.others(), plan.n_paragraphs, draws), paragraphs, strict=True):
+        words = WORDS_PER_CHAPTER // layout.n_paragraphs + WORDS_PER_PARAGRAPH
+        for others, paragraph in zip(_deal(sentences.others(), layout.n_paragraphs, draws), paragraphs, strict=True):
             _fill(paragraph, words, others, sentences, draws)
         return "\n\n".join(f"({i}) {' '.join(paragraph)}" for i, paragraph in enumerate(paragraphs, 1))
 
@@ -135,28 +162,28 @@ class _Sentences:
         return [self._told("other", f"$entity_{i}") for i in range(1, self._n_others + 1)]
 
     def _told(self, kind: str, other: str) -> str:
-        """A sentence of the style; it may know who is there, and nothing else of the facts."""
+        """A sentence in the style, which may name the people present, but no other fact."""
         people = {"hero": self._known["hero"], "other": other}
         return self._style.fill(next(self._frames[kind]), people, self._draws)
 
 
-def _facts_of(paragraph: int, plan: Layout, draws: RandomStream) -> list[str]:
-    """Kinds of fact sentences of a paragraph: those planned, and the name of the event now and then."""
-    planned = {"date": plan.time, "place": plan.space, "name": plan.entity, "detail": plan.content}
+def _facts_of(paragraph: int, layout: Layout, draws: RandomStream) -> list[str]:
+    """The kinds of fact sentences of a paragraph: those of the layout, and now and then the name of the event."""
+    planned = {"date": layout.time, "place": layout.space, "name": layout.entity, "detail": layout.content}
     kinds = [kind for kind, where in planned.items() if where == paragraph]
-    if plan.content == paragraph or draws.unit() < EVENT_MENTION:
+    if layout.content == paragraph or draws.unit() < EVENT_MENTION:
         kinds.append("event")
     return draws.sample(kinds, len(kinds))
 
 
 def _deal(sentences: list[str], n: int, draws: RandomStream) -> list[list[str]]:
-    """Spread the sentences over n paragraphs at random, in their order."""
+    """Spread the sentences over n paragraphs at random, keeping their order."""
     where = sorted(draws.index(n) for _ in sentences)
     return [[sentence for sentence, at in zip(sentences, where, strict=True) if at == i] for i in range(n)]
 
 
 def _fill(paragraph: list[str], words: int, others: list[str], sentences: _Sentences, draws: RandomStream) -> None:
-    """Bring a paragraph to its length: side characters among the facts, then filling at random places."""
+    """Extend a paragraph to its length: side characters among the facts, then filling sentences at random positions."""
     for sentence in others:
         paragraph.insert(draws.between(0, len(paragraph)), sentence)
     while sum(sentence.count(" ") + 1 for sentence in paragraph) < words - 8:

@@ -1,8 +1,8 @@
-"""Take off what a model puts around a chapter: fences, a title, a preface, a closing remark.
+"""Remove what a model puts around a chapter: fences, a title, a preface, a closing remark.
 
-A chapter is asked for as numbered paragraphs, `(1) …` to `(n) …`, and nothing else; many models add something before the
-first or after the last of them. Only whole lines outside the numbered paragraphs are ever taken off, and only where all
-that stands on that side is recognised. Anything else stays, for the exact checks to find.
+The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something before the
+first or after the last of them. Only whole lines outside the numbered paragraphs are removed, and only if everything on
+that side is recognised. Anything else stays, for the exact checks to find.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARKED_TITLE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = (".", "!", "?", "…", ":", ";", ",", '"', "”", "'", "’")
-_MARKUP = r"[\s*_>#(\[-]*"  # no quotation mark: what somebody says is told, and belongs to the chapter
+_MARKUP = r"[\s*_>#(\[-]*"  # no quotation mark, because direct speech belongs to the chapter
 _PREFACE = re.compile(
     _MARKUP
     + r"(?:(?:sure(?: thing)?|certainly|of course|absolutely|ok|okay|alright|all right|great|understood|gladly|yes)\s*[,.!:–—-]|"
@@ -37,15 +37,14 @@ _REMARK = re.compile(
 
 
 def unwrapped(candidate: str) -> str:
-    """The numbered paragraphs of a candidate without what stands around them.
+    """Return the numbered paragraphs of a candidate without what surrounds them.
 
     Args:
-        candidate: a text as a model gave it.
+        candidate: A text as the model wrote it.
 
     Returns:
-        The part of the text from its first to its last numbered line, as it stands there. A side on which something
-        else than a wrapping stands is left as it is, and so is a text with blank lines alone around the paragraphs, or
-        without any numbered line.
+        The part of the text from its first to its last numbered line, unchanged. A side with anything but a wrapping
+        stays as it is, and so does a text with only blank lines around the paragraphs, or without numbered lines.
     """
     lines = candidate.split("\n")
     numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line)]
@@ -65,7 +64,7 @@ def _fences(lines: Sequence[str]) -> list[int]:
 
 
 def _is_front(lines: Sequence[str], fenced: bool) -> bool:
-    """Whether the lines before the first paragraph are fences, titles and prefaces; outside a fence, they may be all."""
+    """Whether all lines before the first paragraph, or all inside its fence, are fences, titles and prefaces."""
     if fenced:
         lines = lines[_fences(lines)[-1] + 1 :]
     return all(
@@ -80,12 +79,12 @@ def _is_front(lines: Sequence[str], fenced: bool) -> bool:
 
 
 def _is_plain_title(line: str) -> bool:
-    """A short line that does not end as a sentence does."""
+    """Whether a line is short and does not end like a sentence."""
     return len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
 def _is_back(lines: Sequence[str], fenced: bool) -> bool:
-    """Whether the lines after the last paragraph are rules and fences, and then a remark, of any length."""
+    """Whether the lines after the last paragraph are rules and fences, followed by a remark of any length."""
     if fenced:
         lines = lines[: _fences(lines)[0]]
     for line in lines:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from epbench.errors import BadInput
@@ -14,31 +15,32 @@ from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.events import Event, draw_events
 from epbench.tulving.events.layouts import Layout, draw_layouts
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
+from epbench.tulving.events.universe_files import universe_name, universe_names
 from epbench.tulving.questions.generate import Question, all_questions, cue_values, unused_values
 from epbench.tulving.questions.selection import Selection, select
 
 Order = Literal["narrative", "chronological"]
 
 BOOKS = {"short": 20, "long": 200, "very-long": 2000}
-"""Number of events of the published books (Table 28)."""
+"""The number of events of each published book (Table 28)."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What fixes a book: the same recipe gives the same events and plans on any machine.
+    """What determines a book: the same recipe gives the same events and layouts on any machine.
 
-    With the template writer the rows are the same too; a model's chapters are its own.
+    With the template writer, the rows are the same too.
 
     Attributes:
         book: `short`, `long` or `very-long`.
-        universe: `default`, `news` or `scifi`.
-        events: number of events; that of the published book unless given.
-        universe_size: values per element; 100 in the paper. The geometric parameter is 10 / size.
-        seed: of all draws.
-        order: `narrative`, or `chronological` for the chapters sorted by date.
-        selection: rule by which questions are picked.
-        writer: of the chapters: `template`, or a model as on the command line.
-        checker: of the chapters that a model writes, as on the command line; None for the writer itself.
+        universe: `default`, `news` or `scifi`, or the path of a folder with a universe of the user's own.
+        events: The number of events; by default that of the published book.
+        universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
+        seed: The seed of all draws.
+        order: `narrative`, or `chronological` for chapters sorted by date.
+        selection: The rule by which questions are selected.
+        writer: The writer of the chapters: `template`, or the name of a model.
+        checker: The name of the model that checks the chapters of a model; None for the writer itself.
     """
 
     book: str
@@ -59,63 +61,76 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """Name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`."""
-        return dataset_name(self.book, self.universe, self.order)
-
-    @property
-    def command(self) -> str:
-        """What makes the same dataset again; only what differs from the defaults is named."""
-        options = [
-            f"--{field.name.replace('_', '-')} {value}"
-            for field in fields(self)
-            if (value := getattr(self, field.name)) != field.default
-        ]
-        return " ".join(["python builders/tulving.py", *options])
+        """The name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`; of a folder, its own name."""
+        return dataset_name(self.book, universe_name(self.universe), self.order)
 
 
 def dataset_name(book: str, universe: str, order: Order) -> str:
-    """How the datasets of the Tulving books are called."""
+    """Return the name of a Tulving book's dataset."""
     parts = [universe] if universe != "default" else []
     return "-".join([*parts, book, *(["ordered"] if order == "chronological" else [])])
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What is to be written: an event and a plan for every chapter."""
+    """What to write.
+
+    Attributes:
+        universe: The universe of the events.
+        events: The event of each chapter.
+        layouts: The layout of each chapter.
+    """
 
     universe: Universe
     events: list[Event]
-    plans: list[Layout]
+    layouts: list[Layout]
 
 
 def draw_outline(recipe: Recipe) -> Outline:
-    """Universe → events → plans, whoever writes.
+    """Universe → events → layouts, which are the same for every writer.
 
     Raises:
-        BadInput: unknown book or universe, or more events than the universe holds.
+        BadInput: The book or the universe is unknown, a universe of the user's own is faulty or has a name that is
+            taken, or the universe holds fewer events.
     """
+    _check_name(recipe)
     universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
     events = draw_events(universe, recipe.n_events, seed=recipe.seed)
     return Outline(universe, events, draw_layouts(len(events), list(universe.styles), seed=recipe.seed))
 
 
-def make_book(recipe: Recipe, writer: Writer | None = None, progress: Progress = no_progress) -> BookData:
-    """Universe → events → plans → chapters → questions → selection.
+def _check_name(recipe: Recipe) -> None:
+    """Refuse a folder whose name would give the dataset a name that means a book from our own universes."""
+    if recipe.universe in universe_names():
+        return
+    for universe, book in product(universe_names(), BOOKS):
+        if recipe.name == dataset_name(book, universe, recipe.order):
+            raise BadInput(
+                f"{recipe.universe}: a book from this folder would be named {recipe.name}, which is the {book} book of "
+                f"the universe {universe}; rename the folder"
+            )
+
+
+def make_book(
+    recipe: Recipe, outline: Outline | None = None, writer: Writer | None = None, progress: Progress = no_progress
+) -> BookData:
+    """Universe → events → layouts → chapters → questions → selection.
 
     Args:
-        recipe: what to make.
-        writer: of the chapters, the one that the recipe names; the template writer unless given.
-        progress: shows how far the writing is.
+        recipe: What to make.
+        outline: The events and layouts that the recipe gives, if they are drawn already.
+        writer: The writer that the recipe names; the template writer by default.
+        progress: Shows how far the writing is.
 
     Raises:
-        BadInput: unknown book, universe or selection, more events than the universe holds, or a writer none of whose
-            chapters passes the checks.
-        RunFailed: the writer's model left requests without an answer, or its checker gave no verdict on some chapters.
+        BadInput: As for `draw_outline`; the selection is unknown, the templates have no sentences in a style of the
+            universe, or none of the chapters passes the checks.
+        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    outline = draw_outline(recipe)
+    outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
-    writer = writer or TemplateWriter(universe.kind, seed=recipe.seed)
-    chapters, writing = write_chapters(events, outline.plans, writer, secondary_names(recipe.seed), progress=progress)
+    writer = writer or TemplateWriter.of(universe, seed=recipe.seed)
+    chapters, writing = write_chapters(events, outline.layouts, writer, secondary_names(recipe.seed), progress=progress)
 
     used = [(event.day, event.space, event.entity, event.content) for event in events]
     questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
@@ -127,6 +142,7 @@ def make_book(recipe: Recipe, writer: Writer | None = None, progress: Progress =
         questions=questions,
         selected=select(questions, rule=recipe.selection, seed=recipe.seed),
         writing=writing,
+        universe_hash=universe.files_hash,
     )
 
 
@@ -136,7 +152,7 @@ def _title(recipe: Recipe, writer: str) -> str:
 
 
 def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:
-    """The chapters by date; questions and answers stay (answers are in date order anyway), chapter numbers follow."""
+    """The chapters by date. Questions and answers stay, since answers are in date order anyway; chapter numbers change."""
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}

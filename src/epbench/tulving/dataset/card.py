@@ -1,4 +1,4 @@
-"""The text of a Tulving book's dataset card."""
+"""The text of the dataset card of a Tulving book."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writing
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
+from epbench.tulving.events.universe_files import universe_name
 from epbench.tulving.questions.generate import BINS
 
 _COLUMNS = """## Configs
@@ -18,17 +19,18 @@ _COLUMNS = """## Configs
 | config | one row is | columns |
 |---|---|---|
 | `qa` (default) | a selected question | `id`; `template` (0-35); `cue`: which elements are given, of `t s e c`; `time`, \
-`space`, `entity`, `content`: their values, null where not given; `trace`: what is asked for; `get`: `all`, `latest` or \
+`space`, `entity`, `content`: their values, null if not given; `trace`: what is asked for; `get`: `all`, `latest` or \
 `chronological`; `question`; `answer`: the true items; `chapters`: all that match the cue; `n_chapters`; `bin`: `0`, \
 `1`, `2`, `3-5` or `6+` by `n_chapters`; `origin`: `book`, or how an empty question was made (`inner`, `outer`) |
 | `all_questions` | any question, before the selection | the same |
-| `finetune` (split `train`) | a question of one matching chapter, as a dialogue | `id`, `messages` |
+| `finetune` (split `train`) | a question with one matching chapter, as a dialogue | `id`, `messages` |
 | `chapters` | a chapter with its event | `chapter`, `date` (ISO), `location`, `entity`, `content`, `detail`, `style`, \
 `n_paragraphs`, `text`, `secondary_entities` |
 | `book` | the whole book | `title`, `text` |
 
-An answer of `latest` has one item; one of `chronological` is in date order with repeats kept; `full_details` holds the
-chapter's text; an empty answer means that nothing in the book matches, and that the right thing to do is to say so.
+With `latest` an answer has one item; with `chronological` its items are in date order, and repeats are kept; with
+`full_details` it is the chapter's text. An empty answer means that nothing in the book matches, and that the right reply
+is to say so.
 """
 
 _USE = """## Use
@@ -41,7 +43,7 @@ book = load_dataset("epbench/{name}", "book", split="test")[0]["text"]
 ```
 
 Score answers with `eval_scripts/tulving.py` of the package, or with the metrics `episodic_f1` and
-`episodic_kendall_tau` alone.
+`episodic_kendall_tau` on their own.
 """
 
 _SOURCE = """## Source
@@ -51,62 +53,92 @@ Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {word
 """
 
 
-def made_card(recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
-    """README.md of a book that we made."""
+def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
+    """Return the README.md of a book that we made.
+
+    Args:
+        made_by: The command that makes the same dataset again.
+        recipe: What the book was made from.
+        data: The book.
+        configs: The configs of its dataset.
+    """
     if data.writing and data.writing.writer != TemplateWriter.name:
-        return _model_card(recipe, data, data.writing, configs)
+        return _model_card(made_by, recipe, data, data.writing, configs)
     made = (
-        f"By `{recipe.command}`: events are drawn from a universe of {recipe.universe_size} dates, locations, people "
-        "and kinds of event with truncated geometric probabilities, no two with the same date and person or the same "
-        "date and location; each chapter was composed from banks of sentences by the template writer (no language "
-        "model), and each passed the exact checks: date, location, full name and deed stand word for word in the "
-        "planned paragraph and in no other."
+        f"{_events(made_by, recipe, data)}; each chapter was composed from banks of sentences by the template writer, without a "
+        "language model. Every chapter passed the exact checks: date, location, full name and detail occur word for "
+        "word in the paragraph that its layout gives, and in no other."
     )
     limits = (
-        "The prose is composed from templates: plainer and more alike than a model's, so that facts are easier to "
-        "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them. Scores compare "
-        "with those of other systems on this book, not with those on a book by another writer. Chapters are "
+        "The prose is composed from templates. It is plainer and less varied than a model's, so facts are easier to "
+        "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them. Compare scores "
+        "with those of other systems on this book, not with scores on a book by another writer. Chapters are "
         "independent: no event causes another."
     )
-    return _tulving_card(recipe.name, data, configs, made, limits, "Names, places, wording and prose are ours.", "mit")
+    wording = (
+        "The wording and the prose are ours; the names of locations, people and events come from the user's universe."
+        if data.universe_hash
+        else "Names, locations, wording and prose are ours."
+    )
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown" if data.universe_hash else "mit")
 
 
-def _model_card(recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
+def _events(made_by: str, recipe: Recipe, data: BookData) -> str:
+    """How the events were drawn, and from what."""
+    universe = "a universe"
+    if data.universe_hash:
+        universe = (
+            f"the user's own universe `{universe_name(recipe.universe)}` (hash of its files: `{data.universe_hash}`), "
+            "which does not come with the package,"
+        )
+    return (
+        f"By `{made_by}`: events are drawn from {universe} of {recipe.universe_size} dates, locations, people "
+        "and kinds of event with truncated geometric probabilities; no two events share date and person, or date and "
+        "location"
+    )
+
+
+def _model_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
     """README.md of a book that a model wrote."""
+    checker = writing.about.get("checker", writing.writer)
+    same = checker == writing.writer
+    made = (
+        f"{_events(made_by, recipe, data)}. The language model `{writing.writer}` wrote a chapter for each event. Its prompt "
+        "gives the style, the number of paragraphs, and the paragraphs in which date, location, full name and detail "
+        "must occur word for word. Every candidate went through the exact checks (each of the four in its paragraph "
+        f"and in no other), and then through four questions to {'the same model' if same else f'another model, `{checker}`'}: "
+        "are location, date, person and event right, and the only ones? Failed candidates were rewritten, at most "
+        f"{MOST_ATTEMPTS} times.\n\n{_rounds(data, writing)}"
+    )
+    limits = (
+        "It is certain that a chapter tells its facts. Whether it also tells a second location, date or event was "
+        f"judged by {'the model that wrote it' if same else f'`{checker}`'}, which may err. The prose has the habits of "
+        "its writer: compare scores with those of other systems on this book, not with scores on a book by another "
+        "writer. Chapters are independent: no event causes another."
+    )
+    names = "the user's" if data.universe_hash else "ours"
+    wording = (
+        f"Names and locations are {names}, and the wording of the questions is ours; the prose is that of "
+        f"`{writing.writer}`, and the terms of that model apply to it."
+    )
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown")
+
+
+def _rounds(data: BookData, writing: Writing) -> str:
+    """What came out of a model's rounds, and which events were dropped."""
     rounds = writing.iterations
     n_candidates, n_exact, n_llm = (
         sum(getattr(one, count) for one in rounds) for count in ("candidates", "failed_exact", "failed_llm")
     )
-    checker = writing.about.get("checker", writing.writer)
-    same = checker == writing.writer
     failed = Counter[str]()
     for one in rounds:
         failed.update(one.failed_checks)
-    made = (
-        f"By `{recipe.command}`: events are drawn from a universe of {recipe.universe_size} dates, locations, people "
-        "and kinds of event with truncated geometric probabilities, no two with the same date and person or the same "
-        f"date and location. The language model `{writing.writer}` wrote a chapter for each by a prompt that fixes the "
-        "style, the number of paragraphs, and in which of them date, location, full name and deed stand word for "
-        "word. Every candidate went through the exact checks (each of the four in its paragraph and in no other), and "
-        f"then through four questions to {'the same model' if same else f'another model, `{checker}`'}: are place, date, "
-        "person and event right, and the only ones? "
-        f"What failed was written anew, {MOST_ATTEMPTS} times at most.\n\n"
+    return (
         f"In {len(rounds)} rounds {n_candidates:,} candidates gave {len(data.chapters):,} chapters; {n_exact:,} failed "
-        f"an exact check, {n_llm:,} the model's{_listed(failed)}. {_dropped(writing)}{_early(writing)} `writing.json` has "
-        "the numbers round by round, what was dropped, and where in its chapter each fact is told; `positions.svg` shows "
-        "the latter."
+        f"an exact check, {n_llm:,} the model's{_listed(failed)}. {_dropped(writing)}{_early(writing)} `writing.json` "
+        "has the numbers of each round, the dropped events, and the position of each fact in its chapter; "
+        "`positions.svg` plots these positions."
     )
-    limits = (
-        "That a chapter tells its facts is certain; that it tells no second place, date or event was judged by "
-        f"{'the model that wrote it' if same else f'`{checker}`'}, which may err. The prose has its writer's habits: scores "
-        "compare with those of other systems on this book, not with those on a book by another writer. Chapters are "
-        "independent: no event causes another."
-    )
-    wording = (
-        f"Names, places and the wording of the questions are ours; the prose is that of `{writing.writer}`, and the "
-        "terms of that model apply to it."
-    )
-    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown")
 
 
 def _listed(failed: Mapping[str, int]) -> str:
@@ -120,22 +152,30 @@ def _dropped(writing: Writing) -> str:
         f"number {number} ({event.content}, {event.day}, {event.space}, {event.entity}: {', '.join(checks)})"
         for number, (event, checks) in writing.dropped.items()
     ]
-    return f"Dropped for want of a chapter, with the checks that the last candidate failed: {'; '.join(named)}."
+    return f"Events without a chapter, with the checks that their last candidates failed: {'; '.join(named)}."
 
 
 def _early(writing: Writing) -> str:
-    return " The writing ended early, since too many candidates in a row had failed." if writing.ended_early else ""
+    return " The writing ended early because too many candidates in a row had failed." if writing.ended_early else ""
 
 
-def released_card(name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:
-    """README.md of a published book that was converted; `folder` is its name in the archive."""
-    made = f"Converted from the published data (book `{folder}`) by `python builders/tulving.py --released …`."
+def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> str:
+    """Return the README.md of a published book that was converted.
+
+    Args:
+        made_by: The command that converts it.
+        name: The name of the dataset.
+        folder: The name of the book's folder in the archive.
+        data: The book.
+        configs: The configs of its dataset.
+    """
+    made = f"Converted from the published data (book `{folder}`) by `{made_by}`."
     limits = (
         "`qa` keeps the published questions word for word, in the published order; `all_questions` and `finetune` "
-        "were made anew from the published events, in our wording. The published questions were not drawn at "
-        "random: of each template and bin they are the first five in alphabetical order of the cue."
+        "were generated anew from the published events, in our wording. The published questions were not drawn at "
+        "random: for each template and bin they are the first five in alphabetical order of the cue."
     )
-    wording = "Chapters and the questions of `qa` are theirs; see their licence before passing them on."
+    wording = "The chapters and the questions of `qa` are theirs; see their licence before passing them on."
     return _tulving_card(name, data, configs, made, limits, wording, "unknown")
 
 
@@ -144,10 +184,10 @@ def _tulving_card(
 ) -> str:
     text = "\n".join(
         [
-            f"# {name}: a book of {len(data.chapters)} days, and what one should remember of them\n",
-            "Every chapter tells one event that is known to the letter: when, where, who, at what, doing what. The",
-            "questions give some of these elements and ask for others, for all matches, for the latest state or for",
-            "the order in time.\n",
+            f"# {name}: a book of {len(data.chapters)} chapters, and questions on what it tells\n",
+            "Every chapter tells one event whose elements are known exactly: its date, its location, its main character,",
+            "the kind of event, and what the character does there. The questions give some of these elements and ask",
+            "for others: for all matches, for the latest one, or for all in chronological order.\n",
             _numbers(data),
             _COLUMNS,
             _USE.format(name=name),
@@ -173,7 +213,10 @@ def _numbers(data: BookData) -> str:
         ("first and last day", f"{days[0].isoformat()} to {days[-1].isoformat()}"),
         ("dates, locations, people, kinds of event", ", ".join(map(str, _distinct(data)))),
         ("questions, answerable and empty", f"{_n(data, True)} and {_n(data, False)}"),
-        ("questions of one chapter (`finetune`)", sum(question.n_chapters == 1 for question in data.questions)),
+        (
+            "questions with one matching chapter (`finetune`)",
+            sum(question.n_chapters == 1 for question in data.questions),
+        ),
         ("selected questions", len(data.selected)),
     ]
     bins = Counter(question.bin for question in data.selected)

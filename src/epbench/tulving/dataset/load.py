@@ -10,21 +10,21 @@ from types import NoneType
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
-from epbench.hub.rows import Row, all_rows
-from epbench.runs.shapes import Items, Shape, check
+from epbench.hub.rows import Row, all_checked_rows
+from epbench.runs.shapes import Items, Shape
 from epbench.tulving.context.requests import Book
 from epbench.tulving.questions.generate import BINS
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an evaluation needs of a dataset.
+    """What an evaluation needs from a dataset.
 
     Attributes:
-        name: as the user wrote it.
-        rows: of the config `qa`.
-        book: the text and the chapters.
-        fingerprint: hash of all these, so that a run's folder is taken up on the same rows only.
+        name: The name of the dataset, as the user wrote it.
+        rows: The rows of the config `qa`.
+        book: The text and the chapters.
+        fingerprint: A hash of the rows and the text, so that a run only continues on the same ones.
     """
 
     name: str
@@ -34,10 +34,13 @@ class Loaded:
 
 
 def load_tulving(name: str) -> Loaded:
-    """Load `epbench/<book>` or a folder written by `builders/tulving.py`.
+    """Load a book and its questions.
+
+    Args:
+        name: A name on the Hub such as `epbench/short`, or the folder of a dataset.
 
     Raises:
-        BadInput: there is no such dataset, or it is no Tulving book.
+        BadInput: The dataset does not exist, or is not a Tulving book.
     """
     rows, chapters, books = (_rows(name, config) for config in _SHAPES)
     text = books[0]["text"]
@@ -46,7 +49,7 @@ def load_tulving(name: str) -> Loaded:
 
 
 def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:
-    """Hash of the rows of the config `qa` and of the text: runs of one fingerprint were asked the same of the same."""
+    """Hash the rows of the config `qa` and the text; runs of one fingerprint answer the same questions on the same book."""
     content = json.dumps([rows, text], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -67,18 +70,9 @@ _SHAPES = {
 
 
 def _rows(name: str, config: str) -> list[Row]:
-    """
-    Raises:
-        BadInput: there are none, or a column is missing or has a value of another type.
-    """
-    rows = all_rows(name, config, "test", "tulving")
-    if not rows:
-        raise BadInput(f"{name}, config {config!r}: no rows")
-    missing = sorted(_SHAPES[config].required.keys() - rows[0].keys())
-    if missing:
-        raise BadInput(f"{name}, config {config!r}: column {missing[0]!r} is missing; is it a Tulving book?")
-    for i, row in enumerate(rows):
-        check(f"{name}, config {config!r}, row {i}", row, _SHAPES[config])
-        if config == "qa" and row["bin"] not in BINS:
-            raise BadInput(f"{name}, config 'qa', row {i}: bin {shown(row['bin'])}, one of {', '.join(BINS)} expected")
+    rows = all_checked_rows(name, config, "test", _SHAPES[config])
+    for number, row in enumerate(rows if config == "qa" else ()):
+        if row["bin"] not in BINS:
+            where = f"{name}, config 'qa', row {number}, field 'bin'"
+            raise BadInput(f"{where}: expected one of {', '.join(BINS)}, found {shown(row['bin'])}")
     return rows

@@ -22,12 +22,13 @@ class BookData:
     """Everything that the dataset of one book holds.
 
     Attributes:
-        title: of the book, unique to its universe, seed and length.
-        chapters: in the order of the book.
-        questions: all of them, in the order of the dataset.
-        selected: those that are asked.
-        text: the whole book; assembled from the chapters unless a published text is kept word for word.
-        writing: how the chapters came about; None for a published book.
+        title: The title of the book, unique to its universe, seed and length.
+        chapters: The chapters in the order of the book.
+        questions: All questions, in the order of the dataset.
+        selected: The questions that are asked.
+        text: The whole book as published, word for word; "" for a book that is assembled from its chapters.
+        writing: How the chapters were written; None for a published book.
+        universe_hash: The hash of the files of a universe of the user's own; None for one of the package.
     """
 
     title: str
@@ -36,13 +37,15 @@ class BookData:
     selected: Sequence[Question]
     text: str = ""
     writing: Writing | None = None
+    universe_hash: str | None = None
 
     def book(self) -> str:
+        """The text of the whole book."""
         return self.text or assemble(self.chapters)
 
 
 def configs_of(data: BookData) -> list[Config]:
-    """The five configs of DIR/<name>, the default first."""
+    """Return the five configs of the dataset, the default first."""
     tuning = single_event(data.questions)
     return [
         Config("qa", "test", question_features(), columns_of(data.selected, Question._fields)),
@@ -59,7 +62,7 @@ def configs_of(data: BookData) -> list[Config]:
 
 
 def chat(question: Question) -> list[dict[str, str]]:
-    """A question with its answer as a dialogue, for fine-tuning (paper: Appendix B.2.5)."""
+    """Return a question with its answer as a dialogue, for fine-tuning (paper: Appendix B.2.5)."""
     return [
         {"role": "user", "content": question.question},
         {"role": "assistant", "content": answer_text(question.answer)},
@@ -67,7 +70,7 @@ def chat(question: Question) -> list[dict[str, str]]:
 
 
 def answer_text(items: Sequence[str]) -> str:
-    """Items as a sentence fragment: `a`, `a and b`, `a, b and c`."""
+    """Return items as a phrase: `a`, `a and b`, `a, b and c`."""
     if not items:
         return NO_ANSWER
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
@@ -95,7 +98,7 @@ def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
 
 
 def question_features() -> Features:
-    """Types of the columns of `qa` and `all_questions`; `epbench.tulving.questions.generate.Question` says what they mean."""
+    """Return the types of the columns of `qa` and `all_questions`; `Question` describes them."""
     from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")

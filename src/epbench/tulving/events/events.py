@@ -1,4 +1,4 @@
-"""Events: (time, space, entity, content, detail), drawn so that cues match none, one, few or many of them.
+"""Events (time, space, entity, content, detail), drawn so that a cue may match none, one, a few or many of them.
 
 Paper: Appendix B.1.3.
 """
@@ -22,14 +22,22 @@ if TYPE_CHECKING:
 Distribution = Literal["geometric", "uniform"]
 
 MOST_CANDIDATES = 40_000_000
-"""Where so many draws do not give the events, the universe is taken to be too small for them (about ten seconds)."""
+"""If so many candidates do not yield the events, the universe counts as too small for them (about ten seconds)."""
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What one chapter tells: when, where, who, at what, and what they did there."""
+    """What one chapter tells.
+
+    Attributes:
+        time: The day of the event.
+        space: The name of the location.
+        entity: The full name of the main character.
+        content: The kind of event.
+        detail: What the main character does there, such as `Demonstrated a backflip`.
+    """
 
     time: date
     space: str
@@ -44,11 +52,12 @@ class Event:
 
     @property
     def first_name(self) -> str:
+        """The first name of the main character."""
         return self.entity.split()[0]
 
     @property
-    def deed(self) -> str:
-        """The detail as it stands in a sentence: `demonstrated a backflip`."""
+    def detail_in_sentence(self) -> str:
+        """The detail as part of a sentence: `demonstrated a backflip`."""
         return self.detail[0].lower() + self.detail[1:]
 
 
@@ -57,25 +66,25 @@ def draw_events(
 ) -> list[Event]:
     """Draw n events with no two sharing (time, entity) or (time, space).
 
-    Each element is drawn on its own from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly; a candidate
-    that repeats a pair is dropped and occupies nothing. The first n of any longer run are these n.
+    Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly. A candidate that
+    repeats a pair is dropped, and its pairs remain free. The first n events of any longer list are the same.
 
     Args:
-        universe: where the elements come from.
-        n: number of events, at least 1.
-        seed: the same seed gives the same events on any machine.
+        universe: The values of the elements.
+        n: The number of events, at least 1.
+        seed: The same seed gives the same events on any machine.
         distribution: `geometric` as in the paper, or `uniform`.
-        p: parameter of the geometric law in (0, 1); by default 10 / size, which is the paper's 0.1 at 100.
+        p: The parameter of the geometric law, in (0, 1); by default 10 / size, which is the paper's 0.1 at size 100.
 
     Raises:
-        BadInput: n < 1, p outside (0, 1), or more events than the universe can hold.
+        BadInput: n is below 1, p is outside (0, 1), or the universe cannot hold so many events.
     """
     size = universe.size
     if n < 1:
-        raise BadInput(f"{n} events asked for, at least 1 expected")
+        raise BadInput(f"expected at least 1 event, found {n}")
     if n > size * size:
         raise BadInput(
-            f"{n} events cannot be had from a universe of {size}: it has only {size * size} pairs of time and place; "
+            f"{n} events do not fit into a universe of {size}, which has only {size * size} pairs of time and space; "
             f"ask for fewer events or for a larger universe"
         )
     bounds = _cumulative(size, distribution, min(0.5, 10 / size) if p is None else p)
@@ -96,7 +105,7 @@ def draw_events(
 def _accept(
     stream: UnitStream, bounds: NDArray[np.float64], size: int, n: int
 ) -> list[tuple[int, int, int, int, float]]:
-    """Go through the candidates in order; look at one by one only those whose pairs were free before their block."""
+    """Accept candidates in order; only those with pairs that were free before their block are looked at one by one."""
     import numpy as np
 
     accepted: list[tuple[int, int, int, int, float]] = []
@@ -114,24 +123,24 @@ def _accept(
                 if len(accepted) == n:
                     return accepted
     raise BadInput(
-        f"a universe of {size} holds {len(accepted)} of the {n} events asked for after {seen:,} draws; "
+        f"after {seen:,} draws, a universe of {size} holds only {len(accepted)} of {n} events; "
         f"ask for fewer events or for a larger universe"
     )
 
 
 def _cumulative(size: int, distribution: Distribution, p: float) -> NDArray[np.float64]:
-    """Upper bounds of the first size-1 items in [0, 1).
+    """The upper bounds of the first size-1 items in [0, 1).
 
-    By repeated multiplication, not by powers: products and sums are rounded alike on all machines.
+    Computed by repeated multiplication, not by powers, because all machines round products and sums in the same way.
     """
     import numpy as np
 
     if distribution == "uniform":
         weights = [1.0] * size
     elif distribution != "geometric":
-        raise BadInput(f"unknown distribution {distribution!r}; expected geometric or uniform")
+        raise BadInput(f"distribution: expected geometric or uniform, found {distribution!r}")
     elif not 0 < p < 1:
-        raise BadInput(f"p = {p} for the geometric law, a number between 0 and 1 expected")
+        raise BadInput(f"p: expected a number between 0 and 1 for the geometric law, found {p}")
     else:
         weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - p)))
     total = list(accumulate(weights))

@@ -1,177 +1,139 @@
-"""A universe: the finite sets of times, spaces, entities and contents of which events are drawn.
+"""A universe: the finite sets of times, spaces, entities and contents from which events are drawn.
 
-Paper: Section 4.1, Appendices B.1.1 and B.1.2. The lists are plain files under `data/`, our own.
+Paper: Section 4.1, Appendices B.1.1 and B.1.2. The lists are files: ours are in `data/universes/`, and a user's own are
+in a folder of the same form; `universe_files` reads and checks both.
 """
 
 from __future__ import annotations
 
-import csv
-import itertools
-import json
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.files.packaged import packaged
 from epbench.tulving.events.dates import in_words
+from epbench.tulving.events.names import NAMES, check_names, words_in
+from epbench.tulving.events.universe_files import UniverseFiles, read_universe_files
 
-DATA = packaged("epbench.tulving")
 PUBLISHED_SIZE = 100
-LEAST_DETAILS = 30
 N_SECONDARY = 100_000
 
 
 @dataclass(frozen=True)
 class Universe:
-    """What can happen, when, where and to whom; the order of each list is the order of its probability."""
+    """What can happen, when, where and to whom. The order of each list is the order of its probabilities.
+
+    Attributes:
+        name: The name of a universe of the package, or of the user's folder.
+        kind: `novel`, `news` or `scifi`: the tone of its chapters.
+        times: The days on which events happen.
+        spaces: The names of locations.
+        entities: Full names of people: first name, blank, last name.
+        contents: The kinds of event.
+        details: For each content, what a person may do there, such as `Demonstrated a backflip`.
+        styles: Three adjectives for each style of a chapter.
+        coordinates: Latitude and longitude of the real locations, in degrees.
+        files_hash: A hash of the files of a user's own universe; None for one of the package.
+    """
 
     name: str
-    kind: str  # "novel", "news" or "scifi": how its writers should sound
+    kind: str
     times: tuple[date, ...]
     spaces: tuple[str, ...]
-    entities: tuple[str, ...]  # full names: first name, blank, last name
+    entities: tuple[str, ...]
     contents: tuple[str, ...]
-    details: Mapping[str, tuple[str, ...]]  # of each content, what one may do there: "Demonstrated a backflip"
-    styles: Mapping[str, tuple[str, ...]]  # of each style, three adjectives
-    coordinates: Mapping[str, tuple[float, float]]  # latitude and longitude of the real places
+    details: Mapping[str, tuple[str, ...]]
+    styles: Mapping[str, tuple[str, ...]]
+    coordinates: Mapping[str, tuple[float, float]]
+    files_hash: str | None = None
 
     @property
     def size(self) -> int:
+        """The number of times, of spaces, of entities and of contents."""
         return len(self.times)
 
 
-def universe_names() -> list[str]:
-    """The universes that come with the package."""
-    return sorted(path.parent.name for path in DATA.glob("universes/*/universe.toml"))
-
-
 def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int = 0) -> Universe:
-    """Draw a universe from the lists of one world.
+    """Draw a universe from the lists of a world.
 
     Args:
-        name: `default` (New York), `news` or `scifi`.
-        size: number of times, of spaces, of entities and of contents; 100 in the paper.
-            Above the number of listed places, each place and content takes a qualifier (`Upper`, `Grand`).
-        seed: the same seed gives the same universe on any machine.
+        name: `default` (New York), `news`, `scifi`, or the path of a folder with lists of one's own (see
+            `universe_files`).
+        size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
+            locations or contents, each of them gets a qualifier (`Upper`, `Grand`).
+        seed: The same seed gives the same universe on any machine.
 
     Raises:
-        BadInput: unknown name, a size that the lists cannot fill, or a list with repeated or nested names.
+        BadInput: The universe does not exist, its lists are faulty, or they are too short for the size.
     """
-    if name not in universe_names():
-        raise BadInput(f"unknown universe {name!r}; there are: {', '.join(universe_names())}")
-    folder = DATA / "universes" / name
-    settings = tomllib.loads((folder / "universe.toml").read_text("utf-8"))
-    coordinates = _read_locations(folder / "locations.csv")
-    details = {key: tuple(value) for key, value in json.loads((folder / "contents.json").read_text("utf-8")).items()}
-    _check_lists(folder, list(coordinates), details)
-
-    draws = RandomStream("universe", name, seed)
-    days = (settings["end"] - settings["start"]).days + 1
-    span = [settings["start"] + timedelta(days=d) for d in range(days)]
-    times = _take(draws, span, size, "days between start and end", folder / "universe.toml")
-    spaces = _names(draws, list(coordinates), settings["qualifiers"]["spaces"], size, folder / "locations.csv")
-    contents = _names(draws, list(details), settings["qualifiers"]["contents"], size, folder / "contents.json")
-    entities = _full_names(draws, size)
-    for names, where in ((spaces, "locations.csv"), (contents, "contents.json")):
-        check_names([full for full, _ in names], f"{folder / where}, qualified")
-    check_names(entities, str(DATA / "names"))
+    files = read_universe_files(name)
+    draws = RandomStream("universe", files.name, seed)
+    days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
+    times = _take(draws, days, size, "days between start and end", files.where("universe.toml"))
+    spaces = _names(draws, list(files.locations), files.space_qualifiers, size, files.where("locations.csv"))
+    contents = _names(draws, list(files.details), files.content_qualifiers, size, files.where("contents.json"))
+    entities = _full_names(draws, files, size)
+    if files.hash:  # our own lists are known to be disjoint
+        names = [*(full for full, _ in spaces), *(full for full, _ in contents), *entities]
+        check_names(names, f"{files.folder}, locations, contents and people")
     return Universe(
-        name=name,
-        kind=settings["kind"],
+        name=files.name,
+        kind=files.kind,
         times=tuple(times),
         spaces=tuple(full for full, _ in spaces),
         entities=tuple(entities),
         contents=tuple(full for full, _ in contents),
-        details={full: details[plain] for full, plain in contents},
-        styles={style: tuple(words) for style, words in settings["styles"].items()},
-        coordinates={full: place for full, plain in spaces if (place := coordinates[plain]) is not None},
+        details={full: files.details[plain] for full, plain in contents},
+        styles=files.styles,
+        coordinates={full: point for full, plain in spaces if (point := files.locations[plain]) is not None},
+        files_hash=files.hash,
     )
 
 
 def secondary_names(seed: int = 0) -> list[str]:
-    """100,000 full names for side characters, disjoint from the main ones (Appendix B.1.8), in random order."""
-    first, last = _lines("secondary_first.txt"), _lines("secondary_last.txt")
+    """Return 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8)."""
+    first, last = words_in(NAMES / "secondary_first.txt"), words_in(NAMES / "secondary_last.txt")
     if len(first) * len(last) < N_SECONDARY:
-        raise BadInput(
-            f"{DATA / 'names'}: {len(first)} × {len(last)} side names found, {N_SECONDARY} full names expected"
-        )
+        raise BadInput(f"{NAMES}: expected {N_SECONDARY} names of side characters, found {len(first)} × {len(last)}")
     numbers = RandomStream("secondary names", seed).sample(range(len(first) * len(last)), N_SECONDARY)
     return [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
 
 
-def check_names(names: Iterable[str], where: str) -> None:
-    """Refuse a list in which a name stands twice or inside another one: a cue must name one thing only.
-
-    Raises:
-        BadInput: naming the list and the two names.
-    """
-    ordered = sorted((f" {name.casefold()} ", name) for name in names)
-    for (one, name), (other, again) in itertools.pairwise(ordered):
-        if one == other:
-            raise BadInput(f"{where}: {again!r} stands there twice ({name!r}), each name is expected once")
-    everything = "\n".join(folded for folded, _ in ordered)
-    for folded, name in ordered:
-        if everything.count(folded.strip()) > 1:
-            outer = next(n for f, n in ordered if folded.strip() in f and n != name)
-            raise BadInput(f"{where}: {name!r} stands inside {outer!r}; no name may contain another")
-
-
-def _check_lists(folder: Path, places: list[str], details: Mapping[str, Sequence[str]]) -> None:
-    check_names(places, str(folder / "locations.csv"))
-    check_names(details, str(folder / "contents.json"))
-    for content, sentences in details.items():
-        where = f"{folder / 'contents.json'}: {content!r}"
-        if len(sentences) < LEAST_DETAILS:
-            raise BadInput(f"{where} has {len(sentences)} details, {LEAST_DETAILS} or more expected")
-        check_names(sentences, where)
-
-
-@cache
-def _lines(name: str) -> list[str]:
-    return (DATA / "names" / name).read_text("utf-8").split()
-
-
-def _read_locations(path: Path) -> dict[str, tuple[float, float] | None]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            row["name"]: (float(row["latitude"]), float(row["longitude"])) if row.get("latitude") else None
-            for row in csv.DictReader(file)
-        }
-
-
-def _take(draws: RandomStream, items: Sequence[Any], size: int, what: str, where: Path) -> list[Any]:
-    if not 1 <= size <= len(items):
-        raise BadInput(f"a universe of {size} needs {size} {what}; {where} gives {len(items)}")
-    return draws.sample(items, size)
-
-
-def _names(
-    draws: RandomStream, plain: Sequence[str], qualifiers: Sequence[str], size: int, where: Path
-) -> list[tuple[str, str]]:
-    """(full name, listed name) for `size` names; all of them qualified where the list alone is too short."""
-    if size <= len(plain):
-        return [(name, name) for name in _take(draws, plain, size, "names", where)]
-    pairs = [(f"{word} {name}", name) for word in qualifiers for name in plain]
-    return _take(draws, pairs, size, "names", where)
-
-
-def _full_names(draws: RandomStream, size: int) -> list[str]:
-    first, last = _lines("first.txt"), _lines("last.txt")
-    numbers = _take(draws, range(len(first) * len(last)), size, "full names", DATA / "names")
-    return [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
-
-
 def as_texts(universe: Universe) -> dict[str, list[str]]:
-    """The four lists as the books write them, keyed by cue letter `t s e c`."""
+    """Return the four lists as the books write them, keyed by the letters `t s e c` of cues."""
     return {
         "t": [in_words(day) for day in universe.times],
         "s": list(universe.spaces),
         "e": list(universe.entities),
         "c": list(universe.contents),
     }
+
+
+def _take(draws: RandomStream, items: Sequence[Any], size: int, what: str, where: str) -> list[Any]:
+    if not 1 <= size <= len(items):
+        raise BadInput(f"a universe of {size} needs {size} {what}; {where} gives {len(items)}")
+    return draws.sample(items, size)
+
+
+def _names(
+    draws: RandomStream, plain: Sequence[str], qualifiers: Sequence[str], size: int, where: str
+) -> list[tuple[str, str]]:
+    """(full name, listed name) for `size` names; all of them are qualified if the list alone is too short."""
+    pairs = [(name, name) for name in plain]
+    if size > len(plain):
+        pairs = [(f"{word} {name}", name) for word in qualifiers for name in plain]
+        where += ", with the qualifiers of universe.toml,"
+    taken = _take(draws, pairs, size, "names", where)
+    check_names([full for full, _ in taken], where.removesuffix(","))
+    return taken
+
+
+def _full_names(draws: RandomStream, files: UniverseFiles, size: int) -> list[str]:
+    first, last = files.first_names, files.last_names
+    where = files.where("first.txt and last.txt") if files.has_own_names else str(NAMES)
+    numbers = _take(draws, range(len(first) * len(last)), size, "full names", where)
+    names = [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
+    check_names(names, where)
+    return names

@@ -32,6 +32,7 @@ _GUESSES = re.compile(
 _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _MYSELF = re.compile(r"I(?:['’]\w+)?")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+# Between two sentences of an answer; `St.` is the only abbreviation that names have.
 _SENTENCE_GAP = r"(?<=[.!?])(?<!\bSt\.)\s"
 _MONTH_ALONE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b", re.IGNORECASE)
 _MONTH_YEAR = re.compile(r"\b(\d{4} \d{2}) \d{2}\b")

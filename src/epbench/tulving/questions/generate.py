@@ -1,7 +1,7 @@
 """All questions of a book, answered from an index by cue (paper: Appendices B.2.2 and B.2.3).
 
-The index maps every cue (15 combinations of time, space, entity, content) with its values to the events that match;
-it is made once, so that each question costs one look-up instead of a scan of the book.
+The index maps every cue (15 combinations of time, space, entity, content) with its values to the matching events. It is
+built once, so that each question takes one look-up instead of a scan of the book.
 """
 
 from __future__ import annotations
@@ -23,7 +23,25 @@ BINS: tuple[Bin, ...] = ("0", "1", "2", "3-5", "6+")
 
 
 class Question(NamedTuple):
-    """A question and its true answer; the fields are the columns of the dataset."""
+    """A question and its true answer; the fields are the columns of the dataset.
+
+    Attributes:
+        id: The same for the same template and cue in every book.
+        template: The number of the template, 0 to 35.
+        cue: The letters of the given elements, in the order `t s e c`.
+        time: The given date as the book writes it; None if it is not given.
+        space: The given location, or None.
+        entity: The given person, or None.
+        content: The given kind of event, or None.
+        trace: What is asked for.
+        get: `all` matches, the `latest` one, or all in `chronological` order.
+        question: The text of the question.
+        answer: The true items: one for `latest`, in date order with repeats for `chronological`.
+        chapters: The numbers of all matching chapters, ascending.
+        n_chapters: How many there are.
+        bin: The bin by n_chapters.
+        origin: `book` for a question with an answer; `inner` or `outer` for how an empty one was made.
+    """
 
     id: str
     template: int
@@ -42,34 +60,34 @@ class Question(NamedTuple):
     origin: Origin
 
 
-Values = tuple[str, ...]  # of a cue, in the order t s e c
+Values = tuple[str, ...]  # the values of a cue, in the order t s e c
 CueIndex = dict[str, dict[Values, list[int]]]
 
 
 def bin_of(n_chapters: int) -> Bin:
-    """The bin of a question by the number of chapters that match its cue."""
+    """Return the bin of a question by the number of chapters that match its cue."""
     return BINS[n_chapters] if n_chapters <= 2 else "3-5" if n_chapters <= 5 else "6+"
 
 
 def question_id(template: int, values: Mapping[str, str]) -> str:
-    """The same for the same template and cue in every book, so that answers can be compared between books."""
+    """Return an id that depends only on template and cue, so that answers can be compared between books."""
     text = "\x1f".join([str(template), *(values.get(letter, "") for letter in CUE_LETTERS)])
     return f"t{template:02d}-{hashlib.sha1(text.encode()).hexdigest()[:12]}"
 
 
 def cue_values(chapter: Chapter) -> Values:
-    """(t, s, e, c) as the book writes them."""
+    """Return (t, s, e, c) as the book writes them."""
     event = chapter.event
     return (event.day, event.space, event.entity, event.content)
 
 
 def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, seed: int = 0) -> list[Question]:
-    """Every question that the book answers, then every empty one, without duplicates.
+    """Return every question that the book answers, then the empty ones, without duplicates.
 
     Args:
-        chapters: of the book, in its order.
-        unused: for each of the letters t, s, e, c the universe's values that no event uses.
-        seed: of the empty questions.
+        chapters: The chapters in the order of the book.
+        unused: For each of the letters t, s, e, c, the universe's values that no event uses.
+        seed: The seed of the empty questions.
     """
     by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
     index = _index_by_cue(by_date)
@@ -77,12 +95,12 @@ def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str
 
 
 def single_event(questions: Sequence[Question]) -> list[Question]:
-    """The fine-tuning set: questions of one matching chapter (paper: Appendix B.2.5)."""
+    """Return the fine-tuning set: questions with one matching chapter (paper: Appendix B.2.5)."""
     return [question for question in questions if question.n_chapters == 1]
 
 
 def unused_values(universe: Mapping[str, Sequence[str]], used: Sequence[Values]) -> dict[str, list[str]]:
-    """What the universe has and no event uses, by cue letter."""
+    """Return the values of the universe that no event uses, by cue letter."""
     taken = {letter: {values[i] for values in used} for i, letter in enumerate(CUE_LETTERS)}
     return {letter: [value for value in universe[letter] if value not in taken[letter]] for letter in CUE_LETTERS}
 
@@ -92,7 +110,7 @@ def _positions(cue: str) -> tuple[int, ...]:
 
 
 def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
-    """For every cue and its values the matching chapters, as places in `by_date`."""
+    """For every cue and its values, the matching chapters as positions in `by_date`."""
     rows = [cue_values(chapter) for chapter in by_date]
     index: CueIndex = {}
     for cue in CUES:
@@ -127,7 +145,7 @@ def _trace(chapter: Chapter, trace: Trace) -> Sequence[str]:
 
 
 def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) -> list[str]:
-    """`places` are in date order: the last is the latest; only a chronological answer keeps repeats."""
+    """The true items; `places` are in date order, so the last is the latest. Only a chronological answer keeps repeats."""
     if get == "latest":
         return list(traced[places[-1]])
     items = [item for place in places for item in traced[place]]
@@ -158,10 +176,10 @@ def _question(template: Template, values: Values, answer: list[str], chapters: l
 def _empty(
     chapters: Sequence[Chapter], index: CueIndex, unused: Mapping[str, Sequence[str]], seed: int
 ) -> Iterator[Question]:
-    """Questions without an answer: a chapter's cue with some elements replaced, kept where nothing matches.
+    """Questions without an answer: cues of chapters with some elements replaced, if nothing matches them.
 
-    Once per chapter with values of other chapters (inner) and once with unused ones (outer). Each element is
-    replaced with probability 1/2; where there is no other value to be had it stays.
+    Each chapter is used once with values of other chapters (inner) and once with unused values (outer). Each element is
+    replaced with probability 1/2; it stays if there is no other value.
     """
     rows = [cue_values(chapter) for chapter in chapters]
     pools: dict[Origin, dict[str, list[str]]] = {
@@ -185,7 +203,7 @@ def _empty(
 
 
 def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
-    """With probability 1/2 another value of the sorted pool; two draws are made in any case."""
+    """With probability 1/2, another value from the sorted pool; it always takes two draws."""
     masked, choice = draws.unit() < 0.5, draws.unit()
     at = bisect_left(pool, value)
     own = at < len(pool) and pool[at] == value
@@ -196,5 +214,5 @@ def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
 
 
 def sort_key(question: Question) -> tuple[int, int, str]:
-    """Template, bin, id: the order of the rows in a dataset."""
+    """Return (template, bin, id), which orders the rows of a dataset."""
     return (question.template, BINS.index(question.bin), question.id)

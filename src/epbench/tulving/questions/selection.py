@@ -1,4 +1,4 @@
-"""Which questions are asked: five of every template and bin (paper: Appendix B.2.4)."""
+"""Which questions are asked: five for every template and bin (paper: Appendix B.2.4)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ PER_TEMPLATE_AND_BIN = 5
 
 
 def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: int = 0) -> list[Question]:
-    """Five questions of every (template, bin), or all where there are fewer.
+    """Select five questions for every (template, bin), or all if there are fewer.
 
     Args:
-        rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, which is what
-            the released books hold in spite of the paper's description; it favours dates in April and names in A.
-        seed: of the draw; it depends on neither the order nor the number of the other questions.
+        questions: All questions of a book.
+        rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, as the released books
+            do in spite of the paper's description; it favours dates in April and names that begin with A.
+        seed: The seed of the draws. A draw depends neither on the order nor on the number of the other questions.
 
     Raises:
-        BadInput: unknown rule.
+        BadInput: The rule is unknown.
     """
     if rule not in ("uniform", "alphabetical"):
-        raise BadInput(f"unknown selection {rule!r}; expected uniform or alphabetical")
+        raise BadInput(f"selection: expected uniform or alphabetical, found {rule!r}")
     chosen: list[Question] = []
     for (template, bin_), group in groupby(sorted(questions, key=sort_key), key=lambda q: (q.template, q.bin)):
         pool = list(group)
@@ -41,6 +42,6 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
 
 
 def completed_cue(question: Question) -> str:
-    """The cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
+    """Return the cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
     values = dict(zip(CUE_LETTERS, (question.time, question.space, question.entity, question.content), strict=True))
     return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values.values()) + ")"

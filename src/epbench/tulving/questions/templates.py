@@ -1,6 +1,6 @@
-"""The 36 question templates: which cue is given, which trace is asked, what to get (paper: Table 10).
+"""The 36 question templates: which cue is given, which trace is asked for, and what to get (paper: Table 10).
 
-Numbers, cues, traces and modes are the paper's; the wording is ours.
+Numbers, cues, traces and what to get are the paper's; the wording is ours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ CUE_LETTERS = "tsec"  # time, space, entity, content: in this order everywhere
 
 
 class Template(NamedTuple):
-    """One question template; `text` holds `{t}`, `{s}`, `{e}`, `{c}` for the given elements, and only those."""
+    """One question template.
+
+    Attributes:
+        id: Its number, 0 to 35.
+        cue: The letters of the given elements.
+        trace: What is asked for.
+        get: `all` matches, the `latest` one, or all in `chronological` order.
+        text: The wording, with `{t}`, `{s}`, `{e}`, `{c}` for the given elements and no others.
+    """
 
     id: int
     cue: str

@@ -1,7 +1,7 @@
 """The files of a published archive, from a folder or straight from a zip, which is never unpacked.
 
-Whatever an archive holds, reading it takes no more than the limits below: a zip of a few kilobytes can unfold to
-gigabytes, and its headers can name any size.
+Reading stays within the limits below, whatever the archive holds: a zip of a few kilobytes can unpack to gigabytes,
+and its headers can claim any size.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from epbench.hub.rows import bounded_rows, parquet_errors
 MAX_FILE_BYTES = 64 * 2**20
 MAX_ROWS = 1_000_000
 MAX_TABLE_BYTES = 256 * 2**20
-# The whole published archive has some 100,000 files, whose names take about 200 bytes each.
+# The whole published archive has about 100,000 files, with names of about 200 bytes.
 MAX_FILES = 1_000_000
 MAX_LISTING_BYTES = 256 * 2**20
-MAX_NAME_BYTES = 255  # of a file or folder, as on Linux, macOS and Windows; results get names of the archive
+MAX_NAME_BYTES = (
+    255  # of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive
+)
 
-_DAMAGED = (  # all that zipfile and its decompressors raise; RuntimeError is for encrypted and unsupported entries
+_DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, ValueError,
     OverflowError, MemoryError,
 )  # fmt: skip
@@ -44,11 +46,11 @@ class Files:
     def __init__(self, source: Path) -> None:
         """
         Args:
-            source: folder, or zip.
+            source: A folder or a zip.
 
         Raises:
-            BadInput: there is no such file or folder, it is not a zip or a damaged one, it has too many entries, or an
-                entry's name is not the relative path of a file.
+            BadInput: The file or folder does not exist, the file is not a zip or is damaged, the zip has too many entries,
+                or the name of an entry is not the relative path of a file.
         """
         self.source = source
         self._zip: zipfile.ZipFile | None = None
@@ -69,7 +71,7 @@ class Files:
         self._twice = {path for path, n in Counter(entries).items() if n > 1}
 
     def where(self, path: str) -> str:
-        """How to name a file in a message."""
+        """How a message names a file."""
         return f"{self.source}/{path}" if self._zip is None else f"{self.source}, entry {path}"
 
     def __contains__(self, path: str) -> bool:
@@ -77,20 +79,20 @@ class Files:
         return at < len(self.paths) and self.paths[at] == path
 
     def below(self, folder: str) -> list[str]:
-        """Paths of the files in a folder and in its folders, without the folder's own path."""
+        """The paths of all files below a folder, relative to it."""
         start = f"{folder}/"
         first, end = bisect_left(self.paths, start), bisect_left(self.paths, f"{folder}0")  # "0" follows "/"
         return [path.removeprefix(start) for path in self.paths[first:end]]
 
     def read(self, path: str) -> bytes:
-        """Content of a file.
+        """Return the content of a file.
 
         Raises:
-            BadInput: it is missing, is there twice, is larger than `MAX_FILE_BYTES`, or cannot be read.
+            BadInput: The file is missing, occurs twice, is larger than `MAX_FILE_BYTES`, or cannot be read.
         """
         if path in self._twice:
             raise BadInput(
-                f"{self.where(path)}: two entries of this name found, one expected; download the archive again"
+                f"{self.where(path)}: found two entries of this name, expected one; download the archive again"
             )
         try:
             content = self._start_of(path, MAX_FILE_BYTES + 1)
@@ -100,11 +102,11 @@ class Files:
             reason = str(error) or type(error).__name__
             raise BadInput(f"{self.where(path)}: damaged ({reason}); download the archive again") from None
         if len(content) > MAX_FILE_BYTES:
-            raise BadInput(f"{self.where(path)}: more than {MAX_FILE_BYTES:,} bytes found, at most so many expected")
+            raise BadInput(f"{self.where(path)}: expected at most {MAX_FILE_BYTES:,} bytes, found more")
         return content
 
     def _start_of(self, path: str, n: int) -> bytes:
-        """The first n bytes. The size in an entry's header is not asked: it may be wrong."""
+        """The first n bytes. The size in an entry's header is ignored, since it may be wrong."""
         if self._zip is None:
             with (self.source / path).open("rb") as file:
                 return file.read(n)
@@ -112,25 +114,33 @@ class Files:
             return entry.read(n)
 
     def json(self, path: str, expected: type[Any]) -> Any:
-        """A JSON file whose value is of the expected type.
+        """Return the value of a JSON file.
+
+        Args:
+            path: The path of the file in the archive.
+            expected: The type that its value must have.
 
         Raises:
-            BadInput: as `read`, and for a file that is not JSON or has another type.
+            BadInput: As for `read`; the file is not JSON, or its value has another type.
         """
         content = self.read(path)
         try:
             value = parse_json(content)
         except ValueError as error:
-            raise BadInput(f"{self.where(path)}: no JSON, or truncated ({error})") from None
+            raise BadInput(f"{self.where(path)}: not JSON, or truncated ({error})") from None
         if not isinstance(value, expected):
-            raise BadInput(f"{self.where(path)}: {kind_of(value)} found, {kind_named(expected)} expected")
+            raise BadInput(f"{self.where(path)}: expected {kind_named(expected)}, found {kind_of(value)}")
         return value
 
     def table(self, path: str, columns: Mapping[str, Sequence[type]]) -> list[dict[str, Any]]:
-        """Rows of a Parquet file that has these columns, each with values of one of its types; no list holds a null.
+        """Return the rows of a Parquet file.
+
+        Args:
+            path: The path of the file in the archive.
+            columns: The columns to read, each with the types that its values may have. Lists must not hold nulls.
 
         Raises:
-            BadInput: as `read`, and for no Parquet, a missing column or a value of another type.
+            BadInput: As for `read`; the file is not Parquet, a column is missing, or a value has another type.
         """
         import pyarrow.parquet as pq
 
@@ -140,23 +150,25 @@ class Files:
             names = file.schema_arrow.names
         except parquet_errors() as error:
             first_line = str(error).partition("\n")[0]
-            raise BadInput(f"{where}: no Parquet, or truncated ({first_line})") from None
+            raise BadInput(f"{where}: not Parquet, or truncated ({first_line})") from None
         for column in columns:
             if names.count(column) != 1:
-                found = f"stands there {names.count(column)} times, once expected" if column in names else "is missing"
-                raise BadInput(f"{where}: column {column!r} {found}")
+                n = names.count(column)
+                raise BadInput(
+                    f"{where}: column {column!r} " + (f"occurs {n} times, expected once" if n else "is missing")
+                )
         rows = list(bounded_rows(file, where, columns=list(columns), max_rows=MAX_ROWS, max_bytes=MAX_TABLE_BYTES))
         for column, expected in columns.items():
             for number, row in enumerate(rows):
                 value = row[column]
                 if type(value) not in expected or (isinstance(value, list) and None in value):
                     kinds = " or ".join(map(kind_named, expected))
-                    raise BadInput(f"{where}, row {number}, field {column!r}: {shown(value)} found, {kinds} expected")
+                    raise BadInput(f"{where}, row {number}, field {column!r}: expected {kinds}, found {shown(value)}")
         return rows
 
 
 class _Listed(io.FileIO):
-    """A zip whose list of entries, which `zipfile` reads at once, must not be larger than the limit."""
+    """A zip file that refuses to be read in one piece beyond the limit, as `zipfile` reads the list of entries."""
 
     def read(self, size: int | None = -1, /) -> bytes:  # type: ignore[override]
         if size is not None and size > MAX_LISTING_BYTES:
@@ -165,34 +177,36 @@ class _Listed(io.FileIO):
 
 
 def _opened(source: Path) -> zipfile.ZipFile:
-    """
+    """Open a zip.
+
     Raises:
-        BadInput: it is not a zip, or has too many entries.
+        BadInput: The file is not a zip, or has too many entries.
     """
     try:
         archive = zipfile.ZipFile(_Listed(source))  # type: ignore[arg-type]
     except _DAMAGED as error:
-        raise BadInput(f"{source}: no zip, or a truncated one ({error}); download it again") from None
+        raise BadInput(f"{source}: not a zip, or truncated ({error}); download it again") from None
     if (n := len(archive.infolist())) > MAX_FILES:
-        raise BadInput(f"{source}: {n:,} entries found, at most {MAX_FILES:,} expected")
+        raise BadInput(f"{source}: expected at most {MAX_FILES:,} entries, found {n:,}")
     return archive
 
 
 def _check_name(source: Path, path: str) -> None:
-    """
+    """Check the name of an entry.
+
     Raises:
-        BadInput: an entry's name climbs out of the folder, or is no name that a file can have everywhere.
+        BadInput: The name points outside of the archive, or is not a valid file name on every system.
     """
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path or ":" in path[:3]:
-        raise BadInput(f"{source}: the entry {shown(path)} climbs out of the folder; the archive is not to be trusted")
+        raise BadInput(f"{source}: the entry {shown(path)} points outside of the archive; do not trust this archive")
     longest = max((len(part.encode("utf-8", "replace")) for part in path.split("/")), default=0)
     if longest > MAX_NAME_BYTES or _UNUSABLE.search(path):
         raise BadInput(
-            f"{source}: the entry {shown(path)} has a name that no file can have everywhere: names of at most "
-            f"{MAX_NAME_BYTES} bytes without control characters and half surrogate pairs are expected"
+            f"{source}: the entry {shown(path)} is not a valid file name on every system; expected names of at most "
+            f"{MAX_NAME_BYTES} bytes without control characters and lone surrogates"
         )
 
 
 def _of_the_system(path: str) -> bool:
-    """Whether a file was left by an operating system or an editor (`__MACOSX/…`, `._book.json`, `.DS_Store`)."""
+    """Whether an operating system or an editor left this file (`__MACOSX/…`, `._book.json`, `.DS_Store`)."""
     return any(part == "__MACOSX" or part.startswith(".") for part in PurePosixPath(path).parts)

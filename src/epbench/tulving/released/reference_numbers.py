@@ -1,8 +1,8 @@
-"""The scores of a run as the code of the paper prints them, so that they can be held against its tables.
+"""The scores of a run as the code of the paper prints them, to compare with its tables.
 
-They differ from ours in this: F1 is not clipped to [0, 1], bin means are rounded to two decimals before they are
-averaged, and the order is judged by the numbers that the published judge gave to the items. Repeats are removed
-among the true items and among those of the answer, as ours do.
+They differ from ours in three ways: F1 is not clipped to [0, 1], bin means are rounded to two decimals before they are
+averaged, and the order is judged by the numbers that the published judge gave to the items. As in ours, repeats are
+removed from the true items and from the items of the answer.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Indexes = tuple[Sequence[int], Sequence[int]]
 
 
 def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) -> dict[str, Any]:
-    """The numbers of one run.
+    """Compute the numbers of one run.
 
     Args:
-        rows: the questions with the published verdicts, scores as published.
-        indexes: for each row the judge's numbers of the true items and of those found, in their orders; only read
-            where get is chronological.
+        rows: The questions with the published verdicts; their scores are not clipped.
+        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They
+            are only read where get is chronological.
 
     Returns:
-        simple_recall and chronological_awareness, three decimals; latest and all, as text such as `63.4%`;
-        kendall_tau, two decimals. A number is None where no question counts for it.
+        `simple_recall` and `chronological_awareness` with three decimals, `latest` and `all` as text such as `63.4%`,
+        and `kendall_tau` with two decimals. A number is None if no question counts for it.
     """
     import numpy as np
 
@@ -48,7 +48,7 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
 
 def unclipped_f1(row: ScoredAnswer) -> float:
-    """F1 of one question; of a repeated true item the first score counts, a repeated item of the answer counts once."""
+    """F1 of one question; the first score of a repeated true item counts, and a repeated item of the answer counts once."""
     first = dict(reversed(list(zip(row.truth, row.scores, strict=True))))
     f1: float = metric_module("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
     return f1
@@ -57,7 +57,7 @@ def unclipped_f1(row: ScoredAnswer) -> float:
 def _bin_means(
     rows: Sequence[ScoredAnswer], f1: Sequence[float], counted: Callable[[ScoredAnswer], bool]
 ) -> list[tuple[float, int]]:
-    """Rounded mean and number of questions of every bin that has some."""
+    """The rounded mean and the number of questions of every bin that has any."""
     import numpy as np
 
     means = []
@@ -69,17 +69,17 @@ def _bin_means(
 
 
 def _latest(means: Sequence[tuple[float, int]]) -> float | None:
-    """In percent."""
+    """The mean over the questions, in percent."""
     n = sum(count for _, count in means)
     return _rounded(100 * sum(mean * count for mean, count in means) / n, 2) if n else None
 
 
 def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
-    """In percent, how often all items were found, and the mean tau of these questions."""
+    """How often all items were found, in percent, and the mean tau of those questions."""
     import numpy as np
 
     tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
-    # Where the judge repeats a number, not all of its numbers can be found.
+    # If the judge repeats a number, an answer cannot have all of its numbers.
     taus = [tau_of(found, true) if len(set(true)) == len(true) else None for true, found in indexes if len(true) > 1]
     all_found = [tau for tau in taus if tau is not None]
     share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None

@@ -1,10 +1,10 @@
 """Re-score the runs of a published archive from the replies of its own judge.
 
-Nothing is asked or judged anew: items, matching scores and orders are those in the archive. Beside our scores stand
-the numbers as the reference code prints them, so that both can be held against the paper.
+Nothing is asked or judged again: items, matching scores and orders are those in the archive. The numbers that the
+reference code prints come with our scores, so that both can be compared with the paper.
 
-A run is scored whole or not at all: where one of its files is missing or holds no answer or no score, or where its
-book is damaged, the run is listed with the reason, the others are scored, and what an earlier call scored is removed.
+A run is scored completely or not at all. If one of its files is missing or invalid, or if its book is damaged, the run
+is listed with the reason, its scores from an earlier call are removed, and the other runs are scored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
 from epbench.tulving.dataset.load import fingerprint_of_book
-from epbench.tulving.released.books import Archive, ReleasedBook, read_book, read_questions
+from epbench.tulving.released.archive import Archive, ReleasedBook
+from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.reference_numbers import reference_numbers
 from epbench.tulving.released.subset import asked_questions, check_subset
@@ -41,11 +42,11 @@ class PublishedRun:
     """One run of an archive.
 
     Attributes:
-        book: that was asked about.
-        path: of its folder in the archive.
-        label: its name in tables.
-        folder: where its results go, `<book>/<run>` as named in the archive, below the experiment's name where two
-            experiments have books of one name.
+        book: The book that was asked about.
+        path: The path of the run's folder in the archive.
+        label: The name of the run in tables.
+        folder: The relative path of its results: `<book>/<run>` as named in the archive, preceded by the experiment's
+            name if several experiments have a book of that name.
     """
 
     book: ReleasedBook
@@ -59,10 +60,10 @@ class PublishedAnswers:
     """The content of a run, question by question in the order of the run.
 
     Attributes:
-        rows: the questions as rows of the dataset.
-        answers: as the reader gave them.
-        verdicts: of the archive's own judge; scores as published, not clipped.
-        notes: what a reader of the scores must know, in full sentences.
+        rows: The questions as rows of the dataset.
+        answers: The answers, as the reader gave them.
+        verdicts: The verdicts of the archive's own judge; their scores are not clipped.
+        notes: What a reader of the scores must know, in full sentences.
     """
 
     rows: list[dict[str, Any]]
@@ -71,19 +72,19 @@ class PublishedAnswers:
     notes: list[str]
 
     def judged(self) -> list[ScoredAnswer]:
-        """The rows with the published verdicts, scores as published."""
+        """The rows with the published verdicts; the scores are not clipped."""
         return [judged(row, verdict.record()) for row, verdict in zip(self.rows, self.verdicts, strict=True)]
 
 
 @dataclass(frozen=True)
 class Rescored:
-    """What came of the runs of an archive.
+    """The scores of the runs of an archive, and what could not be scored.
 
     Attributes:
-        scores: by the label of the run.
-        notes: by the label of a scored run, what a reader of its scores must know; only of runs that have some.
-        not_scored: the reason by the label of the run.
-        no_runs: folders of answers that are no runs, by their paths, with the names of what they hold.
+        scores: The scores by the label of the run.
+        notes: What a reader of the scores must know, by the label of the run; only for runs with such notes.
+        not_scored: Why a run is not scored, by its label.
+        no_runs: The folders of answers that are not runs: the names of their files and folders, by path.
     """
 
     scores: dict[str, Scores]
@@ -93,19 +94,19 @@ class Rescored:
 
 
 def published_runs(archive: Archive) -> list[PublishedRun]:
-    """All runs of the archive.
+    """Return all runs of the archive.
 
     Raises:
-        BadInput: there is none.
+        BadInput: The archive has none.
     """
     found = _located(archive, archive.runs)
     if not found:
-        raise BadInput(f"{archive.files.source}: no published run in it (answers/<book>/answered_by_… are expected)")
+        raise BadInput(f"{archive.files.source}: found no published run, expected folders answers/<book>/answered_by_…")
     return found
 
 
 def _located(archive: Archive, folders: Mapping[str, Sequence[str]]) -> list[PublishedRun]:
-    """Label and place of folders of answers; no two of them have the same."""
+    """The folders of answers with their labels and the folders of their results, all of them unique."""
     names = Counter(book.folder for book in archive.books)
     experiments = Counter((_experiment(book), book.folder) for book in archive.books)
     found: dict[str, PublishedRun] = {}
@@ -129,11 +130,11 @@ def _short(run: str) -> str:
 
 
 def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
-    """Questions, answers and verdicts of one run.
+    """Read the questions, answers and verdicts of one run.
 
     Raises:
-        BadInput: a missing, truncated or foreign file, an answer that is no text, a score that is no number, or answers
-            of which nothing says to which questions they belong.
+        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a
+            number, or it is unknown to which questions the answers belong.
     """
     _, published = read_questions(files, run.book)
     questions = asked_questions(files, run.path, run.book, published)
@@ -155,10 +156,10 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
 
 
 def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Rescored:
-    """Score every run of the archive into `out/<book>/<run>/`; a run that is not complete is listed, and not scored.
+    """Score every run of the archive into `out/<book>/<run>/`; an incomplete run is listed, but not scored.
 
     Raises:
-        BadInput: no run in the archive, or `out` holds another run or is at work.
+        BadInput: The archive has no run, or a folder below `out` holds another run or is in use.
     """
     runs, others = published_runs(archive), _located(archive, archive.other_folders)
     result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
@@ -179,13 +180,13 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
 
 
 def _fingerprint(archive: Archive, book: ReleasedBook) -> str:
-    """The fingerprint of the dataset that builders/tulving.py makes of the book: runs of our own on it have the same."""
+    """The fingerprint of the dataset made from the book; our own runs on that dataset have the same one."""
     data = read_book(archive, book)
     return fingerprint_of_book([question._asdict() for question in data.selected], data.book())
 
 
 def _content(files: Files, run: PublishedRun) -> list[str]:
-    """Names of the files and folders in a folder of answers."""
+    """The names of the files and folders in a folder of answers."""
     return sorted({path.split("/", 1)[0] for path in files.below(run.path)})
 
 
@@ -194,7 +195,7 @@ def _identity(run: PublishedRun) -> dict[str, str]:
 
 
 def _forget_scores(run: PublishedRun, out: Path) -> None:
-    """Remove what an earlier call made of a run that cannot be scored now; its journals stay."""
+    """Remove the scores of an earlier call for a run that cannot be scored now; its journals stay."""
     if not (out / "run.json").exists():
         return
     with open_run(out, _identity(run), {}) as folder:
@@ -225,11 +226,11 @@ def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerpr
 
 
 def _add(journal: Journal, key: str, values: dict[str, Any]) -> None:
-    """Journal a record, unless it stands there already; one of an earlier archive is superseded."""
+    """Journal a record unless the journal has it already; it supersedes one from an earlier archive."""
     if journal.records.get(key) != {"key": key, **values}:
         journal.add(key, **values)
 
 
 def clipped(row: ScoredAnswer) -> ScoredAnswer:
-    """With scores in [0, 1], whatever the published judge gave."""
+    """The same answer with its scores clipped to [0, 1]."""
     return replace(row, scores=[min(1.0, max(0.0, score)) for score in row.scores])

@@ -1,13 +1,14 @@
 """Which questions the answers of a published run belong to.
 
-Answer q belongs to row q of the book's questions (`df_qa.parquet`), with one exception. Of the questions about the
-book of a million tokens the authors asked 35 only, chosen by hand: 21 with get = all (3 of each of the bins 0, 1, 2
-and 3-5, and 9 of 6+), 7 chronological and 7 latest. Their answers are numbered 0 to 34 in the order of that choice,
-which is not the order of the rows. The choice is a list of row numbers in the code that asked them, and stands
-nowhere in the archive; it is repeated here.
+Answer q belongs to row q of the book's questions (`df_qa.parquet`), with one exception. The authors asked only 35 of
+the questions about the book of a million tokens, chosen by hand: 21 with get = all (3 from each of the bins 0, 1, 2
+and 3-5, and 9 from 6+), 7 chronological and 7 latest. Their answers are numbered 0 to 34 in the order of that choice,
+which is not the order of the rows. The choice is a list of row numbers in the authors' code, and is not in the
+archive; it is repeated here.
 
-A list that is not in the archive could be of another release. So it is believed only if the archive's own judge
-bears it out: it names the true items of every question that it judged, and those names must be those of the rows.
+Since the list does not come with the archive, it could belong to another release. So it is only believed if the
+archive's own judge confirms it: the judge names the true items of every question that it judged, and these names must
+be those of the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import PurePosixPath
 
 from epbench.errors import BadInput
 from epbench.tulving.questions.generate import Question
-from epbench.tulving.released.books import ReleasedBook
+from epbench.tulving.released.archive import ReleasedBook
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.verdicts import PublishedVerdict
 
@@ -28,16 +29,16 @@ MILLION_TOKENS_ROWS = (
 
 
 def asked_questions(files: Files, run: str, book: ReleasedBook, published: Sequence[Question]) -> list[Question]:
-    """The questions of a run in the order of its answers.
+    """Return the questions of a run in the order of its answers.
 
     Args:
-        files: of the archive.
-        run: path of the run's folder.
-        book: that was asked about.
-        published: all its questions, in the published order.
+        files: The files of the archive.
+        run: The path of the run's folder.
+        book: The book that was asked about.
+        published: All questions about the book, in the published order.
 
     Raises:
-        BadInput: the run does not hold as many answers as there are questions.
+        BadInput: The run does not have an answer for every question.
     """
     n = sum(PurePosixPath(path).suffix == ".json" for path in files.below(f"{run}/raw_answers"))
     rows: Sequence[int] = range(len(published))
@@ -46,21 +47,23 @@ def asked_questions(files: Files, run: str, book: ReleasedBook, published: Seque
     for number in range(len(rows)):
         path = f"{run}/raw_answers/{number}.json"
         if path not in files:
-            raise BadInput(f"{files.where(path)}: the file is missing; the run holds {n} answers, {len(rows)} expected")
+            raise BadInput(
+                f"{files.where(path)}: the file is missing; expected {len(rows)} answers in the run, found {n}"
+            )
     return [published[row] for row in rows]
 
 
 def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts: Sequence[PublishedVerdict]) -> None:
-    """Refuse answers to a part of the questions unless the judge's names of the true items are those of that part.
+    """Refuse a run on some of the questions unless the judge names the true items of just these questions.
 
     Raises:
-        BadInput: of more than half of the questions with an answer, not one true item is named.
+        BadInput: For more than half of the answerable questions, the judge names none of the true items.
     """
     answered = [(q, verdict) for q, verdict in zip(questions, verdicts, strict=True) if q.answer]
     foreign = sum(verdict.n_by_position == len(set(question.answer)) for question, verdict in answered)
     if 2 * foreign > len(answered):
         raise BadInput(
-            f"{files.where(run)}: {len(questions)} answers to a part of the questions found, but the true items that "
-            f"its judge names in {foreign} of {len(answered)} of them are those of other questions than were asked about "
-            "the book of a million tokens; nothing says which they are"
+            f"{files.where(run)}: found {len(questions)} answers, fewer than the book has questions, but for {foreign} of "
+            f"{len(answered)} answers the true items that the judge names do not belong to the question that the authors "
+            "chose; it is unknown which questions were asked"
         )

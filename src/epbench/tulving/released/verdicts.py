@@ -1,12 +1,12 @@
 """The replies of a published archive's own judge: `evaluated_answers/<q>.json` and `chronological_answers/<q>.json`.
 
-The first holds the items that the judge found in the answer and a score for each true item, under the name that the
-judge gave it; the second, for chronological questions, the order of those items in the answer. What is a score and
-what is none follows the code of the paper: numbers, numbers written as text and booleans are scores, and a score
-beyond 0 to 1 counts as it stands. NaN, infinity, null and any other text are no scores.
+The first holds the items that the judge found in the answer, and a score for each true item under the name that the
+judge gave it. The second holds, for chronological questions, the order of those items in the answer. As in the code of
+the paper, numbers, numbers written as text and booleans are scores, and a score outside 0 to 1 counts as it is. NaN,
+infinity, null and any other text are not scores.
 
-That code does not compare names, only their number. Here a score goes to the true item of its name, and by position
-only where its name is that of no true item, so that a list in another order cannot credit the wrong item.
+That code does not compare names, it only counts them. Here a score goes to the true item of its name. It goes by
+position only if no true item has that name, so that a list in another order cannot credit the wrong item.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from epbench.tulving.questions.generate import Question
 from epbench.tulving.released.files import Files
 
 _SCORES = "matching_groundtruth_items_score"
-_NO_LIMIT = 1e100  # a score from here on is as good as infinite: products of such scores are
-_NO_INDEX = 2**31  # no list of items is so long, and statistics cannot hold a number of any size
+_NO_LIMIT = 1e100  # scores from here on count as infinite, since their products are
+_NO_INDEX = 2**31  # no list of items is that long, and the statistics cannot hold integers of any size
 
 
 @dataclass(frozen=True)
 class PublishedVerdict:
-    """What the published judge said of one answer.
+    """What the published judge said about one answer.
 
     Attributes:
-        items: found in the answer, repeats included.
-        scores: one per true item of the question, as published; repeats of an item share the first score given to it.
-        order: the true items that were found, as the answer orders them; only where get is chronological.
-        reason: in the words of the judge.
-        indexes: the true items and those found, by the judge's numbers for them; only where get is chronological.
-        n_by_position: different true items whose score was taken by its position, as its name fits none.
+        items: The items found in the answer, repeats included.
+        scores: One score per true item of the question, as published. Repeats of an item share its first score.
+        order: The true items that were found, as the answer orders them; empty unless get is chronological.
+        reason: The judge's explanation.
+        indexes: The judge's numbers for the true items, and for the items found; empty unless get is chronological.
+        n_by_position: The number of distinct true items that got their score by position, since no name fits them.
     """
 
     items: list[str]
@@ -48,21 +48,22 @@ class PublishedVerdict:
     n_by_position: int
 
     def record(self) -> dict[str, Any]:
-        """In the shape of our journal."""
+        """The verdict in the form of a record of our journal."""
         return {"items": self.items, "scores": self.scores, "order": self.order, "reason": self.reason}
 
 
 def read_published_verdict(files: Files, run: str, number: int, question: Question) -> PublishedVerdict:
-    """The judge's replies on one answer.
+    """Read the judge's replies on one answer.
 
     Args:
-        files: of the archive.
-        run: path of the run's folder.
-        number: of the answer in the run.
-        question: that was asked.
+        files: The files of the archive.
+        run: The path of the run's folder.
+        number: The number of the answer in the run, from 0.
+        question: The question that was asked.
 
     Raises:
-        BadInput: a file is missing or truncated, a value is no score, or there are not as many names as true items.
+        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the
+            true items.
     """
     path = f"{run}/evaluated_answers/{number}.json"
     where = f"{files.where(path)}, question {question.id}"
@@ -72,8 +73,8 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     truth = list(dict.fromkeys(question.answer))
     if len(score_of) != len(truth):
         raise BadInput(
-            f"{where}, field {_SCORES!r}: scores for {len(score_of)} different items found, {len(truth)} expected, "
-            "one for each true item"
+            f"{where}, field {_SCORES!r}: expected scores for {len(truth)} different items, one for each true item, "
+            f"found {len(score_of)}"
         )
     name_of, n_by_position = _names(question, truth, list(score_of))
     order: list[str] = []
@@ -95,15 +96,15 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
 
 def _items(found: Any, where: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(item, (str, int, float)) for item in found):
-        raise BadInput(f"{where}, field 'predicted_items': {shown(found)} found, a list of texts expected")
+        raise BadInput(f"{where}, field 'predicted_items': expected a list of texts, found {shown(found)}")
     return [str(item) for item in found]
 
 
 def _scores(entries: Any, where: str) -> dict[str, float]:
-    """Scores by the names that the judge gave; of repeated names the first counts, and of an entry the first name."""
+    """The scores by the names that the judge gave; the first of repeated names counts, and the first name of an entry."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and entry for entry in entries):
         raise BadInput(
-            f"{where}, field {_SCORES!r}: {shown(entries)} found, a list of objects {{item: score}} expected"
+            f"{where}, field {_SCORES!r}: expected a list of objects {{item: score}}, found {shown(entries)}"
         )
     scores: dict[str, float] = {}
     for entry in entries:
@@ -114,22 +115,22 @@ def _scores(entries: Any, where: str) -> dict[str, float]:
             score = math.nan
         if not abs(score) < _NO_LIMIT:
             raise BadInput(
-                f"{where}, field {_SCORES!r}: {shown(value)} found for {shown(name)}, a finite number expected"
+                f"{where}, field {_SCORES!r}: expected a finite number for {shown(name)}, found {shown(value)}"
             )
         scores.setdefault(name, score)
     return scores
 
 
 def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], int]:
-    """The judge's name for each true item, and for how many it stands at its place only."""
+    """The judge's name for each true item, and the number of items that got a name by position only."""
     normalise = metric_module("episodic_f1").normalise
     known = {item: [item] for item in truth}
-    if question.trace == "full_details":  # the judge is shown "Full chapter 7" for the text
+    if question.trace == "full_details":  # the judge saw "Full chapter 7" instead of the text
         for item, chapter in zip(question.answer, question.chapters, strict=True):
             known[item].append(f"Full chapter {chapter}")
     found: dict[str, str] = {}
     left = list(names)
-    for spelling in (str, normalise):  # another date format or case is the same name, unless another item has it
+    for spelling in (str, normalise):  # another date format or case is the same name, unless another item has that name
         for item in truth:
             wanted = [spelling(name) for name in known[item]]
             name = next((name for name in left if spelling(name) in wanted), None)
@@ -141,7 +142,7 @@ def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tu
 
 
 def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[list[int], list[int]]:
-    """The judge's second reply: its numbers for the true items, and those of the items of the answer in their order."""
+    """The judge's second reply: its numbers for the true items, and for the items of the answer in their order."""
     path = f"{run}/chronological_answers/{number}.json"
     reply = files.json(path, dict)
     found = []
@@ -149,13 +150,13 @@ def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[l
         indexes = reply.get(field)
         if not isinstance(indexes, list) or not all(type(index) is int and abs(index) < _NO_INDEX for index in indexes):
             raise BadInput(
-                f"{files.where(path)}, question {question.id}, field {field!r}: {shown(indexes)} found, "
-                f"a list of whole numbers expected, each below {_NO_INDEX:,}"
+                f"{files.where(path)}, question {question.id}, field {field!r}: expected a list of whole numbers below "
+                f"{_NO_INDEX:,}, found {shown(indexes)}"
             )
         found.append(indexes)
     return found[0], found[1]
 
 
 def _picked(names: Sequence[str], indexes: Sequence[int]) -> list[str]:
-    """-1 says that an item of the answer is no true one, and so does a number without a name."""
+    """The names by their numbers; -1, or a number without a name, stands for an item that is not a true one."""
     return [names[index] for index in indexes if 0 <= index < len(names)]

@@ -1,0 +1,99 @@
+"""From names to the writer of the chapters: `template`, or a model with the model that checks what it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from epbench.errors import BadInput
+from epbench.models.load import Options, load_model
+from epbench.models.protocol import Model
+from epbench.tulving.chapters.model_writer import MAX_TOKENS, ModelWriter
+from epbench.tulving.chapters.template_writer import TemplateWriter
+from epbench.tulving.events.universe import Universe
+
+_MODELS = "hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Which model checks the chapters of a model.
+
+    Attributes:
+        name: The checker's name, as for a writer; by default, the writer checks its own chapters.
+        base_url: The checker's endpoint, if it is not the writer's.
+        window: The checker's window in tokens, if its endpoint does not report one.
+    """
+
+    name: str | None = None
+    base_url: str | None = None
+    window: int | None = None
+
+
+def load_writer(
+    name: str,
+    universe: Universe,
+    *,
+    seed: int = 0,
+    folder: Path | None = None,
+    options: Options | None = None,
+    checker: Checker | None = None,
+    max_tokens: int = MAX_TOKENS,
+) -> TemplateWriter | ModelWriter:
+    """Return the writer with a name; the weights of a model are not loaded yet.
+
+    Args:
+        name: `template`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
+        universe: The universe of the events.
+        seed: The seed of all draws.
+        folder: Where a model's chapters and verdicts are kept; required for a model.
+        options: How the model is run.
+        checker: The model that checks the chapters of a model.
+        max_tokens: The largest number of tokens of a chapter, and of a verdict on it; at least 1.
+
+    Raises:
+        BadInput: There is no such writer or checker, the templates have no sentences in a style of the universe, or
+            libraries are missing.
+    """
+    options, checker = options or Options(), checker or Checker()
+    check_writer(name, checker)
+    if name == TemplateWriter.name:
+        return TemplateWriter.of(universe, seed=seed)
+    assert folder is not None
+    if max_tokens < 1:
+        raise BadInput(f"max_tokens {max_tokens}: expected at least 1")
+    model = load_model(name, options)
+    return ModelWriter(
+        model, universe, folder, checker=_load_checker(name, options, checker), seed=seed, max_tokens=max_tokens
+    )
+
+
+def check_writer(name: str, checker: Checker | None = None) -> None:
+    """Refuse names of writers and checkers that cannot be, before anything costly is done.
+
+    Raises:
+        BadInput: There is no such writer or checker, or a checker is given for the chapters of templates.
+    """
+    checker = checker or Checker()
+    if name != TemplateWriter.name and not _is_model(name):
+        raise BadInput(f"unknown writer {name!r}: expected {TemplateWriter.name}, {_MODELS}")
+    if name == TemplateWriter.name and checker != Checker():
+        raise BadInput("checker: no model checks the chapters of templates; choose a model as the writer")
+    if checker.name is not None and not _is_model(checker.name):
+        raise BadInput(f"unknown checker {checker.name!r}: expected {_MODELS}")
+
+
+def _is_model(name: str) -> bool:
+    kind, _, target = name.partition(":")
+    return kind in ("hf", "vllm", "openai") and bool(target)
+
+
+def _load_checker(writer: str, options: Options, checker: Checker) -> Model | None:
+    """The model that checks; None for the writer itself, whose weights are then loaded only once."""
+    elsewhere = checker.base_url or checker.window  # if so, it is not the writer, even under the same name
+    if checker.name in (None, writer) and not elsewhere:
+        return None
+    of_checker = Options(
+        checker.base_url or options.base_url, checker.window, options.tensor_parallel, options.request_timeout
+    )
+    return load_model(checker.name or writer, of_checker)

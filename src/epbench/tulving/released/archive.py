@@ -1,0 +1,170 @@
+"""How the published data of the paper (figshare) is laid out: which books it holds, and which runs on them.
+
+`U<universe>_S<styles>_seed<n>/` is an experiment, with `events.json`, `meta_events.json`, `books/<book>/` (the text, its
+chapters and its questions) and `answers/<book>/<run>/` (answers and verdicts by question number). The folder of a book
+is named `model_<generator>_itermax_10_I<indexing>_nbchapters_<n>_nbtokens_<n>`. Only answers were published for the
+books sorted by date; their text and chapter numbers follow from the book that they reorder. A folder below
+`answers/<book>/` is a run only if it holds `raw_answers`: the data for fine-tuning (`ftuning_single.id`,
+`ftuning_single_<n>.jsonl`) lies there too, in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from epbench.errors import BadInput
+from epbench.tulving.dataset.build import Order, dataset_name
+from epbench.tulving.released.files import Files
+
+_EXPERIMENT = re.compile(r"U(?P<universe>[A-Za-z]+?)(?P<ordered>Ordered)?_S[A-Za-z]+_seed\d+")
+_BOOK = re.compile(
+    r"model_(?P<generator>.+)_itermax_\d+_I(?P<indexing>[A-Za-z]+)_nbchapters_(?P<chapters>\d+)_nbtokens_\d+"
+)
+
+_Key = tuple[str, str]  # path of an experiment, and name of a book's folder in it
+
+
+@dataclass(frozen=True)
+class ReleasedBook:
+    """One published book.
+
+    Attributes:
+        root: The path of its experiment's folder in the archive.
+        folder: The name of its own folder.
+        base: The path of the folder with its text and questions; for a reordered book, that of the original.
+        universe: The name of its universe, as in the name of the experiment.
+        generator: The model that wrote it.
+        n_chapters: The number of chapters, as in the name of the folder.
+        order: `chronological` for a book sorted by date.
+    """
+
+    root: str
+    folder: str
+    base: str
+    universe: str
+    generator: str
+    n_chapters: int
+    order: Order
+
+    @property
+    def book(self) -> str:
+        """`short`, `long` or `very-long`, by the number of chapters."""
+        return "short" if self.n_chapters < 100 else "long" if self.n_chapters < 1000 else "very-long"
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset that is made from it, such as `long-ordered`."""
+        return dataset_name(self.book, self.universe, self.order)
+
+    @property
+    def experiment(self) -> str:
+        """The path of the experiment that holds its text, its events and their layouts."""
+        return self.base.rsplit("/books/", 1)[0]
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A published archive.
+
+    Attributes:
+        files: Access to its files.
+        books: All its books, sorted by path.
+        runs: The paths of the runs on each book, by `<root>/<folder>` of the book.
+        other_folders: The paths of the other folders of answers, by the same.
+    """
+
+    files: Files
+    books: Sequence[ReleasedBook]
+    runs: Mapping[str, Sequence[str]]
+    other_folders: Mapping[str, Sequence[str]]
+
+    def find_book(self, book: str, universe: str, order: Order, generator: str | None = None) -> ReleasedBook:
+        """Return the one book of a kind.
+
+        Args:
+            book: `short`, `long` or `very-long`.
+            universe: The universe's name, as in the archive.
+            order: `narrative` or `chronological`.
+            generator: The model that wrote the book; any model by default.
+
+        Raises:
+            BadInput: No book fits, or several do. The message lists the books that there are.
+        """
+        same_kind = [b for b in self.books if (b.book, b.universe, b.order) == (book, universe, order)]
+        fitting = [b for b in same_kind if generator in (None, b.generator)]
+        if len(fitting) == 1:
+            return fitting[0]
+        source = self.files.source
+        if not fitting:
+            available = ", ".join(sorted({f"{b.name} by {b.generator}" for b in self.books}))
+            by = f" by {generator}" if generator else ""
+            raise BadInput(f"{source} has no {dataset_name(book, universe, order)}{by}; it has: {available}")
+        generators = sorted({b.generator for b in fitting})
+        if len(generators) > 1:
+            raise BadInput(f"{source}: several books fit; choose one by its generator: {', '.join(generators)}")
+        folders = ", ".join(sorted(f"{b.root}/{b.folder}" for b in fitting))
+        raise BadInput(f"{source}: several books by {generators[0]} fit: {folders}")
+
+
+def open_archive(source: Path) -> Archive:
+    """List the books and runs of an archive, at whatever depth its experiments are.
+
+    Args:
+        source: A folder or a zip.
+
+    Raises:
+        BadInput: The archive is missing, damaged, or holds no published book.
+    """
+    files = Files(source)
+    texts: dict[_Key, str] = {}  # the path of each book's folder
+    answers: dict[_Key, dict[str, bool]] = {}  # whether each folder of answers, by path, is a run
+    for path in files.paths:
+        parts = PurePosixPath(path).parts
+        at = next((i for i, part in enumerate(parts) if _EXPERIMENT.fullmatch(part)), None)
+        if at is None or len(parts) < at + 4 or not _BOOK.fullmatch(parts[at + 2]):
+            continue
+        key = ("/".join(parts[: at + 1]), parts[at + 2])
+        if parts[at + 1] == "books":
+            texts[key] = "/".join(parts[: at + 3])
+        elif parts[at + 1] == "answers" and len(parts) > at + 4:
+            folders, folder = answers.setdefault(key, {}), "/".join(parts[: at + 4])
+            folders[folder] = folders.get(folder, False) or parts[at + 4] == "raw_answers"
+    books = [_described(root, folder, texts) for root, folder in sorted({*texts, *answers})]
+    if not books:
+        raise BadInput(f"{source}: found no published book, expected folders U…_S…_seed…/books/model_…")
+    runs: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for (root, book), folders in answers.items():
+        for path in sorted(folders):
+            (runs if folders[path] else others).setdefault(f"{root}/{book}", []).append(path)
+    return Archive(files, books, runs, others)
+
+
+def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBook:
+    """What the names of two folders say about a book."""
+    experiment, book = _EXPERIMENT.fullmatch(PurePosixPath(root).name), _BOOK.fullmatch(folder)
+    assert experiment is not None and book is not None
+    ordered = experiment["ordered"] is not None or book["indexing"] == "ordered"
+    base = texts.get((root, folder)) or next(
+        (
+            path
+            for (other_root, other), path in sorted(texts.items())
+            if ordered
+            and PurePosixPath(other_root).name == PurePosixPath(root).name.replace("Ordered", "")
+            and (found := _BOOK.fullmatch(other)) is not None
+            and (found["generator"], found["chapters"]) == (book["generator"], book["chapters"])
+        ),
+        f"{root}/books/{folder}",  # it is missing, which the error of whoever reads it says
+    )
+    return ReleasedBook(
+        root=root,
+        folder=folder,
+        base=base,
+        universe=experiment["universe"],
+        generator=book["generator"],
+        n_chapters=int(book["chapters"]),
+        order="chronological" if ordered else "narrative",
+    )

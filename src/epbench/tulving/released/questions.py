@@ -1,0 +1,93 @@
+"""The questions of a published book, word for word, as questions of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.text import shown
+from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.questions.generate import Origin, Question, bin_of, cue_values, question_id
+from epbench.tulving.questions.templates import CUE_LETTERS, TEMPLATES, Template
+from epbench.tulving.released.archive import ReleasedBook
+from epbench.tulving.released.files import Files
+
+_COLUMNS: dict[str, list[type]] = {
+    "q_idx": [int], "question": [str], "cue_completed": [str], "get": [str], "correct_answer": [list],
+    "correct_answer_chapters": [list], "n_chapters_correct_answer": [int], "debug_existing_change": [bool, NoneType],
+}  # fmt: skip
+_CUE_PARTS = re.compile(r"\{(.*?)\}(?=[,)])|(?<![\w}])\*")  # of `(*, {High Line}, {Zoe Brown}, *)`
+_ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "outer"}
+
+
+def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Chapter]) -> list[Question]:
+    """Return the published questions in the published order.
+
+    Args:
+        files: The files of the archive.
+        book: The book that the questions are about.
+        chapters: Its chapters before it is reordered; the questions name chapters by these numbers.
+
+    Raises:
+        BadInput: The table of questions is missing, truncated or empty, or a value does not fit.
+    """
+    path = f"{book.base}/df_qa.parquet"
+    of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
+    texts = {chapter.number: chapter.text for chapter in chapters}
+    rows = files.table(path, _COLUMNS)
+    if not rows:
+        raise BadInput(f"{files.where(path)}: found no rows, expected at least one question")
+    return [_question(row, of_cue, texts, f"{files.where(path)}, row {number}") for number, row in enumerate(rows)]
+
+
+def _question(
+    row: Mapping[str, Any], of_cue: Mapping[int, Mapping[str, str]], texts: Mapping[int, str], where: str
+) -> Question:
+    if not 0 <= row["q_idx"] < len(TEMPLATES):
+        raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(TEMPLATES) - 1}, found {row['q_idx']}")
+    template = TEMPLATES[row["q_idx"]]
+    given = _given(row, template, where)
+    matching = sorted(
+        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in given.items())
+    )
+    if len(matching) != row["n_chapters_correct_answer"]:
+        raise BadInput(
+            f"{where}, field 'n_chapters_correct_answer': expected {len(matching)}, as so many chapters match the cue, "
+            f"found {row['n_chapters_correct_answer']}"
+        )
+    answer = [str(item) for item in row["correct_answer"]]
+    if template.trace == "full_details":  # published as "Full chapter 7"
+        answer = [texts[number] for number in matching]
+    return Question(
+        question_id(template.id, given),
+        template.id,
+        template.cue,
+        given.get("t"),
+        given.get("s"),
+        given.get("e"),
+        given.get("c"),
+        template.trace,
+        template.get,
+        row["question"],
+        answer,
+        matching,
+        len(matching),
+        bin_of(len(matching)),
+        _ORIGINS[row["debug_existing_change"]],
+    )
+
+
+def _given(row: Mapping[str, Any], template: Template, where: str) -> dict[str, str]:
+    """The elements that the cue of a question gives, by letter, after a check that they are those of its template."""
+    parts = _CUE_PARTS.findall(row["cue_completed"])
+    if len(parts) != len(CUE_LETTERS):
+        raise BadInput(f"{where}, field 'cue_completed': expected four elements, found {shown(row['cue_completed'])}")
+    given = {letter: value for letter, value in zip(CUE_LETTERS, parts, strict=True) if value}
+    if "".join(given) != template.cue or row["get"] != template.get:
+        raise BadInput(
+            f"{where}: cue {shown(row['cue_completed'])} and get {shown(row['get'])} do not fit template {template.id}"
+        )
+    return given

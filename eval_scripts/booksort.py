@@ -94,8 +94,7 @@ def _evaluate(args: Any) -> None:
     from epbench.booksort.context.passages import split_books
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.context.requests import Store, requests_for
-    from epbench.booksort.dataset.load import fingerprint, load_books, load_pairs
-    from epbench.booksort.dataset.parts import part_of
+    from epbench.booksort.dataset.load import fingerprint, group_of, load_books, load_pairs
     from epbench.booksort.scores.results import finish
     from epbench.booksort.scores.tables import screen_tables
     from epbench.errors import BadInput
@@ -105,6 +104,7 @@ def _evaluate(args: Any) -> None:
     from epbench.runs.answers import ANSWERS, ask, fingerprint_of
     from epbench.runs.folder import open_run, read_json
     from epbench.runs.secrets import without_login
+    from epbench.runs.subset import subset
 
     console = command.console()
     command.show_log()
@@ -114,11 +114,12 @@ def _evaluate(args: Any) -> None:
 
     # 1. The pairs, and what is remembered of their books.
     everything = load_pairs(args.dataset, args.config, args.split)
-    pairs = part_of(_of_books(everything, args.books), args.limit, args.shard)
+    pairs = subset(_of_books(everything, args.books), group_of, args.limit, args.shard)
     what = "prompt" if args.select_prompt else "reading" if args.select_reading else None
     held_out = []
     if what:
-        held_out = part_of(_of_books(load_pairs(args.dataset, args.config, "validation"), args.books), args.limit)
+        held_out = _of_books(load_pairs(args.dataset, args.config, "validation"), args.books)
+        held_out = subset(held_out, group_of, args.limit)
     books = load_books(args.dataset) if args.memory in ("rag", "full-book") else []
     passages = split_books(books) if args.memory == "rag" else []
     found = []

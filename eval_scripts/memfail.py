@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.pipeline.harness import Setting, gold_of, limited, run_config
     from epbench.memfail.pipeline.prompts import load_prompts
     from epbench.memfail.pipeline.reader import LexicalReader
-    from epbench.memfail.scores.scoring import finish
+    from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import markdown_table, screen_tables
     from epbench.memories.baselines import choose_system
     from epbench.memories.load import load_system

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence, Set
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +121,11 @@ def _evaluate(args: Any) -> None:
     from epbench.runs.answers import ANSWERS, ask, fingerprint_of, retire_others
     from epbench.runs.folder import open_run
     from epbench.runs.secrets import without_login
+    from epbench.runs.subset import subset
     from epbench.tulving.context.memory_system import remember, remembered_requests
     from epbench.tulving.context.prompts import load_prompts
     from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
     from epbench.tulving.dataset.load import load_tulving
-    from epbench.tulving.dataset.parts import part_of
     from epbench.tulving.judging.verdicts import (
         check_judge,
         expected_inputs,
@@ -143,7 +144,7 @@ def _evaluate(args: Any) -> None:
     if args.answers and args.repeats > 1:
         raise BadInput(f"--repeats {args.repeats}: --answers FILE holds one answer to each question")
     data = load_tulving(args.dataset)
-    rows = part_of(data.rows, args.limit, args.shard)
+    rows = subset(data.rows, itemgetter("id"), args.limit, args.shard)
     identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
 
     # 1. What the reader sees, question by question, and whether it fits; whether the longest answers fit the judge.
@@ -231,10 +232,11 @@ def _rejudge(args: Any, given: Set[str]) -> None:
 
     from epbench.errors import BadInput
     from epbench.runs.answers import ANSWERS
-    from epbench.runs.folder import open_run, read_run
+    from epbench.runs.folder import open_run
+    from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_tulving
-    from epbench.tulving.dataset.parts import part_of
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, note_judge, open_inputs, plan_lines
+    from epbench.tulving.scores.run_files import read_run
 
     if not args.dataset:
         raise BadInput("--rejudge takes --dataset, and --out of one run; a published run is judged on its own book")
@@ -253,9 +255,9 @@ def _rejudge(args: Any, given: Set[str]) -> None:
         identity: dict[str, Any] = {"benchmark": "tulving"}
     else:
         identity = {"benchmark": "tulving", "fingerprint": data.fingerprint} | _reader_as_given(args, given, data.rows)
-    rows = asked = part_of(data.rows, run.get("limit"), run.get("shard"))
+    rows = asked = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
     if given & {"limit", "shard"}:  # of the questions of the run; its own shard is the whole of it
-        rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
+        rows = subset(asked, itemgetter("id"), args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
     with open_run(args.out, identity, {}) as folder:
         if args.plan or judge.name != "lexical":

@@ -21,6 +21,7 @@ def script(name: str, *args: object) -> subprocess.CompletedProcess[str]:
     spec = spec_from_file_location(Path(name).stem, ROOT / name)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # a dataclass looks its module up there
     spec.loader.exec_module(module)
     argv = list(map(str, args))
     out, err = io.StringIO(), io.StringIO()

@@ -405,7 +405,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "rag", "--top-k", "0"], "--top-k 0"),
         (["--memory", "rag", "--retriever", "google"], "unknown search 'google'"),
         (["--memory", "none", "--prompts", "no.toml"], "no.toml: no such file"),
-        (["--memory", "none", "--limit", "0"], "--limit 0"),
+        (["--memory", "none", "--limit", "0"], "limit: expected at least 1, got 0"),
     ],
 )
 def test_bad_arguments_are_one_line(run, dataset, tmp_path, arguments, match):
@@ -419,4 +419,4 @@ def test_another_run_in_the_folder_is_refused(run, dataset, tmp_path):
     start = ("--dataset", dataset, "--model", "oracle", "--out", tmp_path / "r", "--memory")
     assert run(*start, "none").returncode == 0
     done = run(*start, "none", "--prompt", 4)
-    assert done.returncode == 2 and "its prompt is 3, 4 expected" in done.stderr
+    assert done.returncode == 2 and "its prompt is 3, expected 4" in done.stderr

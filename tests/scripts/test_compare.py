@@ -88,7 +88,7 @@ def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs,
 
 def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, tmp_path), "no run.json in it")
-    refused(script(COMPARE, runs / "none", runs / "none"), "a run stands there twice")
+    refused(script(COMPARE, runs / "none", runs / "none"), "a run is given twice")
     (tmp_path / "run.json").write_text('{"identity": {"benchmark": "chess"}}')
     refused(script(COMPARE, tmp_path), "benchmark 'chess' found, tulving, booksort or memfail expected")
     copy = tmp_path / "copy"

@@ -264,9 +264,12 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")
-    refused(script(evaluate, *base, "--memory", "none", "--shard", "3/2"), "--shard 3/2")
+    refused(
+        script(evaluate, *base, "--memory", "none", "--shard", "3/2"),
+        "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'",
+    )
     refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "--top-k 0")
-    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
+    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "limit: expected at least 1, got 0")
     refused(
         script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
         "is expected in a dataset of builders/tulving.py",
@@ -277,7 +280,7 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, "--released", tmp_path / "no.zip", "--out", tmp_path / "r"), "no such folder or zip")
     assert not (tmp_path / "r").exists()
     other = script(evaluate, "--dataset", short_book, "--memory", "none", "--out", runs / "in-context")
-    refused(other, "this folder holds another run: its memory is 'in-context', 'none' expected")
+    refused(other, "this folder holds another run: its memory is 'in-context', expected 'none'")
 
 
 def test_a_run_folder_of_another_dataset_is_refused(script, runs, tmp_path):

@@ -40,11 +40,14 @@ from epbench.memories.process import ProcessGuard
 from epbench.runs.answers import Progress
 from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import Journal
+from epbench.runs.shapes import Each, Items
 
 STOPPED = "the run was stopped while it was told"
 MOST_LOSSES = 3
 """Instances that may be lost in a row; after them nothing is called any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
+MEMORIES_SHAPE = Each(Items((str,)))
+"""The content of memories.json: the memories of each store."""
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +110,7 @@ class Stores:
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
         self._memories: dict[str, list[str]] = {}
         if (folder / MEMORIES).exists():
-            self._memories = read_json(folder / MEMORIES)
+            self._memories = read_json(folder / MEMORIES, MEMORIES_SHAPE)
 
     def close(self) -> None:
         """End the journals, and the thread or the process of the system."""

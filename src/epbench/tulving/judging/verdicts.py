@@ -17,13 +17,14 @@ from epbench.hub.rows import Row
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Model
 from epbench.runs.answers import ANSWERS, Progress
-from epbench.runs.folder import read_run, read_scores, write_json
+from epbench.runs.folder import write_json
 from epbench.runs.journal import Journal, Record, read_journal
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.model import MAX_TOKENS, ModelJudge
 from epbench.tulving.judging.prompts import load_judge_prompts
 from epbench.tulving.judging.protocol import Judge, JudgeInput, Judgement, PastJudge
 from epbench.tulving.scores.results import JUDGEMENTS, judged
+from epbench.tulving.scores.run_files import read_judge, read_run
 from epbench.tulving.scores.scoring import ScoredAnswer
 
 CALLS = "judge_calls.jsonl"
@@ -184,7 +185,7 @@ def plan_lines(judge: Judge, cases: Sequence[JudgeInput]) -> list[str]:
 
 def judge_of_scores(folder: Path) -> PastJudge | None:
     """The judge whom a run's scores are of; None where it has no scores, or they name no judge."""
-    judge = read_scores(folder).get("judge") if (folder / "scores.json").is_file() else None
+    judge = read_judge(folder)
     return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED) if judge else None
 
 

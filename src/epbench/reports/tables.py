@@ -31,7 +31,7 @@ class Table:
         notes: Sentences below the table.
         text_columns: The number of columns from the left that hold text and are aligned left. The others hold numbers
             and are aligned right.
-        sections: The numbers of the rows, counted from 0, after which the screen shows a line.
+        sections: The numbers of the rows, counted from 0, after which the screen shows an empty line.
     """
 
     head: Sequence[str]

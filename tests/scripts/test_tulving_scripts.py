@@ -222,11 +222,11 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': 't99-x' is the id of no question"),
-        ('{"id": "t99-x"}', "line 1, field 'answer': None found, a text expected"),
-        ("\n[1]", "line 2: list found"),
-        ("hello", "line 1: no JSON"),
-        ("", "no answers in it"),
+        ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': no question of this dataset has the id 't99-x'"),
+        ('{"id": "t99-x"}', "line 1, field 'answer': expected a text, found None"),
+        ("\n[1]", "line 2: expected an object with id and answer, found a list"),
+        ("hello", "line 1: expected JSON in UTF-8"),
+        ("", "expected answers, found none"),
         (None, "no such file"),
     ],
 )

@@ -243,7 +243,7 @@ def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(run, da
 
 
 @pytest.mark.parametrize(("memory", "consistency"), [("in-context", 1.0), ("rag", None), ("none", None)])
-def test_the_control_is_asked_both_ways_round(run, dataset, tmp_path, memory, consistency):
+def test_the_oracle_is_asked_in_both_orders(run, dataset, tmp_path, memory, consistency):
     base = ("--dataset", dataset, "--memory", memory, "--model", "oracle", "--both-orders")
     done = run(*base, "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
@@ -259,10 +259,10 @@ def test_the_control_is_asked_both_ways_round(run, dataset, tmp_path, memory, co
     assert read(tmp_path / "r", "run.json")["identity"]["both_orders"] is True
     assert (
         "consistency" in done.stdout
-        and "48 pairs, each asked both ways round" in (tmp_path / "r/report.html").read_text()
+        and "48 pairs, each asked in both orders" in (tmp_path / "r/report.html").read_text()
     )
     other = run(*base[:-1], "--out", tmp_path / "r")
-    assert other.returncode == 2 and "its both_orders is True, None expected" in other.stderr
+    assert other.returncode == 2 and "its both_orders is True, expected None" in other.stderr
 
 
 def test_both_orders_in_parts_are_the_whole_run(run, dataset, tmp_path):

@@ -96,7 +96,7 @@ def test_a_plan_counts_the_judge_at_most_and_asks_nothing(short_book, tmp_path):
         mine.write_text("")
         refused(
             script(EVALUATE, "--dataset", short_book, "--answers", mine, *by(endpoint), "--out", tmp_path / "r"),
-            "no answers",
+            "expected answers, found none",
         )
         assert not endpoint.calls and not (tmp_path / "r").exists()
 
@@ -154,8 +154,8 @@ def test_a_trial_of_a_judge_on_a_few_answers_leaves_the_run_as_it_is(short_book,
 def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
     base = [EVALUATE, "--dataset", short_book, "--rejudge", "--out"]
     refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', expected 'none'")
-    refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, 0.5 expected")
-    refused(script(*base, run, "--repeats", "2"), "its repeats is 1, 2 expected")
+    refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, expected 0.5")
+    refused(script(*base, run, "--repeats", "2"), "its repeats is 1, expected 2")
     refused(script(*base, tmp_path / "nothing"), "no answers in it; --rejudge judges those of an earlier run")
     (run / "answers.jsonl").write_text("")
     refused(script(*base, run), "no answers in it")

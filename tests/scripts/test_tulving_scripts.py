@@ -311,7 +311,7 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| in-context |" in (tmp_path / "report/table.md").read_text()
     assert "<svg" in (tmp_path / "report/report.html").read_text()
-    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no scores.json")
+    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
 def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
@@ -326,7 +326,10 @@ def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, r
     assert "all wrong to all right" in (tmp_path / "report/report.html").read_text()
     old = {key: value for key, value in scores_of(tmp_path / "part").items() if key != "incomplete"}
     (tmp_path / "part/scores.json").write_text(json.dumps(old))
-    refused(script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"), "no field 'incomplete'")
+    refused(
+        script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"),
+        "scores.json: expected a field 'incomplete'",
+    )
 
 
 def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):

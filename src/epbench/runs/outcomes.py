@@ -16,7 +16,7 @@ OUTCOMES = "outcomes.jsonl"
 
 
 def write_outcomes(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write `outcomes.jsonl` of a run anew; like the scores, it is computed from the journals."""
+    """Write `outcomes.jsonl` of a run; like the scores, it is computed from the journals each time."""
     lines = [json.dumps(dict(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records]
     write_text(folder / OUTCOMES, "".join(lines))
 

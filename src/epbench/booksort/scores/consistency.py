@@ -33,7 +33,7 @@ def both_orders_scores(rows: Sequence[ScoredPair]) -> dict[str, Any]:
 
     Returns:
         consistency: the share of the pairs whose two answers name the same segment, None without a pair.
-        n_pairs: the number of pairs with two answers. n_incomplete: the number of pairs of which an asking failed.
+        n_pairs: the number of pairs with two answers. n_incomplete: the number of pairs with a failed asking.
         always_a and always_b: the shares of the pairs that got the same label both times, which shows an effect of the
         position.
         pair_accuracy: the accuracy if each pair is decided once, by the mean of p(segment) / (p(A) + p(B)) over its two

@@ -55,7 +55,7 @@ def read_scores(folder: Path) -> dict[str, Any]:
 
 
 def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
-    """The runs in some folders, of which each is a run or holds one for each config.
+    """The runs in some folders; each folder is a run, or holds one for each config.
 
     Returns:
         Pairs of the given folder and the folder of a run in it.

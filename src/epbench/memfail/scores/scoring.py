@@ -85,7 +85,7 @@ def floor_of(questions: Sequence[Question]) -> dict[str, float]:
         questions: The questions of one config, at least one.
 
     Returns:
-        success_rate: the share of misleading questions, all of which an empty store passes vacuously.
+        success_rate: the share of misleading questions; an empty store passes them all, vacuously.
         answer_accuracy: the accuracy of always yes or always no, of always the same letter, or of always abstaining; 0 if
             no answer fits two questions.
     """

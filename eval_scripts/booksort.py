@@ -221,15 +221,15 @@ def _model(args: Arguments, pack: Pack) -> Model:
 def _load(args: Arguments, pack: Pack) -> Material:
     from epbench.booksort.context.orders import both_orders, found_for_both
     from epbench.booksort.context.passages import split_books
-    from epbench.booksort.dataset.load import load_books, load_pairs
-    from epbench.booksort.dataset.parts import part_of
+    from epbench.booksort.dataset.load import group_of, load_books, load_pairs
+    from epbench.runs.subset import subset
 
     everything = load_pairs(args.dataset, args.config, args.split)
-    pairs = part_of(_of_books(everything, args.books), args.limit, args.shard)
+    pairs = subset(_of_books(everything, args.books), group_of, args.limit, args.shard)
     held_out: list[Pair] = []
     if args.chosen:
         validation = load_pairs(args.dataset, args.config, "validation")
-        held_out = part_of(_of_books(validation, args.books), args.limit)
+        held_out = subset(_of_books(validation, args.books), group_of, args.limit)
     books = load_books(args.dataset) if args.memory in ("rag", "full-book") else []
     passages = split_books(books) if args.memory == "rag" else []
     found = _search(args, pack, [*pairs, *held_out], books, passages) if args.memory == "rag" else []

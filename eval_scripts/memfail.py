@@ -215,7 +215,7 @@ def _run_config(
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.pipeline.harness import run_config
-    from epbench.memfail.scores.scoring import finish
+    from epbench.memfail.scores.results import finish
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,12 +191,12 @@ def _evaluate(args: Arguments) -> None:
 
 def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
     """The dataset, and the rows that this run asks."""
+    from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_tulving
-    from epbench.tulving.dataset.parts import part_of
 
     assert args.dataset
     data = load_tulving(args.dataset)
-    return data, part_of(data.rows, args.limit, args.shard)
+    return data, subset(data.rows, itemgetter("id"), args.limit, args.shard)
 
 
 def _reader(args: Arguments) -> Model:
@@ -347,10 +348,11 @@ def _rejudge(args: Arguments) -> None:
     from epbench.judges.protocol import is_free
     from epbench.judges.run_judge import note_judge
     from epbench.runs.answers import ANSWERS
-    from epbench.runs.folder import open_run, read_run
+    from epbench.runs.folder import open_run
+    from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_tulving
-    from epbench.tulving.dataset.parts import part_of
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
+    from epbench.tulving.scores.run_files import read_run
 
     if not args.dataset:
         raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
@@ -359,9 +361,9 @@ def _rejudge(args: Arguments) -> None:
         raise BadInput(f"{args.out}: no answers here; --rejudge judges those of an earlier run")
     data = load_tulving(args.dataset)
     run = read_run(args.out)
-    rows = asked = part_of(data.rows, run.get("limit"), run.get("shard"))
+    rows = asked = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
     if args.given & {"limit", "shard"}:  # a part of the questions of this run; its own shard is all of it
-        rows = part_of(asked, args.limit, None if args.shard == run.get("shard") else args.shard)
+        rows = subset(asked, itemgetter("id"), args.limit, None if args.shard == run.get("shard") else args.shard)
     judge = _judge(args)
     with open_run(args.out, _identity_of_earlier(args, run, data), {}) as folder:
         if args.plan or not is_free(judge):

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from epbench import command
-from epbench.reports.page import drawing, escaped, markdown, picture, table
 from epbench.safe_console import SafeConsole
-from epbench.safe_text import markdown_text, one_line, printable
+from epbench.safe_text import html_text, markdown_text, one_line, printable
 
 ODD = [
     "[/INST]",
@@ -51,19 +50,8 @@ def test_no_text_reaches_a_terminal_as_anything_but_text(text):
     assert "\n" not in one_line(text)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(anything, min_size=2, max_size=2), st.lists(anything, min_size=2, max_size=2))
-def test_a_cell_stays_one_cell_without_html(head, row):
-    lines = markdown(head, [row]).splitlines()
-    assert len(lines) == 3 and lines[1] == "| --- | ---: |"
-    for line in (lines[0], lines[2]):
-        assert line.replace("\\\\", "").replace("\\|", "").count("|") == 3
-        assert "<" not in line and ">" not in line
-    assert "<script" not in table(head, [row]) and "\x1b" not in table(head, [row])
-
-
 def test_html_of_a_text_has_no_control_characters():
-    assert escaped("<b>\x1b[31m") == "&lt;b&gt;\ufffd[31m"
+    assert html_text("<b>\x1b[31m") == "&lt;b&gt;\ufffd[31m"
     assert markdown_text("`x` [a](b)") == "\\`x\\` \\[a\\](b)"
 
 
@@ -73,13 +61,3 @@ def test_errors_and_warnings_are_one_printable_line(capsys):
     code = "from epbench import command, BadInput\ndef main(argv): raise BadInput('a\\x1b]0;x\\x07\\nb [/INST]')\ncommand.run(main)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "error: a\ufffd]0;x\ufffd b [/INST]\n")
-
-
-def test_a_name_with_dollars_is_no_formula():
-    from matplotlib.figure import Figure
-
-    with drawing():
-        figure = Figure()
-        figure.add_subplot().plot([1, 2], label="a$\\frac$")
-        figure.legend()
-        assert "a$\\frac$" in picture(figure, "caption")

@@ -1,4 +1,4 @@
-"""What our scripts print through: texts come out as they are, whoever wrote them."""
+"""The console of the scripts: every text is printed as it is, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class SafeConsole(Console):
         super().__init__(markup=False, emoji=False, highlight=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """As rich does it, for printable text; every string that is printed or stands in a table comes through here."""
+        """Do what rich does, for printable text; every string that is printed or shown in a table passes through here."""
         return super().render_str(printable(text), **(options | {"markup": False, "emoji": False}))
 
     def say(self, text: str) -> None:
-        """A line that is not wrapped, so that a path in it can be copied."""
+        """Print a line without wrapping it, so that a path in it can be copied."""
         self.print(text, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Text from elsewhere (answers, names, errors) made harmless where it is shown: on a screen, in Markdown, in a figure."""
+"""Text from elsewhere (answers, names, errors) made harmless where it is shown: on a screen, in Markdown or in HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u20
 
 
 def printable(text: str) -> str:
-    """The text with each control character, and each half of a surrogate pair, replaced by U+FFFD.
+    """Replace each control character, and each half of a surrogate pair, by U+FFFD.
 
     >>> printable("red \\x1b[31malert")
     'red \\ufffd[31malert'
@@ -19,14 +19,23 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The printable text, with every run of white space as one blank."""
+    """Make a text printable, with every run of white space as one blank."""
     return printable(" ".join(text.split()))
 
 
 def markdown_text(text: str) -> str:
-    """The text for a cell or a line of Markdown: on one line, without HTML, links or columns of its own.
+    """Escape a text for a cell or a line of Markdown: it stays on one line and makes no HTML, links or columns.
 
     >>> markdown_text("<b>1 | 2</b>")
     '&lt;b&gt;1 \\\\| 2&lt;/b&gt;'
     """
     return re.sub(r"([|`\\\[\]])", r"\\\1", html.escape(one_line(text), quote=False))
+
+
+def html_text(text: str) -> str:
+    """Escape a text for HTML, without control characters.
+
+    >>> html_text("<b> & co")
+    '&lt;b&gt; &amp; co'
+    """
+    return html.escape(printable(text))

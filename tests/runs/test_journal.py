@@ -56,7 +56,7 @@ def test_a_folder_is_taken_up_by_the_same_run_only(tmp_path):
         pass
     with open_run(tmp_path / "r", {"model": "a"}, {"dataset": "elsewhere"}):
         pass
-    with pytest.raises(BadInput, match="its model is 'a', 'b' expected"), open_run(tmp_path / "r", {"model": "b"}, {}):
+    with pytest.raises(BadInput, match="its model is 'a', expected 'b'"), open_run(tmp_path / "r", {"model": "b"}, {}):
         pass
     assert json.loads((tmp_path / "r/run.json").read_text())["dataset"] == "d"
 

@@ -7,10 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.booksort.context.prompt_selection import CHOICE_SHAPE
+from epbench.booksort.scores import run_files as booksort
+from epbench.memfail.scores import run_files as memfail
+from epbench.memories.session import MEMORIES_SHAPE
 from epbench.runs.folder import read_json, read_run, read_scores
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.outcomes import read_outcomes
-from epbench.runs.shapes import FILES, IDENTITIES, JOURNALS, RUN, SCORES, SHARDS, Each, Items, Shape, check
+from epbench.runs.shapes import JOURNALS, RUN, Each, Items, Shape, check
+from epbench.tulving.scores import run_files as tulving
 from epbench.tulving.scores.own_answers import read_answers
 
 JSON = st.recursive(
@@ -35,7 +40,12 @@ def values_of(kind):
     return st.integers(0, 19).flatmap(lambda n: JSON if n == 0 else right)
 
 
-SHAPES = [*JOURNALS.values(), RUN, *IDENTITIES.values(), *SCORES.values(), *SHARDS.values()]
+BENCHMARKS = (tulving, booksort, memfail)
+FILES = {"memories.json": MEMORIES_SHAPE, "prompt_selection.json": CHOICE_SHAPE}
+SHAPES = [
+    *JOURNALS.values(), *FILES.values(), RUN, tulving.SHARD, booksort.SHARD,
+    *(shape for benchmark in BENCHMARKS for shape in (benchmark.IDENTITY, benchmark.SCORES)),
+]  # fmt: skip
 GOOD = {
     "answers.jsonl": {"id": "q", "repeat": 0, "answer": "x"},
     "judge_calls.jsonl": {"id": "q", "repeat": 0, "failure": "timeout"},
@@ -91,16 +101,17 @@ def test_a_folder_or_a_binary_file_in_place_of_a_journal_is_named(tmp_path):
     (tmp_path / "run.json").mkdir()
     with pytest.raises(BadInput, match=r"run\.json: expected a JSON file that can be read"):
         read_run(tmp_path)
+    with pytest.raises(BadInput, match="nothing: no run.json in it; expected the folder of a run"):
+        read_run(tmp_path / "nothing")
     (tmp_path / "a.jsonl").write_bytes(b"\x80\x81\n")
     with pytest.raises(BadInput, match=r"a\.jsonl, line 1: expected a JSON object"):
         read_journal(tmp_path / "a.jsonl")
 
 
 def test_scores_of_another_tool_are_refused(tmp_path):
-    (tmp_path / "run.json").write_text('{"identity": {"benchmark": "tulving"}}')
     (tmp_path / "scores.json").write_text('{"accuracy": 0.5}')
     with pytest.raises(BadInput, match=r"scores\.json, field 'simple_recall_score': expected .*, found nothing"):
-        read_scores(tmp_path)
+        tulving.read_scores(tmp_path)
 
 
 @settings(max_examples=300, deadline=None)
@@ -133,7 +144,10 @@ def test_no_content_makes_a_file_of_a_run_fail_otherwise(tmp_path_factory, file,
     folder = tmp_path_factory.mktemp("run")
     (folder / "run.json").write_text('{"identity": {"benchmark": "memfail"}}')
     (folder / file).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    for read in (lambda: read_run(folder), lambda: read_scores(folder), lambda: read_json(folder / file)):
+    reads = [lambda: read_run(folder), lambda: read_scores(folder), lambda: read_json(folder / file, FILES.get(file))]
+    for benchmark in BENCHMARKS:
+        reads += [lambda b=benchmark: b.read_run(folder), lambda b=benchmark: b.read_scores(folder)]
+    for read in reads:
         try:
             read()
         except BadInput as error:

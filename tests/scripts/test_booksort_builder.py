@@ -102,7 +102,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(script, tmp_path, content,
 def test_a_folder_of_something_else_is_not_overwritten(script, texts, tmp_path):
     (tmp_path / "booksort").mkdir()
     (tmp_path / "booksort/thesis.tex").write_text("x")
-    refused(script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path), "no dataset folder")
+    refused(script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path), "is not a dataset folder")
     assert (tmp_path / "booksort/thesis.tex").exists()
 
 

@@ -243,7 +243,7 @@ def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(run, da
 
 
 @pytest.mark.parametrize(("memory", "consistency"), [("in-context", 1.0), ("rag", None), ("none", None)])
-def test_the_control_is_asked_both_ways_round(run, dataset, tmp_path, memory, consistency):
+def test_the_oracle_is_asked_in_both_orders(run, dataset, tmp_path, memory, consistency):
     base = ("--dataset", dataset, "--memory", memory, "--model", "oracle", "--both-orders")
     done = run(*base, "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
@@ -259,10 +259,10 @@ def test_the_control_is_asked_both_ways_round(run, dataset, tmp_path, memory, co
     assert read(tmp_path / "r", "run.json")["identity"]["both_orders"] is True
     assert (
         "consistency" in done.stdout
-        and "48 pairs, each asked both ways round" in (tmp_path / "r/report.html").read_text()
+        and "48 pairs, each asked in both orders" in (tmp_path / "r/report.html").read_text()
     )
     other = run(*base[:-1], "--out", tmp_path / "r")
-    assert other.returncode == 2 and "its both_orders is True, None expected" in other.stderr
+    assert other.returncode == 2 and "its both_orders is True, expected None" in other.stderr
 
 
 def test_both_orders_in_parts_are_the_whole_run(run, dataset, tmp_path):
@@ -405,7 +405,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "rag", "--top-k", "0"], "top_k: expected at least 1, got 0"),
         (["--memory", "rag", "--retriever", "google"], "unknown retriever 'google'"),
         (["--memory", "none", "--prompts", "no.toml"], "no.toml: expected a prompt pack"),
-        (["--memory", "none", "--limit", "0"], "--limit 0"),
+        (["--memory", "none", "--limit", "0"], "limit: expected at least 1, got 0"),
     ],
 )
 def test_bad_arguments_are_one_line(run, dataset, tmp_path, arguments, match):
@@ -419,4 +419,4 @@ def test_another_run_in_the_folder_is_refused(run, dataset, tmp_path):
     start = ("--dataset", dataset, "--model", "oracle", "--out", tmp_path / "r", "--memory")
     assert run(*start, "none").returncode == 0
     done = run(*start, "none", "--prompt", 4)
-    assert done.returncode == 2 and "its prompt is 3, 4 expected" in done.stderr
+    assert done.returncode == 2 and "its prompt is 3, expected 4" in done.stderr

@@ -88,9 +88,9 @@ def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs,
 
 def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, tmp_path), "no run.json in it")
-    refused(script(COMPARE, runs / "none", runs / "none"), "a run stands there twice")
+    refused(script(COMPARE, runs / "none", runs / "none"), "a run is given twice")
     (tmp_path / "run.json").write_text('{"identity": {"benchmark": "chess"}}')
-    refused(script(COMPARE, tmp_path), "benchmark 'chess' found, tulving, booksort or memfail expected")
+    refused(script(COMPARE, tmp_path), "expected a run of tulving, booksort or memfail, found benchmark 'chess'")
     copy = tmp_path / "copy"
     copy.mkdir()
     for path in (runs / "none").iterdir():
@@ -110,7 +110,7 @@ def test_a_published_run_and_its_judge(released, tmp_path):
     assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
     assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
-    refused(script(COMPARE, one, two), "give its book by --dataset")
+    refused(script(COMPARE, one, two), "a released run names no dataset; give its book as the dataset")
     own = tmp_path / "own"
     assert script(EVALUATE, "--dataset", tmp_path / "short", "--memory", "none", "--out", own).returncode == 0
     refused(script(COMPARE, one, own), "the runs have different judges")  # the book is that of the own run

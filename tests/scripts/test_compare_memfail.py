@@ -111,7 +111,7 @@ def test_questions_of_one_row_are_drawn_together():
 
 
 def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
-    refused(script(COMPARE, runs / "none"), "one run of memfail found, two or more expected")
+    refused(script(COMPARE, runs / "none"), "expected two or more runs of memfail, found one")
     copy = shutil.copytree(runs / "none", tmp_path / "copy")
     place = copy / "long_hop/run.json"
     run = json.loads(place.read_text())

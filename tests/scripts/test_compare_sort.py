@@ -136,8 +136,8 @@ def test_planted_differences_are_recovered():
 
 
 def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
-    refused(script(COMPARE, runs / "none"), "one run of booksort found, two or more expected")
-    refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run stands there twice")
+    refused(script(COMPARE, runs / "none"), "expected two or more runs of booksort, found one")
+    refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run is given twice")
     refused(script(COMPARE, runs / "none", runs / "rag", "--dataset", dataset), "only runs on Tulving books need one")
     evaluate(dataset, tmp_path / "short", "--config", "e120_s20")
     refused(script(COMPARE, runs / "none", tmp_path / "short"), "its config is ['e120_s20'], that of")
@@ -150,7 +150,7 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     (copy / "outcomes.jsonl").write_text('{"id": 3}\n')
     refused(
         script(COMPARE, runs / "rag", copy),
-        "outcomes.jsonl, line 1: an object with id, excerpt, correct, log_ratio expected",
+        "outcomes.jsonl, line 1: expected an object with id, excerpt, correct, log_ratio",
     )
     (copy / "outcomes.jsonl").unlink()
     refused(script(COMPARE, runs / "rag", copy), "has no outcomes.jsonl; start the run again with the same command")

@@ -161,7 +161,7 @@ def test_bad_checks_are_named(tmp_path):
     refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
     assert not (tmp_path / "r").exists()
     assert script(CHECK, "--judge", "lexical", "--n", "20", *out).returncode == 0
-    refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, 21 expected")
+    refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, expected 21")
 
 
 @pytest.mark.parametrize(("archive", "expected"), ARCHIVES, ids=lambda path: path.name)

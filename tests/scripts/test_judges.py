@@ -96,7 +96,7 @@ def test_a_plan_counts_the_judge_at_most_and_asks_nothing(short_book, tmp_path):
         mine.write_text("")
         refused(
             script(EVALUATE, "--dataset", short_book, "--answers", mine, *by(endpoint), "--out", tmp_path / "r"),
-            "no answers",
+            "expected answers, found none",
         )
         assert not endpoint.calls and not (tmp_path / "r").exists()
 
@@ -155,9 +155,9 @@ def test_a_trial_of_a_judge_on_a_few_answers_leaves_the_run_as_it_is(short_book,
 
 def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
     base = [EVALUATE, "--dataset", short_book, "--rejudge", "--out"]
-    refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', 'none' expected")
-    refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, 0.5 expected")
-    refused(script(*base, run, "--repeats", "2"), "its repeats is 1, 2 expected")
+    refused(script(*base, run, "--memory", "none"), "its memory is 'rag-paragraph', expected 'none'")
+    refused(script(*base, run, "--temperature", "0.5"), "its temperature is 0.0, expected 0.5")
+    refused(script(*base, run, "--repeats", "2"), "its repeats is 1, expected 2")
     refused(script(*base, tmp_path / "nothing"), "no answers here; --rejudge judges those of an earlier run")
     (run / "answers.jsonl").write_text("")
     refused(script(*base, run), "no answers here")
@@ -404,7 +404,7 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
 
         assert script(EVALUATE, "--dataset", short_book, "--rejudge", "--out", parts[1]).returncode == 0
         refused(script(*merge, "--out", tmp_path / "x"), "the shards have different judges: lexical (")
-        refused(script(*merge, "--out", parts[0]), "one of the shards; another folder is expected")
+        refused(script(*merge, "--out", parts[0]), "one of the shards; expected another folder")
         refused(script(*merge, tmp_path / "nothing", "--out", tmp_path / "x"), "nothing: no run.json in it")
         larger = read(parts[0], "run.json") | {"limit": LIMIT + 1, "judge": read(parts[1], "run.json")["judge"]}
         (parts[0] / "run.json").write_text(json.dumps(larger))
@@ -448,10 +448,9 @@ def test_own_and_published_runs_on_one_book_stand_side_by_side(released, tmp_pat
     assert done.returncode == 0, done.stderr
     table = (tmp_path / "report/table.md").read_text()
     assert (
-        re.search(rf"\| {re.escape(published.name)} \| \S+ \(as published\) \|", table)
-        and "| mine | lexical |" in table
+        re.search(rf"\| {re.escape(published.name)} \| \S+ \(as released\) \|", table) and "| mine | lexical |" in table
     )
-    assert "numbers by different judges are not comparable" in table
+    assert "scores from different judges are not comparable" in table
     assert script(EVALUATE, "--dataset", book, "--rejudge", "--out", published).returncode == 0
     assert script(*report).returncode == 0
     table = (tmp_path / "report/table.md").read_text()

@@ -99,7 +99,7 @@ def test_converted_rows_go_to_the_cache_and_not_to_the_hub(script, published, tm
         script("builders/memfail.py", "--source", published, "--config", "long_hop", "--out", tmp_path).returncode == 0
     )
     folder = tmp_path / "memfail"
-    refused(script("builders/publish.py", folder, "--to", "hub"), "README.md, field 'license': found unknown")
+    refused(script("builders/publish.py", folder, "--to", "hub"), "README.md, field 'license': expected the licence")
     home = {"HF_HOME": str(tmp_path / "home")}
     assert script("builders/publish.py", folder, "--to", "cache", **home).returncode == 0
     assert (tmp_path / "home/datasets/epbench___memfail/long_hop").is_dir()

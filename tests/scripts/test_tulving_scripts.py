@@ -248,11 +248,11 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': 't99-x' is the id of no question"),
-        ('{"id": "t99-x"}', "line 1, field 'answer': None found, a text expected"),
-        ("\n[1]", "line 2: list found"),
-        ("hello", "line 1: no JSON"),
-        ("", "no answers in it"),
+        ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': no question of this dataset has the id 't99-x'"),
+        ('{"id": "t99-x"}', "line 1, field 'answer': expected a text, found None"),
+        ("\n[1]", "line 2: expected an object with id and answer, found a list"),
+        ("hello", "line 1: expected JSON in UTF-8"),
+        ("", "expected answers, found none"),
         (None, "no such file"),
     ],
 )
@@ -293,9 +293,12 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
     refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
     refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")
-    refused(script(evaluate, *base, "--memory", "none", "--shard", "3/2"), "--shard 3/2")
+    refused(
+        script(evaluate, *base, "--memory", "none", "--shard", "3/2"),
+        "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'",
+    )
     refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "top-k: expected at least 1")
-    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "--limit 0")
+    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "limit: expected at least 1, got 0")
     refused(
         script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
         "expected the rows of a dataset in qa/test-*.parquet",
@@ -306,7 +309,7 @@ def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
     refused(script(evaluate, "--released", tmp_path / "no.zip", "--out", tmp_path / "r"), "no such folder or zip")
     assert not (tmp_path / "r").exists()
     other = script(evaluate, "--dataset", short_book, "--memory", "none", "--out", runs / "in-context")
-    refused(other, "this folder holds another run: its memory is 'in-context', 'none' expected")
+    refused(other, "this folder holds another run: its memory is 'in-context', expected 'none'")
 
 
 def test_a_run_folder_of_another_dataset_is_refused(script, runs, tmp_path):
@@ -337,7 +340,7 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| in-context |" in (tmp_path / "report/table.md").read_text()
     assert "<svg" in (tmp_path / "report/report.html").read_text()
-    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no scores.json")
+    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
 def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
@@ -352,7 +355,10 @@ def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, r
     assert "all wrong to all right" in (tmp_path / "report/report.html").read_text()
     old = {key: value for key, value in scores_of(tmp_path / "part").items() if key != "incomplete"}
     (tmp_path / "part/scores.json").write_text(json.dumps(old))
-    refused(script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"), "no field 'incomplete'")
+    refused(
+        script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"),
+        "scores.json: expected a field 'incomplete'",
+    )
 
 
 def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import RunFailed
-from epbench.statistics.comparison import compare_two, note_on, with_holm
+from epbench.statistics.comparison import Comparison, compare_two, notes_on, with_holm
 from epbench.statistics.paired import holm, paired, paired_outcomes
 
 
@@ -39,7 +39,7 @@ def test_ties_count_by_pratt():
 def test_one_cluster_has_no_interval_and_nothing_no_comparison():
     assert paired([1.0, 0.0], [0.0, 0.0], ["a", "a"]).interval is None
     for first, second, clusters in (([], [], []), ([1.0], [1.0, 0.0], ["a", "b"]), ([1.0], [0.0], [])):
-        with pytest.raises(ValueError, match="as many of each expected"):
+        with pytest.raises(ValueError, match="expected as many of each"):
             paired(first, second, clusters)
 
 
@@ -118,7 +118,7 @@ def test_readers_that_are_alike_seldom_differ_and_others_do():
 
 
 def test_outcomes_are_right_or_wrong():
-    with pytest.raises(ValueError, match="a value other than 0 and 1"):
+    with pytest.raises(ValueError, match="expected 0 and 1 only"):
         paired_outcomes([0.5], [1.0], ["a"])
     assert paired_outcomes([1, 0], [1, 0], ["a", "b"]).p == 1.0
 
@@ -129,11 +129,12 @@ def test_what_only_one_run_answered_is_left_out_and_told():
     pair = compare_two(("one", "two"), [first, second], cluster_of=str, outcomes=True)
     assert (pair["n"], pair["n_one_sided"], pair["means"]) == (2, 3, (0.5, 1.0))
     assert pair["alone"] == [{"n": 2, "mean": 0.5}, {"n": 1, "mean": 0.0}]
-    (note,) = note_on(pair)
+    (note,) = notes_on(Comparison("F1", [pair]))
     assert "3 questions answered by only one are left out; the 2 that remain may be easier" in note
     assert "two alone answered 1 (mean 0.000 on these, 1.000 on the shared ones)" in note
-    assert "4 and 0 failed questions are left out" in note_on(pair | {"n_failed": [4, 0]})[0]
-    assert note_on(compare_two(("one", "two"), [first, first], cluster_of=str)) == []
+    assert "4 and 0 failed questions are left out" in notes_on(Comparison("F1", [pair | {"n_failed": [4, 0]}]))[0]
+    same = compare_two(("one", "two"), [first, first], cluster_of=str)
+    assert notes_on(Comparison("F1", [same], left_out=["x"])) == ["x"]
     with pytest.raises(RunFailed, match="one and two have no answered question in common"):
         compare_two(("one", "two"), [first, {"x": 1.0}], cluster_of=str)
 

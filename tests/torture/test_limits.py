@@ -111,8 +111,10 @@ def test_an_answer_and_a_line_of_answers_have_a_limit(tmp_path):
     path.write_text(json.dumps({"id": "a", "answer": "x" * answers_file.MAX_ANSWER}) + "\n")
     assert len(read_answers(path, ["a"])["a"]) == 1_000_000
     path.write_text('{"id": "b", "answer": "y"}\n' + json.dumps({"id": "a", "answer": "x" * 1_000_001}))
-    with pytest.raises(BadInput, match="line 2, field 'answer': 1,000,001 characters found, at most 1,000,000"):
+    with pytest.raises(
+        BadInput, match="line 2, field 'answer': expected at most 1,000,000 characters, found 1,000,001"
+    ):
         read_answers(path, ["a", "b"])
     path.write_text(json.dumps({"id": "a", "answer": "x" * 10_000_000}))
-    with pytest.raises(BadInput, match="line 1: more than 8,000,000 bytes found, at most so many expected"):
+    with pytest.raises(BadInput, match="line 1: expected at most 8,000,000 bytes"):
         read_answers(path, ["a"])

@@ -9,11 +9,14 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
 from epbench.runs.folder import read_run, read_scores, write_json
+from epbench.runs.shapes import MAYBE_TEXT, Shape
+
+_WITH_JUDGE = Shape({}, {"judge": Shape({"name": (str,), "prompt_hash": MAYBE_TEXT})})
 
 
 def judge_of_scores(folder: Path) -> PastJudge | None:
     """The judge that a run's scores.json names; None if there is no such file, or it names no judge."""
-    judge = read_scores(folder).get("judge") if (folder / "scores.json").is_file() else None
+    judge = read_scores(folder, _WITH_JUDGE).get("judge") if (folder / "scores.json").is_file() else None
     return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED) if judge else None
 
 

@@ -40,12 +40,15 @@ from epbench.memories.spec import SystemSpec
 from epbench.runs.answers import Progress
 from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import Journal
+from epbench.runs.shapes import Each, Items
 
 STOPPED = "the run was stopped while it was told"
 """The failure of a conversation that is being stored. Journals hold these words, so they stay as they are."""
 MOST_LOSSES = 3
 """After so many lost instances in a row no call is made any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
+MEMORIES_SHAPE = Each(Items((str,)))
+"""The content of memories.json: the memories of each store."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +111,7 @@ class Stores:
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
         self._memories: dict[str, list[str]] = {}
         if (folder / MEMORIES).exists():
-            self._memories = read_json(folder / MEMORIES)
+            self._memories = read_json(folder / MEMORIES, MEMORIES_SHAPE)
 
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""

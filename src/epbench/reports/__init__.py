@@ -1,1 +1,5 @@
-"""."""
+"""What results are shown with: tables for the screen, Markdown and HTML, figures, and the page of a report.
+
+Read `tables` first: every table of the package is a `Table`. `figures` draws with matplotlib, `page` puts tables and
+figures into one HTML file, and `comparison` makes the table of runs that are compared question by question.
+"""

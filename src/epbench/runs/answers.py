@@ -1,4 +1,4 @@
-"""Ask a model and journal every reply as it comes: nothing that was answered is asked again."""
+"""Ask a model and journal every reply as it arrives, so that no answered question is asked again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from epbench.runs.journal import RETIRED, Journal, Record
 from epbench.runs.secrets import without_keys
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
-"""Wraps items to show a bar: (items, what they are, how many)."""
+"""Shows a progress bar for items that it passes on: (items, what they are, how many)."""
 
 ANSWERS = "answers.jsonl"
 
@@ -25,35 +25,46 @@ _log = logging.getLogger(__name__)
 
 
 def no_progress(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    """No bar."""
+    """Pass on the items without a progress bar."""
     return items
 
 
 def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progress = no_progress) -> None:
-    """Put the answers to all requests into the journal at `path`; those that it has are not asked for again.
+    """Put the answers to all requests into a journal; requests that it already has an answer to are not sent again.
 
-    A record has key, id, repeat, answer (the text) or failure (the reason), and where there are any: partial (of a
-    failed reply, the text that came), ended and served (see `Reply`), reasoning, probabilities of the wanted labels,
-    usage in tokens, and seconds since the reply before. A question that fails is journaled with its reason, and the next
-    start asks it again. No text in a record holds a key of the environment: it reads `***` there.
+    A record has key, id, repeat, and answer (the text) or failure (the reason). It may also have partial (the text of a
+    failed reply), ended and served (see `Reply`), reasoning, probabilities of the requested labels, usage in tokens, and
+    seconds since the reply before. A question that fails is journaled with its reason, and the next start asks it again.
+    Keys of the environment are replaced by `***` in all texts.
 
-    A reply of an endpoint is in the journal before anything else is done with it. A kill loses only what was generated
-    and not yet read: at most as many answers as requests were open.
+    A reply of an endpoint is in the journal before anything else is done with it. If the process is killed, only answers
+    that were generated and not yet read are lost: at most as many as requests were open.
+
+    Args:
+        path: The journal.
+        requests: The requests.
+        model: The model that answers.
+        progress: Shows a progress bar.
     """
     journal = Journal(path)
     open_requests = {key: request for request in requests if not journal.done(key := request.key(model.identity))}
     records = answered(journal, list(open_requests.values()), model)
-    with closing(records):  # or what is open at an endpoint would go on when this stops
+    with closing(records):  # otherwise open requests would go on when this stops
         for _ in progress(records, "answers", len(open_requests)):
             pass
     journal.close()
 
 
 def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None:
-    """Journal as failures the answers to other prompts of the same questions, so that no answer of theirs is scored.
+    """Journal answers to other prompts of the same questions as failures, so that they are not scored.
 
-    There are such answers where what a question is asked with has changed since an earlier start: a memory system that
-    was told everything anew may remember something else.
+    There are such answers if the prompt of a question has changed since an earlier start: a memory system that was told
+    everything again may remember something else.
+
+    Args:
+        path: The journal.
+        requests: The requests of this start.
+        model: The model that answers them.
     """
     journal = Journal(path)
     keys = {request.key(model.identity) for request in requests}
@@ -66,9 +77,10 @@ def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None
 
 
 def answered(journal: Journal, requests: Sequence[Request], model: Model) -> Generator[Record]:
-    """Ask a model; each reply's record, as in `ask`, once it is in the journal. Closing it ends what is open.
+    """Ask a model, and yield the record of each reply once it is in the journal; see `ask`.
 
-    A model whose replies come in another thread writes to the journal from that thread.
+    A model whose replies arrive in another thread writes to the journal from that thread. Closing the generator ends the
+    open requests.
     """
     recorder = _Recorder(journal, requests, model)
     at_once = isinstance(model, KeepsReplies)
@@ -102,18 +114,18 @@ class _Recorder:
             self._notice(outcome.get("served"))
 
     def _notice(self, served: str | None) -> None:
-        """Warn where another model answers than before; None is the one that was asked for."""
+        """Warn if another model answers than before; None stands for the requested one."""
         if self._served and served not in self._served:
-            before = ", ".join(sorted(name or "the name that was asked for" for name in self._served))
+            before = ", ".join(sorted(name or "the requested name" for name in self._served))
             _log.warning(
-                "%s: the endpoint now says that %s answers, and said before: %s; the scores of this run may be those of "
-                "several models", self._name, served or "the model that was asked for", before,
+                "%s: the endpoint now says that %s answers, and before it said: %s; the scores of this run may be those of "
+                "several models", self._name, served or "the requested model", before,
             )  # fmt: skip
         self._served.add(served)
 
 
 def _outcome(reply: Reply) -> dict[str, Any]:
-    """What a record says of a reply, without keys."""
+    """The fields of a record about a reply, without keys."""
     text = without_keys(reply.text)
     outcome: dict[str, Any] = {"answer": text}
     if reply.failure is not None:
@@ -132,6 +144,6 @@ def _outcome(reply: Reply) -> dict[str, Any]:
 
 
 def fingerprint_of(content: Any) -> str:
-    """Short hash of answers or prompts, so that a run's folder is taken up with the same ones only."""
+    """A short hash of answers or prompts, so that a run is continued only with the same ones."""
     plain = asdict(content) if is_dataclass(content) and not isinstance(content, type) else content
     return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]

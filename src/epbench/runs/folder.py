@@ -1,4 +1,4 @@
-"""A run's folder: what was run (`run.json`), what came back (journals), what it is worth (`scores.json`)."""
+"""A run's folder: what was run (`run.json`), what came back (journals), and what it is worth (`scores.json`)."""
 
 from __future__ import annotations
 
@@ -18,33 +18,36 @@ from epbench.errors import BadInput
 from epbench.files.text import kind_of, parse_json
 from epbench.files.writing import naming
 from epbench.runs.secrets import without_secrets
-from epbench.runs.shapes import IDENTITIES, RUN, SCORES, check, check_file
+from epbench.runs.shapes import RUN, Each, Shape, check
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
 
 @contextmanager
 def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Path]:
-    """Open a run's folder for this process alone, to begin it or to take it up again.
+    """Open a run's folder for this process alone, to begin the run or to continue it.
 
     Args:
-        folder: made where it is not there.
-        identity: what the run is (dataset and fingerprint, memory, model, judge, …); a folder is taken up only by a
-            run of the same identity.
-        about: what else to note in run.json, such as the path of the dataset.
+        folder: The run's folder; it is made if it does not exist.
+        identity: What makes the run this run (dataset and fingerprint, memory, model, …). A folder is continued only if
+            its run.json has the same values.
+        about: What else to note in run.json, such as the path of the dataset.
+
+    Yields:
+        The folder.
 
     Raises:
-        BadInput: the folder holds another run or other files, or another process is at work in it.
+        BadInput: The folder holds another run or other files, or another process is at work in it.
     """
     from filelock import FileLock, Timeout
 
     described = folder / "run.json"
     if folder.exists() and not described.exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
-        raise BadInput(f"{folder} holds other files and no run.json; choose another --out")
+        raise BadInput(f"{folder} holds other files and no run.json; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):
-            for scratch in folder.glob(".*.scratch"):  # of a process that was killed while it wrote a file
+            for scratch in folder.glob(".*.scratch"):  # left by a process that was killed while it wrote a file
                 shutil.rmtree(scratch)
             if described.exists():
                 _same(folder, read_run(folder)["identity"], identity)
@@ -53,7 +56,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             yield folder
     except Timeout:
         raise BadInput(
-            f"{folder}: another process is at work in this run; wait for it or choose another --out"
+            f"{folder}: another process is at work in this run; wait for it or choose another folder"
         ) from None
 
 
@@ -61,17 +64,21 @@ def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -
     for name, value in expected.items():
         if found.get(name) != value:
             raise BadInput(
-                f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, "
-                f"{value!r} expected; choose another --out"
+                f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "
+                f"{value!r}; choose another folder"
             )
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file, of the shape that files of that name have, if there is one.
+def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
+    """Read a JSON object from a file.
+
+    Args:
+        path: The file.
+        shape: What the object must hold; None accepts any object.
 
     Raises:
-        BadInput: the file is missing, is not a file, cannot be read, is not a JSON object, has a number that is not
-            finite, or is not of its shape.
+        BadInput: The file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
+            or does not have this shape.
     """
     try:
         content = parse_json(path.read_bytes())
@@ -79,46 +86,51 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise BadInput(f"{path}: expected a JSON file that can be read ({error.strerror})") from None
     except ValueError as error:
-        raise BadInput(f"{path}: no JSON ({error})") from None
+        raise BadInput(f"{path}: expected JSON ({error})") from None
     if not isinstance(content, dict):
-        raise BadInput(f"{path}: a JSON object is expected, found {kind_of(content)}")
-    check_file(path, content)
+        raise BadInput(f"{path}: expected a JSON object, found {kind_of(content)}")
+    if shape is not None:
+        check(str(path), content, shape)
     return content
 
 
-def read_run(folder: Path) -> dict[str, Any]:
-    """run.json of a run, whose `identity` is an object, and whose fields have the types that we write.
+def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
+    """Read run.json of a run.
+
+    Args:
+        folder: The run's folder.
+        identity: What its field `identity` must hold; None accepts any object.
 
     Raises:
-        BadInput: there is none, or it is another tool's or damaged; the message names the field.
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
     """
     path = folder / "run.json"
-    run = read_json(path)
-    check(str(path), run, RUN)
-    benchmark = run["identity"].get("benchmark")
-    if isinstance(benchmark, str) and benchmark in IDENTITIES:
-        check(f"{path}, field 'identity'", run["identity"], IDENTITIES[benchmark])
+    if not path.exists():
+        raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
+    run = read_json(path, RUN)
+    if identity is not None:
+        check(f"{path}, field 'identity'", run["identity"], identity)
     return run
 
 
-def read_scores(folder: Path) -> dict[str, Any]:
-    """scores.json of a run, whose fields have the types that we write.
+def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
+    """Read scores.json of a run.
+
+    Args:
+        folder: The run's folder.
+        shape: What the scores must hold; None accepts any object.
 
     Raises:
-        BadInput: there is none, or it is another tool's or damaged; the message names the field.
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
     """
     path = folder / "scores.json"
     if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
-    scores = read_json(path)
-    benchmark = read_run(folder)["identity"].get("benchmark") if (folder / "run.json").exists() else None
-    if isinstance(benchmark, str) and benchmark in SCORES:
-        check(str(path), scores, SCORES[benchmark])
-    return scores
+    return read_json(path, shape)
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write atomically, indented, with keys in the given order."""
+    """Write a JSON file that appears whole or not at all, indented, with keys in the given order."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -126,7 +138,7 @@ def write_text(path: Path, text: str) -> None:
     """Write a file that appears whole or not at all.
 
     Raises:
-        OSError: it could not be written, for example because the disk is full; the error names the file.
+        OSError: The file could not be written, for example because the disk is full; the error names it.
     """
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)

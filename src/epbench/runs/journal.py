@@ -1,7 +1,7 @@
-"""An append-only file of records, one JSON object a line, that survives `kill -9` at any byte.
+"""An append-only file of records, one JSON object per line, that survives `kill -9` at any byte.
 
-`read_journal` reads and changes nothing, so that anybody may look at a run while it goes on. `Journal` writes; whoever
-writes holds the lock of the run's folder (`epbench.runs.folder.open_run`).
+`read_journal` reads and changes nothing, so that a run can be read while it goes on. `Journal` writes; its owner holds the
+lock of the run's folder (`epbench.runs.folder.open_run`).
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from epbench.runs.shapes import JOURNALS, Shape, check
 Record = dict[str, Any]
 
 RETIRED = "the question was asked anew with another prompt"
-"""The failure of an answer whose place the answer to another prompt of the same question takes."""
+"""The failure of an answer that the answer to another prompt of the same question has replaced."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
-    """The records of a journal by key; of several with one key the last.
+    """Read the records of a journal by key; of several records with one key, the last one counts.
 
     Nothing is written. A last line without its end is left out: it is being written, or its writer was killed.
 
     Args:
-        path: of the journal.
-        shape: of its records; that of the file's name unless given, see `epbench.runs.shapes.JOURNALS`.
+        path: The journal; it need not exist.
+        shape: The shape of its records; None for that of the file's name, see `epbench.runs.shapes.JOURNALS`.
 
     Returns:
-        The records in the order in which their keys first came; nothing where there is no such file.
+        The records in the order in which their keys first appear; none if there is no such file.
 
     Raises:
-        BadInput: a line before the last is no record, or a field of it has another type; the file was edited or is no
-            journal.
+        BadInput: A line before the last is not a record, or has a field of another type, because the file was edited or
+            is not a journal.
     """
     return _read(path, shape)[0]
 
@@ -48,19 +48,19 @@ def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
 class Journal:
     """Records by key; the last one of a key counts.
 
-    A line is written in one call and ends in a newline, so that a torn record can only be the last. It is cut off by
-    the first record that is added, and its work is done again.
+    A line is written in one call and ends in a newline, so only the last record can be torn. It is removed when the next
+    record is added, and its work is done again.
     """
 
     def __init__(self, path: Path, shape: Shape | None = None) -> None:
-        """Read what the file has; it is made if it is not there, and opened for writing by the first `add`.
+        """Read the file, or make an empty one; it is opened for writing by the first `add`.
 
         Args:
-            path: of the journal.
-            shape: as for `read_journal`.
+            path: The journal.
+            shape: As in `read_journal`.
 
         Raises:
-            BadInput: as `read_journal`.
+            BadInput: As in `read_journal`.
         """
         self.path = path
         path.touch()
@@ -69,14 +69,14 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, key: str, **values: Any) -> None:
-        """Append one record; it is in the file when this returns. Several threads may do so.
+        """Append one record, which is in the file when this returns. Several threads may add records.
 
         Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD.
 
         Raises:
-            OSError: the record could not be written whole, for example because the disk is full; the file then ends
-                with the record before.
-            RunFailed: another process has written to the file since it was read.
+            OSError: The record could not be written in full, for example because the disk is full; the file then ends with
+                the record before.
+            RunFailed: Another process has written to the file since it was read.
         """
         record = {"key": key, **values}
         line = _LONE_SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False))
@@ -97,7 +97,7 @@ class Journal:
         self._whole += len(data)
 
     def done(self, key: str) -> bool:
-        """Whether there is a record of that key that is no failure; failures are tried again by the next start."""
+        """Whether the key has a record that is not a failure; the next start tries failures again."""
         record = self.records.get(key)
         return record is not None and record.get("failure") is None
 
@@ -105,7 +105,7 @@ class Journal:
         return iter(self.records.values())
 
     def close(self) -> None:
-        """Close the file; records that were added are in it anyway."""
+        """Close the file. All added records are already in it."""
         if self._file is not None:
             self._file.close()
 
@@ -143,9 +143,10 @@ def _read(path: Path, shape: Shape | None) -> tuple[dict[str, Record], int, int]
 
 
 def _record(where: str, line: bytes, shape: Shape | None) -> Record:
-    """
+    """Parse a line.
+
     Raises:
-        BadInput: the line is no JSON object with a key, or has not this shape.
+        BadInput: The line is not a JSON object with a key, or does not have this shape.
     """
     try:
         record = parse_json(line)

@@ -3,60 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.runs.folder import open_run, read_run
 from epbench.runs.journal import Journal, read_journal
-from epbench.runs.shapes import SHARDS, check
-
-SPLIT = {"tulving": "eval_scripts/tulving.py", "booksort": "eval_scripts/booksort.py"}
-"""By benchmark, the scripts whose runs can be split by --shard."""
+from epbench.runs.shapes import Shape, check
 
 
-def described_shards(folders: Sequence[Path], out: Path) -> list[dict[str, Any]]:
-    """Content of each folder's run.json.
+@dataclass(frozen=True)
+class MergedRun:
+    """The whole run that shards were joined to.
+
+    Attributes:
+        label: The name of the run in tables.
+        scores: The content of scores.json.
+        failures: How often the judge gave no verdict, by reason; empty without a judge.
+    """
+
+    label: str
+    scores: dict[str, Any]
+    failures: dict[str, int] = field(default_factory=dict)
+
+
+def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[str, Any]]:
+    """Read run.json of every shard.
+
+    Args:
+        folders: The folders of the shards, at least one.
+        out: The folder of the whole run.
+        shape: What run.json of a shard must hold.
+
+    Returns:
+        The content of each run.json, in the order of `folders`.
 
     Raises:
-        BadInput: a folder is none of a run or is `out`, the folders hold different runs, or a run that cannot be split.
+        BadInput: A folder holds no run, is `out` itself, or holds another run than the first one does.
     """
     described: list[dict[str, Any]] = []
     for folder in folders:
-        if not (folder / "run.json").is_file():
-            raise BadInput(f"{folder}: no run.json in it; the folder of a shard is expected")
         if folder.resolve() == out.resolve():
-            raise BadInput(f"--out {out}: one of the shards; another folder is expected")
-        described.append(read_run(folder))
-        identity = described[-1]["identity"]
-        if identity.get("benchmark") not in SPLIT or "fingerprint" not in identity:
-            raise BadInput(f"{folder / 'run.json'}: no run with --dataset of {' or '.join(SPLIT.values())}")
-        check(str(folder / "run.json"), described[-1], SHARDS[identity["benchmark"]])
+            raise BadInput(f"{out}: one of the shards; expected another folder for the whole run")
+        run = read_run(folder)
+        check(str(folder / "run.json"), run, shape)
+        described.append(run)
         for name, value in described[0]["identity"].items():
-            if identity.get(name) != value:
-                raise BadInput(f"{folder / 'run.json'}: its {name} is {identity.get(name)!r}, {value!r} expected")
+            if run["identity"].get(name) != value:
+                raise BadInput(
+                    f"{folder / 'run.json'}: its {name} is {run['identity'].get(name)!r}; expected {value!r}, as in "
+                    f"{folders[0]}"
+                )
     return described
 
 
 def limit_of(described: Sequence[Mapping[str, Any]], given: int | None) -> int | None:
-    """How many questions the whole has: as given, else as the shards had it.
+    """The number of questions of the whole run.
+
+    Args:
+        described: The content of run.json of each shard.
+        given: The limit that the user asks for; None for that of the shards.
+
+    Returns:
+        The limit, or None for all questions of the dataset.
 
     Raises:
-        BadInput: the shards had different limits, and none is given.
+        BadInput: The shards have different limits, and none is given.
     """
-    limits = {run["limit"] for run in described if "limit" in run}  # a shard that was stopped may note none
-    if given is None and len(limits) > 1:
-        raise BadInput(f"the shards have different limits ({', '.join(map(str, limits))}); give the right --limit")
-    return limits.pop() if given is None and limits else given
+    if given is not None:
+        return given
+    limits = {run["limit"] for run in described if "limit" in run}  # a shard that was stopped may not say
+    if len(limits) > 1:
+        raise BadInput(f"the shards have different limits ({', '.join(map(str, limits))}); give the right limit")
+    return limits.pop() if limits else None
 
 
 def join_journals(shards: Sequence[Path], out: Path, names: Sequence[str]) -> None:
-    """Put the records of the shards' journals of these names into those of `out`; what some shard has done is done.
+    """Copy the records of the shards' journals into the journals of `out`; a question that any shard answered is answered.
 
     Each shard is locked while it is read.
 
+    Args:
+        shards: The folders of the shards.
+        out: The folder of the whole run, opened by the caller.
+        names: The names of the journals. A journal that no shard has is not made.
+
     Raises:
-        BadInput: a process is still at work in a shard.
+        BadInput: A process is still at work in a shard.
     """
     joined = {name: Journal(out / name) for name in names if any((shard / name).exists() for shard in shards)}
     for shard in shards:

@@ -1,4 +1,4 @@
-"""What became of each question of a run, as its scores count it: one JSON object a line, for comparing runs."""
+"""The outcome of each question of a run, as its scores count it: one JSON object per line, for comparing runs."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ OUTCOMES = "outcomes.jsonl"
 
 
 def write_outcomes(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write a run's `outcomes.jsonl` anew; it is made from the journals, as the scores are."""
+    """Write `outcomes.jsonl` of a run; like the scores, it is computed from the journals each time."""
     lines = [json.dumps(dict(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records]
     write_text(folder / OUTCOMES, "".join(lines))
 
 
 def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[dict[str, Any]]:
-    """The records of a run's `outcomes.jsonl`.
+    """Read `outcomes.jsonl` of a run.
 
     Args:
-        folder: of the run.
-        fields: that each record must have, with the types of their values.
+        folder: The run's folder.
+        fields: The fields that each record has, and no others, with the types of their values.
 
     Raises:
-        BadInput: there is no such file, or a line is not as it should be.
+        BadInput: There is no such file, or a line does not have these fields.
     """
     path = folder / OUTCOMES
     if not path.is_file():
         raise BadInput(
-            f"{folder} has no {OUTCOMES}; start the run again with the same command to write it, nothing is asked twice"
+            f"{folder} has no {OUTCOMES}; start the run again with the same command, which writes it and asks nothing twice"
         )
     try:
         content = path.read_bytes()
@@ -49,9 +49,9 @@ def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[
         try:
             record = parse_json(line)
         except ValueError as error:
-            raise BadInput(f"{where}: a JSON object expected ({error})") from None
+            raise BadInput(f"{where}: expected a JSON object ({error})") from None
         if not isinstance(record, dict) or record.keys() != fields.keys():
-            raise BadInput(f"{where}: an object with {', '.join(fields)} expected, {shown(record)} found")
+            raise BadInput(f"{where}: expected an object with {', '.join(fields)}, found {shown(record)}")
         check(where, record, shape)
         records.append(record)
     return records

@@ -1,4 +1,4 @@
-"""Keeping keys out of files: what the environment or an address holds is taken out of every text that is kept."""
+"""Keys stay out of files: the secrets of the environment and of addresses are removed from every text that is kept."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from urllib.parse import quote, unquote, urlsplit
 from epbench.errors import BadInput
 
 SHORTEST_SECRET = 8
-"""Characters; a shorter value of a variable such as `API_KEY` is a word like "none"."""
+"""In characters. A shorter value of a variable such as `API_KEY` is taken for a word like "none"."""
 
-_PUBLIC = frozenset(["api-version"])  # parameters of an address that are known to all
+_PUBLIC = frozenset(["api-version"])  # parameters of an address that are no secret
 _NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
-# What follows "://" and not the scheme before it: a search for that would begin anew at every letter of a long word.
+# This matches what follows "://". A pattern that began with the scheme would be tried at every letter of a long word.
 _ADDRESS = re.compile(r"(?<=://)(?P<login>[^/?#@\s'\"]*@)?(?P<rest>[^?#\s'\"]*)(?P<query>[?#][^\s'\"]*)?")
 
 
 def without_login(text: str) -> str:
-    """The text with each address in it without name, password, query and fragment.
+    """Remove name, password, query and fragment from each address in a text.
 
-    >>> without_login("--base-url http://me:word@host:1/v1?api_key=x --out a@b")
-    '--base-url http://host:1/v1 --out a@b'
+    >>> without_login("GET http://me:word@host:1/v1?api_key=x by a@b")
+    'GET http://host:1/v1 by a@b'
     """
     return _ADDRESS.sub(lambda address: address["rest"], text)
 
 
 def without_secrets(text: str, more: Iterable[str] = ()) -> str:
-    """A text of foreign origin without logins and queries in addresses, and without the keys that the environment holds.
+    """Remove the keys of the environment, and logins and queries of addresses, from a text of foreign origin.
 
     A key is found as it is, in base64, percent-encoded, and as Python or JSON would quote it.
 
     Args:
-        text: to be kept.
-        more: further secrets, such as the password of an address.
+        text: The text.
+        more: Further secrets, such as the password of an address.
     """
     return without_login(without_keys(text, more))
 
 
 def without_keys(text: str, more: Iterable[str] = ()) -> str:
-    """A text as it is, addresses included, but for the keys that the environment holds and further secrets.
+    """Remove the keys of the environment and further secrets from a text, and leave addresses as they are.
 
-    This is for what is scored, such as the answer of a model; see `without_secrets`.
+    Use this for texts that are scored, such as the answer of a model; see `without_secrets`.
     """
     for form in sorted({form for secret in (*_environment(), *more) for form in _forms(secret)}, key=len, reverse=True):
         text = text.replace(form, "***")
@@ -52,7 +52,7 @@ def without_keys(text: str, more: Iterable[str] = ()) -> str:
 
 
 def secrets_of(url: str | None) -> list[str]:
-    """What an address holds that no file may: password, the login as HTTP sends it, and the values of its query."""
+    """The secrets of an address: its password, the login as HTTP sends it, and the values of its query."""
     parts = urlsplit(url or "")
     found = [unquote(parts.password or "")]
     if parts.password is not None:
@@ -63,10 +63,10 @@ def secrets_of(url: str | None) -> list[str]:
 
 
 def checked_key(variable: str) -> str:
-    """The key in an environment variable, without white space around it, since files of keys end in a newline.
+    """The key in an environment variable, without the white space around it, as files of keys end in a newline.
 
     Raises:
-        BadInput: a control character or a character beyond ASCII is in it; a header cannot carry that, and the error
+        BadInput: The key holds a control character or a character beyond ASCII. A header cannot carry it, and the error
             of the HTTP library would quote the key.
     """
     key = os.environ.get(variable, "").strip()
@@ -83,7 +83,7 @@ def _environment() -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The secret as it may stand in a text."""
+    """All forms in which a text may hold the secret."""
     yield secret
     yield repr(secret)[1:-1]
     yield json.dumps(secret)[1:-1]

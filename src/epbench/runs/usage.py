@@ -1,4 +1,4 @@
-"""The token usage of a run: what was computed, what sharing saved, how fast it went."""
+"""The token usage of a run: what was computed, what sharing saved, and how fast it went."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from epbench.runs.journal import RETIRED
 
 
 def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the records of answers.jsonl.
+    """Add up the usage of a model's replies.
+
+    Args:
+        answers: The records of answers.jsonl, or of another journal of replies.
 
     Returns:
-        requests, failed (number of each reason, leaving out answers that another prompt took the place of), served
-        (number of answers by each name that an endpoint gave its model, where that is not the asked one), prefilled and
-        saved prompt tokens, generated tokens, hit_rate (saved over all prompt tokens, None without any), seconds of
-        asking, and tokens per second (prompt and generated, None without time).
+        requests: the number of records. failed: how often each reason occurs, without answers that the answer to another
+        prompt has replaced. served: how many answers came from each model that an endpoint names in place of the
+        requested one. prefilled, saved and generated: prompt tokens computed, prompt tokens that sharing saved, and
+        generated tokens. hit_rate: saved tokens over all prompt tokens, 0 to 1, or None without prompt tokens. seconds:
+        the time spent on asking. tokens_per_second: prompt and generated tokens per second, or None without time.
     """
     records = list(answers)
     usage = [record.get("usage") or {} for record in records]

@@ -1,15 +1,32 @@
-"""Two runs held against each other on the questions that both have answered."""
+"""Two runs compared on the questions that both have answered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from epbench.errors import RunFailed
 from epbench.statistics.paired import holm, paired, paired_outcomes
 
 Question = TypeVar("Question")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All comparisons of any two of several runs.
+
+    Attributes:
+        score: The score that is compared, such as "accuracy".
+        pairs: What `compare_two` returns for each comparison, with p_holm.
+        about: What all runs have in common, such as their judge.
+        left_out: What could not be compared, in full sentences.
+    """
+
+    score: str
+    pairs: list[dict[str, Any]]
+    about: dict[str, Any] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
 
 def compare_two(
@@ -23,18 +40,20 @@ def compare_two(
     """Compare the values of two runs.
 
     Args:
-        names: of the runs.
-        values: of each run by question; a question without an answer is not among them.
-        cluster_of: which questions share their errors; the interval draws clusters.
-        unit_of: with outcomes, which questions are one unit of McNemar's test; each one its own by default.
-        outcomes: whether values are 0 or 1, wrong or right.
+        names: The names of the runs.
+        values: The value of each question that a run has answered, for the first and the second run.
+        cluster_of: The cluster of a question. Questions of one cluster share their errors, so that the interval draws
+            whole clusters.
+        unit_of: With outcomes, what McNemar's test counts once, for example the pair that two questions ask about; each
+            question is a unit of its own unless given.
+        outcomes: Whether the values are 0 (wrong) or 1 (right).
 
     Returns:
-        runs, the names; what `epbench.statistics.paired.Paired` says; n_one_sided, questions that only one run has
-        answered, and alone, for each run what it has of these: n and mean (None without any).
+        runs: the two names. The fields of `epbench.statistics.paired.Paired`. alone: for each run n and mean (None
+        without questions) over the questions that only this run has answered. n_one_sided: the sum of these n.
 
     Raises:
-        RunFailed: no question in common.
+        RunFailed: No question was answered by both runs.
     """
     first, second = values
     shared = [question for question in first if question in second]
@@ -52,13 +71,17 @@ def compare_two(
 
 
 def with_holm(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same comparisons, each with p_holm: its p corrected for the number of all of them."""
+    """Add p_holm to each comparison: its p, corrected by Holm for the number of comparisons."""
     corrected = holm([pair["p"] for pair in found])
     return [pair | {"p_holm": p} for pair, p in zip(found, corrected, strict=True)]
 
 
-def note_on(pair: Mapping[str, Any]) -> list[str]:
-    """What was left out of a comparison, in full sentences; nothing where both runs answered the same questions."""
+def notes_on(comparison: Comparison) -> list[str]:
+    """What the comparisons leave out, in full sentences; nothing where all runs answered the same questions."""
+    return [*(note for pair in comparison.pairs for note in _notes_on(pair)), *comparison.left_out]
+
+
+def _notes_on(pair: Mapping[str, Any]) -> list[str]:
     names = " / ".join(pair["runs"])
     notes = []
     if any(failed := pair.get("n_failed", [0, 0])):

@@ -1,4 +1,4 @@
-"""Confidence intervals for means over questions that come in clusters."""
+"""Confidence intervals of statistics over questions that come in clusters."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def cluster_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, float] | None:
-    """Percentile interval of a statistic when whole clusters are drawn with replacement.
+    """Percentile interval of a statistic, by drawing whole clusters with replacement.
 
-    Questions about the same cue share their chapters, and so their errors: drawing single questions would give
-    intervals that are too narrow.
+    Questions about the same cue share their chapters, and so their errors. Drawing single questions would give intervals
+    that are too narrow.
 
     Args:
-        statistic: from weights of shape (resamples, questions) to values of shape (resamples,); NaN where undefined.
-        clusters: the cluster of each question.
-        level: coverage in (0, 1).
-        resamples: number of draws.
-        seed: same seed, same interval.
+        statistic: Maps weights of shape (resamples, questions) to values of shape (resamples,), NaN where undefined.
+        clusters: The cluster of each question.
+        level: The coverage, between 0 and 1.
+        resamples: The number of draws.
+        seed: The seed of the draws; the same seed gives the same interval.
 
     Returns:
-        (low, high), or None with fewer than two clusters or where the statistic is mostly undefined.
+        (low, high), or None if there are fewer than two clusters or the statistic is undefined in most draws.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def cluster_bootstrap(
 
 
 def weighted_mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean of values (questions,) under weights (resamples, questions); NaN where all weights are 0."""
+    """Means of values of shape (questions,) under weights of shape (resamples, questions); NaN where all weights are 0."""
     import numpy as np
 
     total = weights.sum(axis=1)

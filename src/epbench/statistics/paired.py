@@ -1,4 +1,4 @@
-"""Two runs on the same questions: by how much they differ, and whether that may be chance."""
+"""Two runs on the same questions: how much they differ, and whether that may be chance."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_DIGITS = 12  # differences below that are those of rounding, and a tie
+_DIGITS = 12  # smaller differences come from rounding and count as ties
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Values of two runs, question by question.
+    """How the values of two runs differ, question by question.
 
     Attributes:
-        n: number of questions.
-        means: of the first and of the second.
-        difference: mean of the first less that of the second.
-        interval: 95 % interval of the difference, drawing clusters with replacement; None with fewer than two.
-        wins, ties, losses: number of questions, or of units, on which the first is better, equal, worse.
-        p: two-sided. Of `paired`: Wilcoxon's signed-rank test; ties are ranked and then dropped (Pratt). Of
-            `paired_outcomes`: McNemar's exact test. 1 where all are ties.
+        n: The number of questions.
+        means: The means of the first and of the second run.
+        difference: The mean of the first run minus the mean of the second.
+        interval: The 95 % interval of the difference, drawing clusters with replacement; None with fewer than two.
+        wins: The number of questions, or of units, on which the first run is better.
+        ties: The number on which both are equal.
+        losses: The number on which the first run is worse.
+        p: The two-sided p-value: of Wilcoxon's signed-rank test (`paired`; ties are ranked and then dropped, after
+            Pratt), or of McNemar's exact test (`paired_outcomes`). 1 if all questions are ties.
     """
 
     n: int
@@ -43,11 +45,12 @@ def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[o
     """Compare two runs by values such as F1.
 
     Args:
-        first, second: one value per question, in the same order.
-        clusters: the cluster of each question.
+        first: The first run's value for each question.
+        second: The second run's values, in the same order.
+        clusters: The cluster of each question.
 
     Raises:
-        ValueError: no question, or lengths that differ.
+        ValueError: There is no question, or the lengths differ.
     """
     from scipy.stats import wilcoxon
 
@@ -62,24 +65,25 @@ def paired_outcomes(
 ) -> Paired:
     """Compare two runs by answers that are right (1) or wrong (0).
 
-    McNemar's test asks whether the questions that only one run got right are about as many for each of them. It takes
-    its units as independent; the interval, which draws clusters, does not.
+    McNemar's test asks whether each run alone got about as many questions right as the other run alone. It treats its
+    units as independent; the interval, which draws clusters, does not.
 
     Args:
-        first, second: one outcome per question, in the same order.
-        clusters: the cluster of each question.
-        units: what is won or lost: questions of one unit, such as two askings of one pair, count once, by their sum.
-            By default each question is its own unit.
+        first: The first run's outcome for each question.
+        second: The second run's outcomes, in the same order.
+        clusters: The cluster of each question.
+        units: The unit of each question. Questions of one unit, such as two askings of one pair, count once, by their
+            sum. Each question is a unit of its own unless given.
 
     Raises:
-        ValueError: no question, lengths that differ, or a value that is neither 0 nor 1.
+        ValueError: There is no question, the lengths differ, or a value is neither 0 nor 1.
     """
     import numpy as np
     from statsmodels.stats.contingency_tables import mcnemar
 
     differences = _differences(first, second, clusters)
     if not set(first) | set(second) <= {0, 1}:
-        raise ValueError("outcomes: a value other than 0 and 1 found")
+        raise ValueError("outcomes: expected 0 and 1 only, found another value")
     names = np.unique([str(unit) for unit in units], return_inverse=True)[1] if units else np.arange(len(first))
     by_unit = np.bincount(names, weights=differences)
     wins, losses = int((by_unit > 0).sum()), int((by_unit < 0).sum())
@@ -91,7 +95,9 @@ def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequ
     import numpy as np
 
     if not len(first) == len(second) == len(clusters) or not first:
-        raise ValueError(f"{len(first)}, {len(second)} values and {len(clusters)} clusters, as many of each expected")
+        raise ValueError(
+            f"expected as many of each, found {len(first)} and {len(second)} values and {len(clusters)} clusters"
+        )
     found: NDArray[np.float64] = np.round(np.array(first, float) - np.array(second, float), _DIGITS)
     return found
 
@@ -115,7 +121,7 @@ def _paired(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The same p-values, corrected for their number (Holm)."""
+    """Correct p-values for their number, by Holm."""
     from statsmodels.stats.multitest import multipletests
 
     return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []

@@ -1,15 +1,15 @@
-"""Intervals for shares of independent questions."""
+"""Intervals of proportions over independent questions."""
 
 from __future__ import annotations
 
 
 def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
-    """Wilson's score interval of a share.
+    """Wilson's score interval of a proportion.
 
     Args:
-        right: number of successes, 0..n.
-        n: number of trials.
-        level: coverage in (0, 1).
+        right: The number of successes, 0 to n.
+        n: The number of trials.
+        level: The coverage, between 0 and 1.
 
     Returns:
         (low, high) within [0, 1], or None without a trial.

@@ -4,11 +4,11 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
-from epbench.booksort.dataset.load import config_names, fingerprint, load_books, load_pairs
-from epbench.booksort.dataset.parts import part_of
+from epbench.booksort.dataset.load import config_names, fingerprint, group_of, load_books, load_pairs
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
 from epbench.errors import BadInput
 from epbench.hub.install import install_dataset
+from epbench.runs.subset import subset
 from tests.booksort.published_sort_csv import SEGMENTS, write_excerpts, write_segments
 from tests.booksort.sort_set import BINS, BOOKS, HELD_OUT, TEST, book_rows, pair_rows, write_set, write_tables
 from tests.conftest import SHARED, made_texts, set_of
@@ -172,19 +172,16 @@ def test_the_name_of_our_set_is_found_in_the_cache(folder):
     assert load_pairs("epbench/booksort", ["all"]) == load_pairs(str(folder), ["all"])
 
 
-def test_parts_keep_excerpts_together(folder):
+def test_subsets_keep_the_pairs_of_an_excerpt_together(folder):
     pairs = load_pairs(str(folder), ["all"])
-    some = part_of(pairs, 10)
+    some = subset(pairs, group_of, 10)
     assert len(some) == 10 and some == [pair for pair in pairs if pair in some]
-    assert {p.id for p in some} <= {p.id for p in part_of(pairs, 30)}
+    assert {p.id for p in some} <= {p.id for p in subset(pairs, group_of, 30)}
     assert len({(p.config, p.book_idx, p.excerpt_idx) for p in some}) == 3
-    shards = [part_of(pairs, None, f"{i}/3") for i in (1, 2, 3)]
+    shards = [subset(pairs, group_of, None, f"{i}/3") for i in (1, 2, 3)]
     assert sorted(p.id for shard in shards for p in shard) == sorted(p.id for p in pairs)
     excerpts = [{(p.config, p.book_idx, p.excerpt_idx) for p in shard} for shard in shards]
     assert not excerpts[0] & excerpts[1] and all(excerpts)
-    for limit, shard in ((0, None), (None, "4/3"), (None, "one")):
-        with pytest.raises(BadInput, match="expected"):
-            part_of(pairs, limit, shard)
 
 
 def test_a_set_of_your_own_needs_only_the_columns(tmp_path):

@@ -1,14 +1,13 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from epbench.booksort.answers.records import CUT_OFF
 from epbench.booksort.context.oracle import Oracle
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
-from epbench.booksort.scores.results import CUT_OFF, failure_of, finish, predicted, sorted_rows
+from epbench.booksort.scores.results import finish, scored_pairs
 from epbench.runs.answers import ANSWERS, ask
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
@@ -26,52 +25,6 @@ def pairs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def requests(pairs):
     return requests_for("in-context", pairs, PACK, 3)
-
-
-@pytest.mark.parametrize(
-    ("answer", "probabilities", "expected"),
-    [
-        (" A", {"A": 0.6, "B": 0.3}, "A"),
-        ("B", {"A": 0.35, "B": 0.32}, "A"),  # the most probable token is one spelling of B, but A has two
-        ("The", {"A": 0.01, "B": 0.02}, "B"),
-        ("The", {"A": 0.0, "B": 0.0}, "X"),
-        ("A", {"A": 0.5, "B": 0.5}, "A"),
-        ("A closer look says B", {"A": 0.9, "B": 0.1}, "B"),
-        ("A segment of the book", {"A": 0.9, "B": 0.1}, "A"),
-        ("Answer: B", None, "B"),
-        ("I cannot tell", None, "X"),
-        ("", None, "X"),
-    ],
-)
-def test_what_counts_as_the_answer(answer, probabilities, expected):
-    record = {"answer": answer} | ({} if probabilities is None else {"probabilities": probabilities})
-    assert predicted(record) == expected
-
-
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_the_more_probable_label_is_the_answer(a, b):
-    said = predicted({"answer": "?", "probabilities": {"A": a, "B": b}})
-    assert said == ("X" if a == b else "A" if a > b else "B")
-
-
-@pytest.mark.parametrize(
-    ("record", "expected"),
-    [
-        ({"answer": "Let me first look at", "ended": "length"}, CUT_OFF),
-        ({"answer": "", "ended": "length"}, CUT_OFF),  # all tokens went into the reasoning
-        ({"answer": "A closer look at both of", "ended": "length", "probabilities": {"A": 0.9, "B": 0.1}}, CUT_OFF),
-        ({"answer": "Segment B came first, because the", "ended": "length"}, None),
-        ({"answer": "Neither of them.", "ended": "stop"}, None),  # an answer, and a wrong one
-        ({"answer": "Neither of them."}, None),
-        (
-            {"answer": "The", "ended": "length", "probabilities": {"A": 1e-5, "B": 2e-5}},
-            None,
-        ),  # one token was asked for
-        ({"failure": "timeout"}, "timeout"),
-    ],
-)
-def test_what_is_no_answer(record, expected):
-    assert failure_of(record) == expected
 
 
 def test_an_answer_that_was_cut_off_is_neither_right_nor_wrong(tmp_path, pairs, requests):
@@ -96,8 +49,10 @@ def test_the_greedy_answer_is_what_was_written(tmp_path, pairs, requests):
     with open_run(tmp_path / "r", {"benchmark": "booksort"}, {}) as folder:
         journal = Journal(folder / ANSWERS)
         for i, pair in enumerate(pairs):
-            told = {OTHER[pair.answer]: 1e-5, pair.answer: 5e-5}
-            journal.add(keys[pair.id], id=pair.id, repeat=0, answer="The" if i % 4 else pair.answer, probabilities=told)
+            known = {OTHER[pair.answer]: 1e-5, pair.answer: 5e-5}
+            journal.add(
+                keys[pair.id], id=pair.id, repeat=0, answer="The" if i % 4 else pair.answer, probabilities=known
+            )
         journal.close()
         scores = finish(folder, pairs, keys, "greedy")
     assert scores["accuracy"] == 1.0 and scores["n_invalid"] == 0
@@ -124,7 +79,7 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
     journal.add(keys[late.id], id=late.id, repeat=0, answer=late.answer)
     journal.add("of another prompt", id=right.id, repeat=0, answer=OTHER[right.answer])
     journal.close()
-    rows = {row.id: row for row in sorted_rows(tmp_path, pairs, keys)}
+    rows = {row.id: row for row in scored_pairs(tmp_path, pairs, keys)}
     assert list(rows) == [pair.id for pair in pairs]
     assert rows[right.id].correct and {rows[right.id].p_a, rows[right.id].p_b} == {0.5, 0.7}
     assert rows[right.id].greedy == right.answer == rows[right.id].written
@@ -145,14 +100,14 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
         assert row.retrieved_both is None and row.retrieved_order is None
 
 
-def test_scores_account_and_report_of_a_run(tmp_path, pairs, requests):
+def test_scores_usage_and_report_of_a_run(tmp_path, pairs, requests):
     model = Oracle(PACK)
-    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {"dataset": "x", "label": "control"}) as folder:
+    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {"dataset": "x", "label": "baseline"}) as folder:
         ask(folder / ANSWERS, requests, model)
-        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, "control")
+        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, "baseline")
     assert scores["accuracy"] == 1.0 and (scores["n_questions"], scores["n_failed"]) == (len(pairs), 0)
     written = json.loads((tmp_path / "r/scores.json").read_text())
     assert written["accuracy"] == 1.0 and written["by_group"] and "retrieval" not in written
     assert json.loads((tmp_path / "r/usage.json").read_text())["requests"] == len(pairs)
-    assert "control" in (tmp_path / "r/table.md").read_text()
+    assert "baseline" in (tmp_path / "r/table.md").read_text()
     assert "<svg" in (tmp_path / "r/report.html").read_text()

@@ -1,4 +1,4 @@
-"""Tables and reports: baselines and published rates beside systems, the floor in every table, one file per page."""
+"""Tables and reports: baselines and reported rates beside systems, the floor in every table, one file per page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rich.console import Console
 
 from epbench.errors import BadInput
 from epbench.memfail.scores.report import comparison_report, html_report
-from epbench.memfail.scores.reported_rates import beside, read_published
+from epbench.memfail.scores.reported_rates import beside, read_reported
+from epbench.memfail.scores.run_files import run_folders
 from epbench.memfail.scores.scoring import score_outcomes
-from epbench.memfail.scores.side_by_side import holds_runs, write_comparison
+from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables
 from tests.memfail.memfail_samples import outcome
 
@@ -44,7 +45,8 @@ def runs():
 
 
 def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
-    (titles, rows), (group_titles, _), *_ = tables(runs)
+    main, groups, *_ = tables(runs)
+    titles, rows = main.head, main.rows
     assert [row[:2] for row in rows] == [
         ["nothing", "5"],
         ["mine", "5"],
@@ -58,14 +60,15 @@ def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
     mine = dict(zip(titles, rows[1], strict=True))
     assert mine["success"].startswith("0.333 (") and (mine["storage"], mine["retrieval"]) == ("0.333", "0.333")
     assert (mine["failed"], mine["words/memory"]) == ("1", "5.0") and "vacuous" not in titles
-    assert group_titles == ["coexisting_facts: success by group", "k", "2 (2)", "3 (2)"]
+    assert groups.head == ["coexisting_facts: success by group", "k", "2 (2)", "3 (2)"]
 
 
 def test_without_a_run_without_memory_the_floor_is_computed():
     floor = {"success_rate": 0.5, "answer_accuracy": 0.68}
     scores = run("m:M", [C, S, S], right=False, floor=floor)
     scores["by_k"]["5"]["vacuous"] = 1
-    (titles, rows), *_ = tables({"m": scores})
+    table, *_ = tables({"m": scores})
+    titles, rows = table.head, table.rows
     assert dict(zip(titles, rows[0], strict=True))["success"] == "0.500" and rows[0][-1] == "computed"
     assert "vacuous" in titles and "earned" in titles
     assert rows[1][-1] == "below floor, answers below floor"
@@ -112,7 +115,7 @@ def parsed(html):
     return parser.seen
 
 
-def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_picture(runs):
+def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_figure(runs):
     html = comparison_report(runs)
     seen = parsed(html)
     assert "tokens per retrieved memory" in html
@@ -154,48 +157,48 @@ ROW = {
 }
 
 
-def published(folder, *rows):
-    path = folder / "published.json"
+def reported(folder, *rows):
+    path = folder / "reported.json"
     path.write_text(json.dumps({"rows": list(rows)}), "utf-8")
     return path
 
 
-def test_published_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_path):
+def test_reported_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_path):
     rows = [ROW, ROW | {"k": 15}, ROW | {"dataset": "Persona-Retrieval", "n": 300}]
-    joined = beside(runs, read_published(published(tmp_path, *rows)))
-    assert set(joined) - set(runs) == {"Mem0, tiny, published (coexisting_facts)"}
-    (_, table_rows), *_ = tables(joined)
-    cell = next(row for row in table_rows if row[0].startswith("Mem0"))
-    assert cell[1:3] == ["5", "0.350 (0.26–0.45)"] and cell[-1] == "published, below floor"
+    joined = beside(runs, read_reported(reported(tmp_path, *rows)))
+    assert set(joined) - set(runs) == {"Mem0, tiny, reported (coexisting_facts)"}
+    table, *_ = tables(joined)
+    cell = next(row for row in table.rows if row[0].startswith("Mem0"))
+    assert cell[1:3] == ["5", "0.350 (0.26–0.45)"] and cell[-1] == "reported, below floor"
     html = comparison_report(joined)
     parsed(html)
-    assert "MemFail: 4 runs" in html and "Mem0, tiny, published" in html
+    assert "MemFail: 4 runs" in html and "Mem0, tiny, reported" in html
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (ROW | {"k": "5"}, "row 1, field 'k': '5' found, int expected"),
-        (ROW | {"success_rate": 35}, r"row 1: a success rate in \[0, 1\]"),
-        (ROW | {"dataset": "Other"}, "field 'dataset': 'Other' found"),
-        ({}, "field 'dataset': None found"),
-        (7, "row 1: int found"),
+        (ROW | {"k": "5"}, "row 1, field 'k': expected a whole number, got '5'"),
+        (ROW | {"success_rate": 35}, r"row 1: expected a success rate in \[0, 1\]"),
+        (ROW | {"dataset": "Other"}, "field 'dataset': expected one of .*, got 'Other'"),
+        ({}, "field 'dataset': expected a text, got None"),
+        (7, "row 1: expected an object, got 7"),
         (ROW, "two rates at k = 5"),
-        (ROW | {"k": True}, "field 'k': True found"),
+        (ROW | {"k": True}, "field 'k': expected a whole number, got True"),
     ],
 )
-def test_bad_published_rows_are_one_line(tmp_path, row, message):
+def test_bad_reported_rows_are_one_line(tmp_path, row, message):
     with pytest.raises(BadInput, match=message):
-        read_published(published(tmp_path, ROW, row))
+        read_reported(reported(tmp_path, ROW, row))
 
 
-def test_bad_published_files_are_one_line(tmp_path):
-    for content, message in [("{", "no JSON"), ("[]", "field 'rows'"), ('{"rows": 3}', "field 'rows'")]:
+def test_bad_reported_files_are_one_line(tmp_path):
+    for content, message in [("{", "expected JSON"), ("[]", "field 'rows'"), ('{"rows": 3}', "field 'rows'")]:
         (tmp_path / "p.json").write_text(content, "utf-8")
         with pytest.raises(BadInput, match=message):
-            read_published(tmp_path / "p.json")
+            read_reported(tmp_path / "p.json")
     with pytest.raises(BadInput, match="no such file"):
-        read_published(tmp_path / "nowhere.json")
+        read_reported(tmp_path / "nowhere.json")
 
 
 def written(folder, scores, fingerprint="1"):
@@ -210,12 +213,13 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
     one = written(tmp_path / "floor", runs["nothing"])
     written(tmp_path / "mine" / "coexisting_facts", runs["mine"])
     written(tmp_path / "mine" / "long_hop", runs["chains"])
-    assert holds_runs(one) and holds_runs(tmp_path / "mine") and not holds_runs(tmp_path / "nowhere")
+    mine = tmp_path / "mine"
+    assert run_folders([one, mine]) == [(one, one), (mine, mine / "coexisting_facts"), (mine, mine / "long_hop")]
     out = tmp_path / "out"
-    joined = write_comparison([one, tmp_path / "mine"], out, published(tmp_path, ROW))
+    joined = write_side_by_side([one, mine], out, reported(tmp_path, ROW))
     assert list(joined)[:3] == ["floor", "mine (coexisting_facts)", "mine (long_hop)"]
-    (_, rows), *_ = tables(joined)
-    assert [row[0] for row in rows] == ["floor", "mine", "mine", "Mem0, tiny, published"]
+    table, *_ = tables(joined)
+    assert [row[0] for row in table.rows] == ["floor", "mine", "mine", "Mem0, tiny, reported"]
     parsed((out / "report.html").read_text("utf-8"))
     assert "| floor | 5 |" in (out / "table.md").read_text("utf-8")
 
@@ -223,19 +227,24 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
 def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):
     one = written(tmp_path / "a" / "run", runs["nothing"])
     with pytest.raises(BadInput, match="two runs are called 'run'"):
-        write_comparison([one, written(tmp_path / "b" / "run", runs["mine"])], tmp_path / "out")
+        write_side_by_side([one, written(tmp_path / "b" / "run", runs["mine"])], tmp_path / "out")
     with pytest.raises(BadInput, match="different rows of coexisting_facts"):
-        write_comparison([one, written(tmp_path / "c", runs["mine"], "2")], tmp_path / "out")
-    with pytest.raises(BadInput, match="no run of MemFail"):
-        write_comparison([tmp_path / "nowhere"], tmp_path / "out")
+        write_side_by_side([one, written(tmp_path / "c", runs["mine"], "2")], tmp_path / "out")
+    with pytest.raises(BadInput, match="nowhere: no run.json in it; expected the folder of a run"):
+        write_side_by_side([tmp_path / "nowhere"], tmp_path / "out")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "run.json").write_text('{"identity": {"benchmark": "tulving"}}', "utf-8")
+    with pytest.raises(BadInput, match="other: expected a run of MemFail"):
+        write_side_by_side([other], tmp_path / "out")
     (one / "scores.json").unlink()
     with pytest.raises(BadInput, match=r"has no scores\.json"):
-        write_comparison([one], tmp_path / "out")
+        write_side_by_side([one], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_the_published_file_is_read(results):
-    runs = read_published(results / "paper_results.json")
+def test_the_file_of_the_paper_is_read(results):
+    runs = read_reported(results / "paper_results.json")
     assert len(runs) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in runs.values()) == 224
     assert {run["config"] for run in runs.values()} == {
         "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop",

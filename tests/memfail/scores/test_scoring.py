@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.questions import questions_of
 from epbench.memfail.dataset.types import CONFIGS, Question, QuestionRecord
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.scores.scoring import ERRORS, finish, floor_of, score_outcomes
+from epbench.memfail.scores.results import finish
+from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
 from epbench.metric_folders import metric_module
 from epbench.runs.folder import open_run
 from tests.memfail import planted_faults as plant

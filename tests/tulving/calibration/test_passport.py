@@ -256,7 +256,7 @@ def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path
     store_passport(judge, passport_of() | {"failed": 7})
     after = with_passport(before)
     assert after["judge"]["passport"]["failed"] == 7 and after["corrected"]["simple_recall_score"] == 1.0
-    assert "; 7 made answers without a verdict" in judge_lines({"mine": after})[0]
+    assert "; no verdict on 7 answers of the calibration set" in judge_lines({"mine": after})[0]
     passport_path(judge).unlink()  # a report on a machine that does not have it
     assert with_passport(after) == after
     for others in ({"f1_by_bin": {}}, {"judge": {"name": "x", "prompt_hash": None, "passport": None}}):
@@ -268,7 +268,7 @@ def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):
     store_passport(BiasedJudge(MADE), passport_of(always_one))
     scores = judge_scores(BiasedJudge(MADE), {"0": 0.0, "1": 1.0})
     assert scores["corrected"]["simple_recall_score"] is None
-    assert "tells right from wrong too seldom to correct scores" in judge_lines({"mine": scores})[0]
+    assert "tells right from wrong answers too rarely for scores to be corrected" in judge_lines({"mine": scores})[0]
 
 
 def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
@@ -284,5 +284,5 @@ def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
 def test_published_runs_say_that_their_judge_has_none(released, tmp_path):
     scores = score_published_runs(open_archive(released), tmp_path, quiet).scores
     (line,) = judge_lines(scores)
-    assert line.startswith("judge made, as published")
+    assert line.startswith("judge made, as released")
     assert all(line in path.read_text() for path in tmp_path.glob("*/*/table.md"))

@@ -64,7 +64,7 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     assert never.asked == [] and third == second
 
 
-def test_repeats_are_judged_each_and_the_account_adds_up(tmp_path):
+def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
     rows = [row("ax")]
     requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
@@ -127,9 +127,9 @@ def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
     page = (folder / "report.html").read_text()
     assert "0.75–1.00 (4, 1 lost)" in page and "0.750–1.000 (incomplete)" in page
     for shown, ranges in ((page, 1), (comparison_report("b", {"part": part, "whole": whole}), 1)):
-        picture = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
-        assert "all wrong to all right" in picture
-        assert picture.count("url(#h") == ranges + 1  # hatched: the bin, and its sign in the legend
+        figure = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
+        assert "all wrong to all right" in figure
+        assert figure.count("url(#h") == ranges + 1  # hatched: the bin, and its sign in the legend
     assert "url(#h" not in comparison_report("b", {"whole": whole})
 
 
@@ -138,11 +138,11 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
     one = scores_of(verdicts, [], {"judge": {"name": "claude", "prompt_hash": None, "passport": None}})
     two = scores_of(verdicts, [], judge=LexicalJudge())
     three = two | {"judge": two["judge"] | {"prompt_hash": "other"}}
-    table = markdown_table({"published": one, "mine": two})
-    assert "| F1 by chapters | judge | 0 (0)" in table and "| published | claude (as published) | –" in table
+    table = markdown_table({"released": one, "mine": two})
+    assert "| F1 by chapters | judge | 0 (0)" in table and "| released | claude (as released) | –" in table
     assert "| mine | lexical | –" in table
-    assert "numbers by different judges are not comparable" in table
-    assert "<td>claude (as published)</td>" in comparison_report("b", {"published": one, "mine": two})
+    assert "scores from different judges are not comparable" in table
+    assert '<td class="text">claude (as released)</td>' in comparison_report("b", {"released": one, "mine": two})
     assert f"lexical ({two['judge']['prompt_hash']})" in markdown_table({"a": two, "b": three})
     assert "different judges" not in markdown_table({"a": two, "b": two})
 

@@ -1,4 +1,4 @@
-"""What is kept of one answered question: all that scores, curves and reports are made from."""
+"""An answered question, with everything that scores, figures and reports are made from."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from epbench.booksort.context.orders import is_swapped, pair_id
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """One question, its key and the model's answer (Section 3).
+    """One question about a pair of segments, its right answer, and the model's answer (Section 3).
 
     Attributes:
-        id: of the dataset's row.
-        book_idx: number of the book.
-        excerpt_idx: number of the excerpt in its book; the questions of one excerpt are not independent.
-        distance: words from the start of the earlier segment to that of the later one.
-        distance_bin: right edge of the bin of distances, in words.
-        excerpt_length: in words.
-        segment_length: in words.
-        seg1_pos: of the earlier segment in the excerpt, in words from its start.
-        seg2_pos: of the later segment.
-        answer: the segment that comes first in the book: A is the one shown first.
-        predicted: the model's answer; X where it gave none that can be read, which counts as wrong.
-        p_a: probability of A as the answer's first token, over all its spellings; None where the model gave none. An
-            endpoint lists only its most probable tokens, and a label that is not among them counts as 0.
-        p_b: the same of B.
-        greedy: the text of the answer as generated; of a model in this process the most probable first token.
-        written: the segment that this text names, whatever the probabilities say; X where it names neither.
-        correct: whether predicted equals answer; False where the request failed.
-        failed: whether the request failed, or its answer was cut off: neither right nor wrong.
-        retrieved_both: with memory `rag`, whether passages of both segments were found; None with other memories.
-        retrieved_order: whether both were found and stood in the prompt in the order of the book; None as above.
+        id: The id of the dataset's row.
+        book_idx: The number of the book.
+        excerpt_idx: The number of the excerpt in its book; the questions about one excerpt are not independent.
+        distance: Words from the start of the earlier segment to the start of the later one.
+        distance_bin: The right edge of the bin of distances, in words.
+        excerpt_length: The length of the excerpt in words.
+        segment_length: The length of each segment in words.
+        seg1_pos: Where the earlier segment starts, in words from the start of the excerpt.
+        seg2_pos: Where the later segment starts, in words from the start of the excerpt.
+        answer: The segment that comes first in the book: A is the one that is shown first.
+        predicted: The model's answer; X if it names neither segment, which counts as wrong.
+        p_a: The probability of A as the first token of the answer, over all its spellings; None if it is unknown. An
+            endpoint lists only its most probable tokens, and a label that is not among them has 0.
+        p_b: The same for B.
+        greedy: The text of the answer; for a model in this process, the most probable first token.
+        written: The segment that this text names, whatever the probabilities say; X if it names neither.
+        correct: Whether predicted equals answer; False if the question failed.
+        failed: Whether the request failed or its answer was cut off, so that it is neither right nor wrong.
+        retrieved_both: With memory `rag`, whether passages of both segments were found; None with other memories.
+        retrieved_order: With memory `rag`, whether both were found, and shown in the order of the book; None with other
+            memories.
     """
 
     id: str
@@ -57,20 +58,20 @@ class ScoredPair:
 
     @property
     def excerpt(self) -> str:
-        """The excerpt that the question is about: its four questions share one reading, and so their errors."""
+        """The excerpt that the question is about. Its four questions share one reading, and so their errors."""
         return f"{self.book_idx} {self.excerpt_length} {self.segment_length} {self.excerpt_idx}"
 
     @property
     def pair(self) -> str:
-        """The pair of segments that is asked about: with `--both-orders` two askings have the same one."""
+        """The pair of segments that the question asks about; with both orders, two questions ask about each pair."""
         return pair_id(self.id)
 
     @property
     def swapped(self) -> bool:
-        """Whether this is the second asking of its pair, with the segments the other way round."""
+        """Whether this is the second asking of its pair, with the segments swapped."""
         return is_swapped(self.id)
 
     @property
     def label_mass(self) -> float | None:
-        """Probability that the answer's first token is A or B at all, 0 to 1; None where the model gave none."""
+        """The probability that the first token of the answer is A or B at all, 0 to 1; None if it is unknown."""
         return None if self.p_a is None or self.p_b is None else self.p_a + self.p_b

@@ -1,4 +1,4 @@
-"""Read A or B from what a model wrote: for endpoints, whose answers cannot be made to begin with "Answer: Segment".
+"""Read A or B from the text of an answer, as endpoints cannot be made to begin their answers with "Answer: Segment".
 
 Paper: Section 3.1.
 """
@@ -34,11 +34,14 @@ _ORDER = re.compile(
 
 
 def parse_answer(text: str) -> Label | None:
-    """The segment that the text says comes first, or None where it says neither, or both without a decision.
+    """The segment that comes first according to a text.
 
-    A label counts alone in either case (`b`, `(b)`, `**B**`), after "Segment", and as a capital between words; the
-    article of "A segment …" is none. A text that begins with a label and a full stop or a new line has given its answer.
-    Where both labels are named, what is said to come first decides.
+    A label counts if it stands alone in either case (`b`, `(b)`, `**B**`), after "Segment", or as a capital between words;
+    the article of "A segment …" does not count. If a text begins with a label and a full stop or a new line, that is its
+    answer. If a text names both labels, the one that it says comes first is the answer.
+
+    Returns:
+        The label; None if the text names neither segment, or both without a decision.
     """
     if alone := _ALONE.fullmatch(text):
         return _label(alone[1])
@@ -55,12 +58,12 @@ def parse_answer(text: str) -> Label | None:
 
 
 def _mark(match: re.Match[str]) -> str:
-    """A label behind a sign that no text has."""
+    """Put a mark before a label that no text contains."""
     return f" \0{_label(match[match.lastindex or 0])} "
 
 
 def _first(match: re.Match[str]) -> Label:
-    """The label that this phrase puts first."""
+    """The label that a phrase puts first."""
     if match["two"]:
         return _label(match["two"])
     one = _label(match["one"])

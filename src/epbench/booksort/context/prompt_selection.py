@@ -18,19 +18,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.answers.records import failure_of, predicted
 from epbench.booksort.dataset.load import Pair
-from epbench.booksort.scores.results import failure_of, predicted
 from epbench.errors import RunFailed
 from epbench.models.protocol import Model, Request
 from epbench.runs.answers import Progress, ask
 from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import read_journal
+from epbench.runs.shapes import Items, Shape
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
+CHOICE_SHAPE = Shape(
+    {"reason": (str,), "tied": Items((int,))},
+    dict.fromkeys(("prompt", "reading"), (int, str)) | dict.fromkeys(("prompts", "readings"), Items((dict,))),
+    (("prompt", "prompts"), ("reading", "readings")),
+)
 MOST_FAILED = 0.1
 """Share of a prompt's questions that may fail. If more fail, they are asked again before prompts are compared."""
 
@@ -82,7 +88,7 @@ def select_prompt(
         RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
     """
     if (folder / CHOICE).exists():
-        return read_json(folder / CHOICE)
+        return read_json(folder / CHOICE, CHOICE_SHAPE)
     ask(folder / SWEEP, [request for asked in requests.values() for request in asked], model, progress)
     journal = read_journal(folder / SWEEP)
     answers = {pair.id: pair.answer for pair in pairs}

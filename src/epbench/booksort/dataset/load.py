@@ -74,6 +74,11 @@ class Pair:
         return self.positions[1] - self.positions[0]
 
 
+def group_of(pair: Pair) -> str:
+    """The name of the excerpt that a pair is about. The pairs of one excerpt share one reading of it and stay together."""
+    return f"{pair.config} {pair.book_idx} {pair.excerpt_idx}"
+
+
 @dataclass(frozen=True, slots=True)
 class BookText:
     """A whole book: its number, title and text."""

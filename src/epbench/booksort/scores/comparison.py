@@ -1,4 +1,4 @@
-"""Runs of Book-SORT held against each other, question by question; what each of them answered stands in its folder."""
+"""Runs of Book-SORT, compared question by question by the outcomes in their folders."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 from epbench.booksort.answers.answer import ScoredPair
 from epbench.booksort.context.orders import pair_id
-from epbench.errors import BadInput
+from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.runs import outcomes
-from epbench.statistics.comparison import compare_two, with_holm
+from epbench.runs.several import check_same
+from epbench.statistics.comparison import Comparison, compare_two, with_holm
 
 _FIELDS = {
     "id": (str,),
@@ -25,13 +26,13 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one question.
+    """The outcome of one question.
 
     Attributes:
-        id: of the question; with both orders each pair has two.
-        excerpt: that it is about.
-        correct: None where the question failed.
-        log_ratio: log of p(right segment)/(p(A)+p(B)); None where a probability is unknown or 0.
+        id: The id of the question; with both orders, two questions ask about each pair.
+        excerpt: The excerpt that the question is about.
+        correct: Whether the answer is right; None if the question failed.
+        log_ratio: The logarithm of p(right segment) / (p(A) + p(B)); None if a probability is unknown or 0.
     """
 
     id: str
@@ -40,45 +41,56 @@ class Outcome:
     log_ratio: float | None
 
 
-def write_outcomes(folder: Path, rows: Sequence[ScoredPair]) -> None:
-    """Put what became of each question into the run's `outcomes.jsonl`."""
-    outcomes.write_outcomes(
-        folder,
-        [
-            {
-                "id": row.id,
-                "excerpt": row.excerpt,
-                "correct": None if row.failed else row.correct,
-                "log_ratio": None if row.failed else _log_ratio(row),
-            }
-            for row in rows
-        ],
-    )
+def record_of(row: ScoredPair) -> dict[str, Any]:
+    """The line of `outcomes.jsonl` about one question; its fields are those of `Outcome`."""
+    return {
+        "id": row.id,
+        "excerpt": row.excerpt,
+        "correct": None if row.failed else row.correct,
+        "log_ratio": None if row.failed else _log_ratio(row),
+    }
 
 
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """What became of each question of a run.
+    """The outcome of each question of a run.
 
     Raises:
-        BadInput: the folder has no such file, as from before there was one, or it is not as it should be.
+        BadInput: The folder has no such file, as runs of earlier versions have not, or the file is damaged.
     """
     return [Outcome(**record) for record in outcomes.read_outcomes(folder, _FIELDS)]
 
 
-def compare_runs(runs: Mapping[str, Sequence[Outcome]]) -> list[dict[str, Any]]:
-    """Accuracy of any two runs on the questions that both have answered.
+def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+    """Compare the accuracy of any two runs on the questions that both have answered.
 
     Args:
-        runs: outcomes by the run's name.
-
-    Returns:
-        For each pair what `epbench.statistics.comparison.compare_two` says, with excerpts as clusters and McNemar's
-        test; where each pair of segments was asked both ways round, its two askings are one unit of that test. Also
-        n_failed, failed questions of either run, which are left out; log_ratio, see `compare_log_ratios`, None where a
-        run has no probabilities; and p_holm.
+        runs: The folders of at least two runs, by the name of the run.
+        dataset: Not used: the outcomes in the folders are all that is compared.
 
     Raises:
-        RunFailed: two runs have no answered question in common.
+        BadInput: A run did not end, or the runs are on different rows, configs or splits.
+        RunFailed: Two runs have no answered question in common.
+    """
+    for folder in runs.values():
+        read_scores(folder)  # a run that did not end has none
+    check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"))
+    return Comparison("accuracy", compare_runs({name: read_outcomes(folder) for name, folder in runs.items()}))
+
+
+def compare_runs(runs: Mapping[str, Sequence[Outcome]]) -> list[dict[str, Any]]:
+    """Compare the accuracy of any two runs.
+
+    Args:
+        runs: The outcomes by the name of the run.
+
+    Returns:
+        For each two runs what `epbench.statistics.comparison.compare_two` returns, with excerpts as clusters and McNemar's
+        test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
+        the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios`, or None if
+        a run has no probabilities; and p_holm.
+
+    Raises:
+        RunFailed: Two runs have no answered question in common.
     """
     excerpts = {one.id: one.excerpt for of_run in runs.values() for one in of_run}
     found = []
@@ -93,13 +105,13 @@ def compare_runs(runs: Mapping[str, Sequence[Outcome]]) -> list[dict[str, Any]]:
 
 
 def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> dict[str, Any] | None:
-    """One-sided paired t-test: does the first run give the right segment a larger part of p(A)+p(B)?
+    """Test whether the first run gives the right segment a larger part of p(A) + p(B), by a one-sided paired t-test.
 
     Two askings of one pair of segments count once, by their mean.
 
     Returns:
-        n pairs with probabilities of both runs, difference (mean log ratio of the first less that of the second, in
-        nats) and p; None with fewer than two such pairs, or where all differences are the same.
+        n, the number of pairs for which both runs have probabilities; difference, the mean log ratio of the first run
+        minus that of the second, in nats; and p. None with fewer than two such pairs, or if all differences are equal.
     """
     from scipy.stats import ttest_1samp
 
@@ -114,25 +126,6 @@ def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> d
         return None
     p = float(ttest_1samp(differences, 0.0, alternative="greater").pvalue)
     return {"n": len(differences), "difference": sum(differences) / len(differences), "p": p}
-
-
-def check_same_rows(described: Mapping[Path, Mapping[str, Any]]) -> None:
-    """
-    Args:
-        described: run.json of each folder.
-
-    Raises:
-        BadInput: two runs are on different rows, configs or splits.
-    """
-    first, *others = described
-    for folder in others:
-        for name in ("config", "split", "fingerprint"):
-            values = [described[one]["identity"].get(name) for one in (first, folder)]
-            if values[0] != values[1]:
-                raise BadInput(
-                    f"{folder / 'run.json'}: its {name} is {values[1]!r}, that of {first} is {values[0]!r}; runs on the "
-                    "same questions are expected"
-                )
 
 
 def _log_ratio(row: ScoredPair) -> float | None:

@@ -1,4 +1,4 @@
-"""What two askings of a pair say together: do they name the same segment, and which one by both?"""
+"""What the two askings of a pair say together: whether they name the same segment, and which one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from epbench.booksort.answers.answer import ScoredPair
 
 
 def pairs_of(rows: Sequence[ScoredPair]) -> list[tuple[ScoredPair, ScoredPair]]:
-    """The two askings of each pair that has an answer to both, as shown first and the other way round."""
+    """The two askings of each pair that was answered both times: as in the dataset, and with its segments swapped."""
     swapped = {row.pair: row for row in rows if row.swapped and not row.failed}
     return [(row, swapped[row.pair]) for row in rows if not row.swapped and not row.failed and row.pair in swapped]
 
 
 def same_segment(first: ScoredPair, second: ScoredPair) -> bool:
-    """Whether both answers name the same segment; one that names neither agrees with nothing."""
+    """Whether both answers name the same segment; an answer that names neither agrees with none."""
     return first.correct == second.correct and "X" not in (first.predicted, second.predicted)
 
 
@@ -26,17 +26,18 @@ def consistent(rows: Sequence[ScoredPair]) -> tuple[list[bool], list[ScoredPair]
 
 
 def both_orders_scores(rows: Sequence[ScoredPair]) -> dict[str, Any]:
-    """What the pairs say that were asked both ways round.
+    """The scores of pairs that were asked in both orders.
 
     Args:
-        rows: both askings of each pair; failed ones may be among them.
+        rows: Both askings of each pair; failed ones may be among them.
 
     Returns:
-        consistency: share of the pairs whose two answers name the same segment, None without a pair; n_pairs: those
-        with two answers; n_incomplete: pairs left out because an asking failed; always_a and always_b: shares of the
-        pairs that got the same label both times, which is the position's doing; pair_accuracy: accuracy of the pairs
-        when each is decided once, by the mean of p(segment)/(p(A)+p(B)) over its two askings (equal is wrong), None
-        unless probabilities are known for all of them.
+        consistency: the share of the pairs whose two answers name the same segment, None without a pair.
+        n_pairs: the number of pairs with two answers. n_incomplete: the number of pairs with a failed asking.
+        always_a and always_b: the shares of the pairs that got the same label both times, which shows an effect of the
+        position.
+        pair_accuracy: the accuracy if each pair is decided once, by the mean of p(segment) / (p(A) + p(B)) over its two
+        askings (equal means count as wrong); None unless all probabilities are known.
     """
     pairs = pairs_of(rows)
     n = len(pairs)
@@ -53,10 +54,12 @@ def both_orders_scores(rows: Sequence[ScoredPair]) -> dict[str, Any]:
 
 
 def sign_test(rows: Sequence[ScoredPair]) -> float | None:
-    """One-sided test against guessing where pairs were asked twice: right both times against wrong both times.
+    """Test pairs that were asked twice against guessing: right both times against wrong both times, one-sided.
 
-    The two askings of a pair are not independent, so that a test over all askings would take chance for skill. None
-    without a pair that has two answers.
+    The two askings of a pair are not independent, so a test over all askings would take chance for skill.
+
+    Returns:
+        The p-value; None if no pair has two answers.
     """
     from scipy.stats import binomtest
 
@@ -69,7 +72,7 @@ def sign_test(rows: Sequence[ScoredPair]) -> float | None:
 
 
 def _decided_right(first: ScoredPair, second: ScoredPair) -> bool | None:
-    """Whether the probabilities of both askings together choose the earlier segment; None where one has none."""
+    """Whether the probabilities of both askings together choose the earlier segment; None if any are unknown."""
     shares = [_share_right(first), _share_right(second)]
     return None if None in shares else sum(share for share in shares if share is not None) > 1
 

@@ -1,8 +1,8 @@
 """How much of a model's answer is A or B at all.
 
-Accuracy compares the probabilities of A and B, however small both are: a model that would never write either still gets
-an accuracy. Two numbers beside it say what that is worth. The greedy accuracy counts what the model would have written,
-and the label mass is the probability that its first token is A or B.
+Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still gets
+an accuracy. Two numbers beside it show what it is worth: the greedy accuracy counts what the model would have written, and
+the label mass is the probability that its first token is A or B.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any
 from epbench.booksort.answers.answer import ScoredPair
 
 LOW_MASS = 0.5
-"""With less, something else is a more probable answer than A and B together."""
+"""Below this label mass, something else is more probable than A and B together."""
 
 
 def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
-    """What the answers say, beside which label is more probable.
+    """What the answers show beyond which label is more probable.
 
     Args:
-        answered: questions that did not fail.
+        answered: The questions that did not fail.
 
     Returns:
-        greedy_accuracy: share of questions whose written answer names the right segment; greedy_invalid: share of those
-        whose written answer names neither, which is wrong. Both are None without a question. label_mass: mean
-        probability of A and B together as the first token, over the n_label_mass questions whose probabilities are
-        known; low_mass: share of these below `LOW_MASS`. Both are None where no probabilities are known. Of an endpoint,
-        which lists its most probable tokens only, the mass is a lower bound.
+        greedy_accuracy: the share of questions whose written answer names the right segment. greedy_invalid: the share of
+        those whose written answer names neither, which is wrong. Both are None without questions.
+        label_mass: the mean probability of A and B together as the first token, over the n_label_mass questions whose
+        probabilities are known. low_mass: the share of these below `LOW_MASS`. Both are None if no probabilities are
+        known. Endpoints list only their most probable tokens, so their label mass is a lower bound.
     """
     n = len(answered)
     masses = [row.label_mass for row in answered if row.label_mass is not None]
@@ -41,10 +41,10 @@ def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
 
 
 def mass_warnings(scores: Mapping[str, Any]) -> list[str]:
-    """What a reader of the accuracy has to know, in full sentences; nothing where the mass is high or unknown.
+    """What a reader of the accuracy must know, in full sentences; nothing if the label mass is high or unknown.
 
     Args:
-        scores: with label_mass, greedy_accuracy, greedy_invalid and n_failed.
+        scores: Scores with label_mass, greedy_accuracy, greedy_invalid and n_failed.
     """
     mass = scores["label_mass"]
     if mass is None or mass >= LOW_MASS:

@@ -1,9 +1,9 @@
 """Are segments in the middle of an excerpt harder to order than others? (Appendix D.6)
 
-A logistic regression of right answers on whether both segments begin in the middle third of the excerpt, on the length
-of the excerpt, on both together, and on the distance of the segments. Two segments of the middle third are less than a
-third of the excerpt apart, and near segments are harder to order anyway: without the distance in the model its effect
-would pass for one of the middle, and with it the two are told apart by the nearer bins alone. `confound` says how far.
+The model is a logistic regression of right answers on whether both segments begin in the middle third of the excerpt, on
+the length of the excerpt, on their interaction, and on the distance of the segments. Two segments of the middle third are
+less than a third of the excerpt apart, and near segments are harder to order anyway. Without the distance in the model, its
+effect would be taken for one of the middle; with it, only the nearer bins can separate the two. `confound` says how well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from epbench.booksort.answers.answer import ScoredPair
 
 FEWEST_IN_A_CELL = 5
-"""Right and wrong answers that there must be, of pairs in the middle and of others, for the model to be estimated."""
+"""The fewest right, and wrong, answers on pairs in the middle, and on other pairs, for which the model is estimated."""
 
 
 def both_in_the_middle(row: ScoredPair) -> bool:
@@ -31,13 +31,13 @@ def middle_effect(rows: Sequence[ScoredPair]) -> dict[str, Any]:
     are clustered by excerpt.
 
     Args:
-        rows: answered questions, those of failed requests are left out.
+        rows: All questions; those that failed are left out.
 
     Returns:
-        n and n_failed (answered questions and those left out), in_middle and elsewhere (n and accuracy of each),
-        `confound`, and either `terms` (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`,
-        `length`, `distance`) or `not_estimable` with the reason. With one length of excerpts the terms of length are
-        left out.
+        n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy of
+        each. confound: the share of pairs in the middle by relative distance, and the correlation of both. Either terms
+        (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
+        not_estimable, the reason why there are none. If all excerpts have one length, the terms of length are left out.
     """
     answered = [row for row in rows if not row.failed]
     middle = [both_in_the_middle(row) for row in answered]
@@ -57,7 +57,7 @@ def _share(rows: Sequence[ScoredPair]) -> dict[str, Any]:
 
 
 def _confound(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, Any]:
-    """Share of pairs in the middle by relative distance, and the correlation of both."""
+    """The share of pairs in the middle by relative distance, and the correlation of both."""
     import numpy as np
 
     inside = np.array(middle, dtype=float)
@@ -77,7 +77,7 @@ def _confound(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, A
 
 
 def _why_not(parts: dict[str, list[ScoredPair]]) -> str | None:
-    """Why the model cannot be estimated: some cell of (middle or not) x (right or wrong) is nearly empty."""
+    """Why the model cannot be estimated: a cell of (middle or not) x (right or wrong) is nearly empty; None if it can."""
     names = {"in_middle": "pairs in the middle", "elsewhere": "other pairs"}
     for name, rows in parts.items():
         right = sum(row.correct for row in rows)

@@ -1,8 +1,7 @@
-"""Reports of Book-SORT: one HTML file that needs nothing else, accuracy by distance and by length as pictures."""
+"""Reports of Book-SORT: one HTML file that needs nothing else, with figures of accuracy by distance and by length."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from epbench.booksort.answers.answer import ScoredPair
 from epbench.booksort.context.retrieved import DEPTH, RECALL
 from epbench.booksort.scores.tables import (
     ANSWERS,
-    Runs,
     accuracy,
     answers,
     both_orders_table,
@@ -19,47 +17,49 @@ from epbench.booksort.scores.tables import (
     groups,
     mass,
     middle_table,
-    warnings_of,
     whole,
 )  # fmt: skip
-from epbench.reports.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
+from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
+from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
+from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
+from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words, over 25,000 words apart": 0.76}
-"""Accuracy of 155 readers within 30 days after the book, from long-term memory (Section 5.2)."""
+"""Reported accuracy of 155 readers within 30 days after the book, from long-term memory (Section 5.2)."""
 
 
 def html_report(
     title: str,
     run: Mapping[str, Any],
-    scores: Mapping[str, Any],
+    scores: Scores,
     rows: Sequence[ScoredPair],
     usage: Mapping[str, Any],
 ) -> str:
     """The page of one run.
 
     Args:
-        title: name of the run.
-        run: content of run.json.
-        scores: content of scores.json.
-        rows: all questions; how many there are, about how many excerpts and books, is said.
-        usage: content of usage.json.
+        title: The name of the run.
+        run: The content of run.json.
+        scores: The content of scores.json.
+        rows: All questions, to say how many there are, about how many excerpts and books.
+        usage: The content of usage.json.
     """
     retrieval = scores.get("retrieval")
     return page(
         f"Book-SORT: {title}",
-        f"""{_warnings({title: scores})}
+        f"""{warning_paragraphs(warnings_of({title: scores}))}
 {pairs(run["identity"])}
 <p>{_size(rows)}</p>
-{_pictures({title: scores})}
+{_figures({title: scores})}
 {_by_bin(scores)}
 <h2>Scores</h2>
 {_scores(scores)}
 {_retrieval(retrieval) if retrieval else ""}
 <h2>By book</h2>
-{table(*by_book({title: scores}))}
+{by_book({title: scores}).html()}
 <h2>In the middle</h2>
 {_middle(scores["lost_in_the_middle"])}
 <h2>Tokens and failures</h2>
@@ -70,31 +70,32 @@ def html_report(
 
 
 def comparison_report(dataset: str, runs: Runs) -> str:
-    """The page of several runs on one dataset: scores by the run's name."""
+    """The page of several runs on one dataset.
+
+    Args:
+        dataset: The name of the dataset.
+        runs: The scores by the run's label.
+    """
     body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
     both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
     return page(
         f"Book-SORT, {dataset}: {len(runs)} runs",
-        f"""{_warnings(runs)}
-{_pictures(runs)}
+        f"""{warning_paragraphs(warnings_of(runs))}
+{_figures(runs)}
 <h2>Scores</h2>
-{table(["run", "accuracy", *ANSWERS], body)}
-{table(*both_orders_table(both)) if both else ""}
+{Table(["run", "accuracy", *ANSWERS], body).html()}
+{both_orders_table(both).html() if both else ""}
 {_HOW_TO_READ}
 <h2>By book</h2>
-{table(*by_book(runs))}""",
+{by_book(runs).html()}""",
     )
-
-
-def _warnings(runs: Runs) -> str:
-    return "".join(f"<p><strong>Warning: {html.escape(text)}</strong></p>" for text in warnings_of(runs))
 
 
 def _size(rows: Sequence[ScoredPair]) -> str:
     """How many questions there are, and about what."""
     excerpts, books = len({row.excerpt for row in rows}), len({row.book_idx for row in rows})
     both = len({row.pair for row in rows})
-    asked = f"{both:,} pairs, each asked both ways round: " if any(row.swapped for row in rows) else ""
+    asked = f"{both:,} pairs, each asked in both orders: " if any(row.swapped for row in rows) else ""
     return f"{asked}{len(rows):,} questions about {excerpts:,} excerpts of {books} books."
 
 
@@ -105,11 +106,11 @@ mass is a lower bound. Where questions have no answer, an accuracy is shown as t
 them right. With both orders, consistency is the share of pairs whose two answers name the same segment.</p>"""
 
 
-def _scores(scores: Mapping[str, Any]) -> str:
+def _scores(scores: Scores) -> str:
     lines = [["accuracy", accuracy(whole(scores))], *map(list, zip(ANSWERS, answers(scores), strict=True))]
     lines.append(["share of questions with a label mass below 0.5", cell(scores["low_mass"])])
     lines.append(["share of greedy answers that name neither segment", cell(scores["greedy_invalid"])])
-    both = table(*both_orders_table({"this run": scores})) if "both_orders" in scores else ""
+    both = both_orders_table({"this run": scores}).html() if "both_orders" in scores else ""
     groups = [
         [
             name, group, accuracy(found), accuracy(found, "greedy_accuracy"), mass(found),
@@ -119,7 +120,7 @@ def _scores(scores: Mapping[str, Any]) -> str:
         for group, found in scores["by_group"][name].items()
     ]  # fmt: skip
     head = ["by", "group", "accuracy", "greedy accuracy", "label mass", "share of A", "p", "answers", "failed"]
-    return table(None, lines) + both + _HOW_TO_READ + table(head, groups)
+    return Table([], lines).html() + both + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 
 def _retrieval(found: Mapping[str, Any]) -> str:
@@ -136,77 +137,73 @@ def _retrieval(found: Mapping[str, Any]) -> str:
 def _middle(effect: Mapping[str, Any]) -> str:
     """What the middle of the excerpt does to accuracy, and why that is hard to tell from distance."""
     shares = effect["confound"]["share_in_middle_by_distance"]
-    told = ", ".join(f"{name}: {cell(share)}" for name, share in shares.items())
+    shown = ", ".join(f"{name}: {cell(share)}" for name, share in shares.items())
     n_failed = effect["n_failed"]
     left_out = f" ({n_failed:,} questions without an answer are left out here)" if n_failed else ""
     text = f"""<p>Of {effect["n"]:,} questions{left_out} {effect["in_middle"]["n"]:,} have both segments in the middle
 third of the excerpt: accuracy {cell(effect["in_middle"]["accuracy"])} there,
 {cell(effect["elsewhere"]["accuracy"])} elsewhere. Segments in the middle are always near one another, and near ones are
-harder to order anyway (share in the middle by distance as a part of the excerpt: {told}); the regression holds distance
+harder to order anyway (share in the middle by distance as a part of the excerpt: {shown}); the regression holds distance
 apart as far as the nearer bins allow, with standard errors clustered by excerpt.</p>"""
     if "not_estimable" in effect:
-        return f"{text}<p>The regression cannot be estimated: {html.escape(effect['not_estimable'])}.</p>"
-    return text + table(*middle_table(effect))
+        return f"{text}<p>The regression cannot be estimated: {html_text(effect['not_estimable'])}.</p>"
+    return text + middle_table(effect).html()
 
 
-def _pictures(runs: Runs) -> str:
-    from matplotlib.figure import Figure
-
+def _figures(runs: Runs) -> str:
     with drawing():
-        by_distance = Figure(figsize=(8, 4), layout="constrained")
-        axes = by_distance.add_subplot()
-        for (label, scores), colour in zip(runs.items(), _colours(len(runs)), strict=True):
-            parts = scores["distances"]
-            _line(axes, [part["mean"] for part in parts], parts, label, colour)
-        _number_axis(axes)
-        _frame(axes, "distance of the segments in words, from start to start")
-        if len(runs) > 1:
-            by_distance.legend(loc="outside upper center", ncols=3, frameon=False)
-
-        lengths = groups(runs, "segment_length")[::-1]
-        by_length = Figure(figsize=(8, 4), layout="constrained")
-        axes = by_length.add_subplot()
-        for (label, scores), colour in zip(runs.items(), _colours(len(runs)), strict=True):
-            for words, style in zip(lengths, ("-", "--", ":", "-.") * len(lengths), strict=False):
-                found = {
-                    int(group.split(" x ")[0]): part
-                    for group, part in scores["by_group"]["excerpt_length x segment_length"].items()
-                    if group.endswith(f" x {words}")
-                }
-                _line(axes, list(found), list(found.values()), f"{label}, {words} words", colour, style)
-        _number_axis(axes, [int(group) for group in groups(runs, "excerpt_length")])
-        _frame(axes, "words of the excerpt")
-        by_length.legend(loc="outside upper center", ncols=2, frameon=False)
-        return picture(by_distance, _DISTANCE) + picture(by_length, _LENGTH)
+        return _by_distance(runs) + _by_length(runs)
 
 
-def _by_bin(scores: Mapping[str, Any]) -> str:
-    """Accuracy by bin of distance, a line for each length of excerpts (Figure 3b)."""
-    from matplotlib.figure import Figure
+def _by_distance(runs: Runs) -> str:
+    figure, axes = new_figure(8, 4)
+    for number, (label, scores) in enumerate(runs.items()):
+        parts = scores["distances"]
+        _line(axes, [part["mean"] for part in parts], parts, label, colour_of(number))
+    _number_axis(axes)
+    _frame(axes, "distance of the segments in words, from start to start")
+    if len(runs) > 1:
+        figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure_html(figure, _DISTANCE)
 
+
+def _by_length(runs: Runs) -> str:
+    lengths = groups(runs, "segment_length")[::-1]
+    figure, axes = new_figure(8, 4)
+    for number, (label, scores) in enumerate(runs.items()):
+        for words, style in zip(lengths, ("-", "--", ":", "-.") * len(lengths), strict=False):
+            found = {
+                int(group.split(" x ")[0]): part
+                for group, part in scores["by_group"]["excerpt_length x segment_length"].items()
+                if group.endswith(f" x {words}")
+            }
+            _line(axes, list(found), list(found.values()), f"{label}, {words} words", colour_of(number), style)
+    _number_axis(axes, [int(group) for group in groups(runs, "excerpt_length")])
+    _frame(axes, "words of the excerpt")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    return figure_html(figure, _LENGTH)
+
+
+def _by_bin(scores: Scores) -> str:
+    """Accuracy by bin of distance, with a line for each length of excerpts (Figure 3b)."""
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for group, found in scores["by_group"]["distance_bin"].items():
         lines.setdefault(group.split(" x ")[0], []).append(found)
     with drawing():
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        axes = figure.add_subplot()
-        for (length, bins), colour in zip(lines.items(), _colours(len(lines)), strict=True):
-            _line(axes, range(1, len(bins) + 1), bins, f"{int(length):,} words", colour)
+        figure, axes = new_figure(8, 4)
+        for number, (length, bins) in enumerate(lines.items()):
+            _line(axes, range(1, len(bins) + 1), bins, f"{int(length):,} words", colour_of(number))
         axes.set_xticks(range(1, 1 + max(map(len, lines.values()))))
         _frame(axes, "bin of distance, near to far")
         figure.legend(loc="outside upper center", ncols=5, frameon=False)
-        return picture(figure, "Accuracy by the bin of distance (Table 4), for each length of excerpts.")
+        return figure_html(figure, "Accuracy by the bin of distance (Table 4), for each length of excerpts.")
 
 
 _DISTANCE = """Accuracy by the distance of the segments, in ten parts of equal size, with 95 % intervals that draw excerpts
-with replacement; a band without a line is what questions without an answer leave open. Grey lines: chance, and people who
-had read the book within a month and answered from long-term memory, without the text (published, Section 5.2); they are a
-reference, no ceiling."""
+with replacement; a band without a line is the range that questions without an answer leave open. Grey lines: chance, and
+people who had read the book within a month and answered from long-term memory, without the text (reported, Section 5.2);
+they are a reference and not a ceiling."""
 _LENGTH = "Accuracy by the length of the excerpt, for each length of segments (the longest as a solid line)."
-
-
-def _colours(n: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(n)]
 
 
 def _line(
@@ -221,7 +218,7 @@ def _line(
 
 
 def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
-    """Of the band around an accuracy: its interval, or what the lost questions leave open."""
+    """The ends of the band around an accuracy: its interval, or the range that lost questions leave open."""
     if "incomplete" in part:
         low, high = part["incomplete"]["accuracy"]
         return low, high
@@ -249,4 +246,3 @@ def _frame(axes: Axes, what: str) -> None:
             name, (1, share), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#777"
         )
     axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=what)
-    axes.spines[["top", "right"]].set_visible(False)

@@ -16,27 +16,30 @@ Summary = dict[str, Any]
 Key = Callable[[ScoredPair], tuple[int | str, ...]]
 
 DISTANCE_QUANTILES = 10
-LONG_EXCERPT = 5000  # words; from here on the bins of distance are others, and the paper speaks of SORT-extend
+LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
 
 
 def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: all questions, those whose request failed among them: they are neither right nor wrong.
+        rows: All questions. Those whose request failed are neither right nor wrong.
 
     Returns:
-        What `summary` says of all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
-        low_mass, share_a, p_value, n_invalid, and with lost questions incomplete; n_questions (answered), n_failed;
-        `intervals` (`accuracy`, `greedy_accuracy`, `consistency`: [low, high], 95 %, drawing excerpts); `warnings`, see
-        `epbench.booksort.scores.labels`; `by_group`: for each of `GROUPINGS`, a summary by group in rising order; `distances`:
-        accuracy by the distance in words, in ten parts of equal size; `lost_in_the_middle`: see `middle_effect`. Where
-        each pair was asked both ways round also consistency and both_orders, see
-        `epbench.booksort.scores.consistency`. After retrieval also `retrieval`: share of questions of which both segments were
-        found, share of those found in the order of the book, and a summary of these.
+        The fields of `summary` for all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
+        low_mass, share_a, p_value, n_invalid, and with failed questions incomplete.
+        n_questions and n_failed: the numbers of answered and of failed questions.
+        intervals: [low, high] of `accuracy`, `greedy_accuracy` and `consistency`, 95 %, drawing excerpts.
+        warnings: see `epbench.booksort.scores.labels`.
+        by_group: for each of `GROUPINGS`, a summary of each group in rising order.
+        distances: accuracy by the distance in words, in ten parts of equal size.
+        lost_in_the_middle: see `middle_effect`.
+        With both orders also consistency and both_orders; see `epbench.booksort.scores.consistency`.
+        After retrieval also retrieval: the share of questions for which both segments were found, the share for which
+        they were found in the order of the book, and a summary of the latter.
 
     Raises:
-        RunFailed: no answer at all.
+        RunFailed: There is no answer.
     """
     answered = [row for row in rows if not row.failed]
     if not answered:
@@ -69,17 +72,18 @@ def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[ScoredPair]) -> Summary:
-    """What can be said of some questions.
+    """The scores of some questions.
 
     Args:
-        rows: at least one; failed ones may be among them.
+        rows: At least one question; failed ones may be among them.
 
     Returns:
-        accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value, as
-        the metric `sort_accuracy` says; greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass, see
-        `epbench.booksort.scores.labels`; n_failed. With both orders p_value is that of `sign_test`. Where questions failed,
-        accuracy, its interval, p_value and greedy_accuracy are None, and `incomplete` has for accuracy and
-        greedy_accuracy [if all lost answers were wrong, if all were right].
+        accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
+        the metric `sort_accuracy` computes them; with both orders p_value is that of `sign_test`.
+        greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `epbench.booksort.scores.labels`.
+        n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value and greedy_accuracy
+        are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
+        wrong, and if all were right.
     """
     answered = [row for row in rows if not row.failed]
     n_failed = len(rows) - len(answered)
@@ -105,12 +109,12 @@ def summary(rows: Sequence[ScoredPair]) -> Summary:
 
 
 def _bounds(right: int, rows: Sequence[ScoredPair], n_failed: int) -> list[float]:
-    """The share of right answers if all lost ones were wrong, and if all were right."""
+    """The accuracy if all failed answers were wrong, and if all were right."""
     return [right / len(rows), (right + n_failed) / len(rows)]
 
 
 def interval_of(values: Sequence[bool], rows: Sequence[ScoredPair]) -> tuple[float, float] | None:
-    """95 % interval of a share, drawing the excerpts of these questions; None with a single excerpt or no question."""
+    """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
     if not values:
         return None
     found: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
@@ -120,7 +124,7 @@ def interval_of(values: Sequence[bool], rows: Sequence[ScoredPair]) -> tuple[flo
 
 
 def by_group(rows: Sequence[ScoredPair], key: Key) -> dict[str, Summary]:
-    """A summary for each group, in rising order; a group is named by its values, `250` or `250 x 20`."""
+    """A summary of each group, in rising order; the name of a group has its values, such as `250` or `250 x 20`."""
     groups: dict[tuple[int | str, ...], list[ScoredPair]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -131,23 +135,23 @@ def by_distance(rows: Sequence[ScoredPair], parts: int = DISTANCE_QUANTILES) -> 
     """Accuracy by the distance of the segments, in parts of about equal numbers of questions.
 
     Returns:
-        Summaries with `from`, `to` and `mean` distance, in words from start to start.
+        A summary of each part, with the distances `from`, `to` and `mean`, in words from start to start.
     """
     import numpy as np
 
     distances = np.array([row.distance for row in rows])
     edges = np.unique(np.quantile(distances, np.linspace(0, 1, parts + 1)[1:-1], method="higher"))
-    part_of = np.searchsorted(edges, distances, side="left")
+    part_of_row = np.searchsorted(edges, distances, side="left")
     curve = []
-    for part in np.unique(part_of):
-        members = [row for row, of in zip(rows, part_of, strict=True) if of == part]
+    for part in np.unique(part_of_row):
+        members = [row for row, of in zip(rows, part_of_row, strict=True) if of == part]
         far = [row.distance for row in members]
         curve.append({"from": min(far), "to": max(far), "mean": sum(far) / len(far), **summary(members)})
     return curve
 
 
 def _quarter(row: ScoredPair) -> int:
-    """Which of the four bins of Table 4 a distance lies in, from 1, whatever the length of the excerpt."""
+    """The number of the bin of Table 4 that a distance lies in, 1 to 4, for any length of the excerpt."""
     left = [row.excerpt_length // 4, row.excerpt_length // 3, row.excerpt_length // 2]
     if row.excerpt_length >= LONG_EXCERPT:
         left = [1000, row.excerpt_length // 4, row.excerpt_length // 2]
@@ -169,5 +173,5 @@ GROUPINGS: dict[str, Key] = {
     "part x segment_length": lambda row: (_part(row), row.segment_length),
     "book x part x segment_length": lambda row: (row.book_idx, _part(row), row.segment_length),
 }
-"""What results are told apart by. `distance` is the bin, from 1 (nearest) to 4, over all lengths of excerpts; `part` is
-the paper's: `SORT` with excerpts up to 2,500 words, `SORT-extend` with longer ones."""
+"""How questions are grouped, by the name of the grouping. `distance` is the bin, from 1 (nearest) to 4, over all lengths of
+excerpts. `part` is that of the paper: `SORT` with excerpts of up to 2,500 words, `SORT-extend` with longer ones."""

@@ -1,4 +1,4 @@
-"""A run's scores as the paper's tables (Tables 1, 2, 11, 12), for a screen, a file and a page."""
+"""A run's scores as the paper's tables (Tables 1, 2, 11, 12), for the screen, a file and a page."""
 
 from __future__ import annotations
 
@@ -6,52 +6,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieved import RECALL
-from epbench.reports.page import bullets, cell, markdown
-from epbench.safe_text import printable
+from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, on_screen, warnings_of
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-Runs = Mapping[str, Mapping[str, Any]]
-Table = tuple[list[str], list[list[str]]]
+ANSWERS = ("greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
+"""The titles of the columns about a run's answers; see `answers`."""
 
 
 def screen_tables(runs: Runs) -> Group:
-    """One line per run: accuracy in all and by lengths, then by the distance of the segments."""
-    from rich.console import Group
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
-    tables: list[Drawn | Text] = []
-    for titles, rows in _by_run(runs):
-        drawn = Drawn()
-        for i, title in enumerate(titles):
-            drawn.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
-        for row in rows:
-            drawn.add_row(*row)
-        tables.append(drawn)
-    return Group(*tables, *(Text(printable(f"warning: {text}"), style="yellow") for text in warnings_of(runs)))
+    """A row for each run: accuracy on all pairs and by lengths, then by the distance of the segments; then warnings."""
+    return on_screen(_by_run(runs), warnings_of(runs))
 
 
 def markdown_table(runs: Runs) -> str:
-    """The same as Markdown, and each run's accuracy by book."""
-    tables = "\n".join(markdown(titles, rows) for titles, rows in [*_by_run(runs), by_book(runs)])
-    warnings = bullets(warnings_of(runs))
-    return f"{tables}\nWarnings:\n\n{warnings}" if warnings else tables
-
-
-def warnings_of(runs: Runs) -> list[str]:
-    """What has to be known of these runs, each with its label."""
-    return [f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])]
+    """The same in Markdown, and the accuracy of each run by book."""
+    return in_markdown([*_by_run(runs), by_book(runs)], warnings_of(runs))
 
 
 def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
-    """`0.930 ± 0.007`: the share of right answers and half the width of its interval; a dash without a question.
+    """An accuracy and half the width of its interval, such as `0.930 ± 0.007`; a dash without a question.
 
-    Where questions failed it is not known: `0.48–0.61 (incomplete)`, if all of them were wrong and if all were right.
+    If questions failed, the accuracy is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
 
     Args:
-        found: a summary, with `ci_low` and `ci_high` for `accuracy`.
+        found: A summary, with `ci_low` and `ci_high` for `accuracy`.
         name: `accuracy` or `greedy_accuracy`.
     """
     if found is None:
@@ -67,7 +47,7 @@ def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
 
 
 def by_book(runs: Runs) -> Table:
-    """A line per run and book: SORT and SORT-extend, by the length of segments (Tables 11 and 12)."""
+    """A row for each run and book: SORT and SORT-extend, by the length of segments (Tables 11 and 12)."""
     name = "book x part x segment_length"
     columns = list(dict.fromkeys(g.split(" x ", 1)[1] for scores in runs.values() for g in scores["by_group"][name]))
     columns.sort(key=lambda column: (column.split(" x ")[0], int(column.split(" x ")[1])))
@@ -76,16 +56,16 @@ def by_book(runs: Runs) -> Table:
         for label, scores in runs.items()
         for book in scores["by_group"]["book"]
     ]
-    return ["run", "book", *columns], rows
+    return Table(["run", "book", *columns], rows, text_columns=2)
 
 
 def middle_table(effect: Mapping[str, Any]) -> Table:
-    """Terms of the regression on the middle of the excerpt, see `middle_effect`."""
+    """The terms of the regression on the middle of the excerpt; see `middle_effect`."""
     rows = [
         [name, *(cell(term[key]) for key in ("coefficient", "low", "high", "odds_ratio", "p"))]
         for name, term in effect["terms"].items()
     ]
-    return ["term", "log odds", "from", "to", "odds ratio", "p"], rows
+    return Table(["term", "log odds", "from", "to", "odds ratio", "p"], rows)
 
 
 def _by_run(runs: Runs) -> Iterator[Table]:
@@ -100,34 +80,31 @@ def _by_run(runs: Runs) -> Iterator[Table]:
         ]
         for label, scores in runs.items()
     ]
-    yield ["accuracy", "all", *parts, *(f"{length} words" for length in segments)], lines
-    yield ["answers", *ANSWERS], [[label, *answers(scores)] for label, scores in runs.items()]
+    yield Table(["accuracy", "all", *parts, *(f"{length} words" for length in segments)], lines)
+    yield Table(["answers", *ANSWERS], [[label, *answers(scores)] for label, scores in runs.items()])
     if of_both := {label: scores for label, scores in runs.items() if "both_orders" in scores}:
         yield both_orders_table(of_both)
     for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
         names = groups(runs, name)
         lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]
-        yield [title, *names], lines
+        yield Table([title, *names], lines)
     found = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
     if found:
         rows = [
             [label, *(cell(r.get(key)) for key in (RECALL, "both_found", "in_order")), accuracy(r["where_in_order"])]
             for label, r in found.items()
         ]
-        yield ["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows
+        yield Table(["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows)
 
 
-def whole(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of a run as a summary, which has the interval of its accuracy."""
+def whole(scores: Scores) -> dict[str, Any]:
+    """The scores of a run in the form of a summary, with the interval of the accuracy."""
     low, high = scores["intervals"].get("accuracy", (None, None))
     return {**scores, "ci_low": low, "ci_high": high}
 
 
-ANSWERS = ("greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
-
-
-def answers(scores: Mapping[str, Any]) -> list[str]:
-    """What a run's answers are like; the columns are `ANSWERS`."""
+def answers(scores: Scores) -> list[str]:
+    """What the answers of a run are like; the columns are `ANSWERS`."""
     return [
         accuracy(scores, "greedy_accuracy"),
         mass(scores),
@@ -136,7 +113,7 @@ def answers(scores: Mapping[str, Any]) -> list[str]:
 
 
 def mass(scores: Mapping[str, Any]) -> str:
-    """The label mass; `0.950 (of 12)` where the probabilities are known for some of the answers only."""
+    """The label mass, such as `0.950`, or `0.950 (of 12)` if the probabilities of only 12 answers are known."""
     value, n = scores.get("label_mass"), scores.get("n_label_mass", 0)
     if value is None:
         return "–"
@@ -145,17 +122,17 @@ def mass(scores: Mapping[str, Any]) -> str:
 
 
 def both_orders_table(runs: Runs) -> Table:
-    """How consistent runs are that asked every pair both ways round."""
+    """How consistent the answers are of runs that asked every pair in both orders."""
     rows = []
     for label, scores in runs.items():
         found, (low, high) = scores["both_orders"], scores["intervals"].get("consistency", (None, None))
         consistency = {"accuracy": scores["consistency"], "ci_low": low, "ci_high": high}
         keys = ("always_a", "always_b", "pair_accuracy", "n_pairs", "n_incomplete")
         rows.append([label, accuracy(consistency), *(cell(found[key]) for key in keys)])
-    titles = ["both orders", "consistency", "always A", "always B", "accuracy by pair", "pairs", "incomplete pairs"]
-    return titles, rows
+    head = ["both orders", "consistency", "always A", "always B", "accuracy by pair", "pairs", "incomplete pairs"]
+    return Table(head, rows)
 
 
 def groups(runs: Runs, name: str) -> Sequence[str]:
-    """All groups of these runs, in rising order of their numbers."""
+    """The names of all groups of these runs, in rising order of their numbers."""
     return sorted({group for scores in runs.values() for group in scores["by_group"][name]}, key=int)

@@ -1,4 +1,4 @@
-"""Runs of MemFail held against each other, question by question; what became of each question stands in its folder."""
+"""Runs of MemFail, compared question by question by the outcomes in their folders."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.side_by_side import runs_in
-from epbench.runs.folder import read_run, read_scores
+from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.runs.outcomes import read_outcomes
-from epbench.statistics.comparison import compare_two, with_holm
+from epbench.statistics.comparison import Comparison, compare_two, with_holm
 
 _FIELDS = {"id": (str,), "k": (int,), "row": (str,), "success": (bool, type(None))}
 
@@ -21,64 +20,63 @@ Results = Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
 
 
 def record_of(outcome: Outcome) -> dict[str, Any]:
-    """The line of `outcomes.jsonl` about one outcome; success is None where the question failed."""
+    """The line of `outcomes.jsonl` about one outcome; success is None if the question failed."""
     success = None if outcome.label == "failed" else outcome.label == "correct"
     return {"id": outcome.question, "k": outcome.k, "row": outcome.row, "success": success}
 
 
-def read_results(folders: Sequence[Path]) -> tuple[dict[Path, Results], dict[str, str]]:
-    """What became of each question of each run.
+def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+    """Compare the success rates of any two runs, for each config and k that both have.
 
     Args:
-        folders: of runs, or of runs of several configs.
-
-    Returns:
-        The results of each folder, and the judge that all runs have: name and prompt_hash.
+        runs: The folders of at least two runs, or of runs of several configs, by the name of the run.
+        dataset: Not used: the outcomes in the folders are all that is compared.
 
     Raises:
-        BadInput: a folder holds no run of MemFail, a run has no scores or no outcomes, runs of one config are on
-            different rows, or the runs have different judges.
+        BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
+            have different judges, or two runs have no config and k in common.
+        RunFailed: Two runs have no question in common that failed in neither.
     """
-    found: dict[Path, Results] = {}
-    rows: dict[str, tuple[Path, Any]] = {}
+    found = run_folders(runs.values())
+    judge = _one_judge([run for _, run in found])
+    results: dict[str, dict[tuple[str, int], list[Mapping[str, Any]]]] = {name: {} for name in runs}
+    name_of = {folder: name for name, folder in runs.items()}
+    for folder, run in found:
+        config = read_scores(run)["config"]
+        for record in read_outcomes(run, _FIELDS):
+            results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
+    about = {"judge": judge["name"], "prompt_hash": judge["prompt_hash"]}
+    return Comparison("success", compare_runs(results), about, left_out(results))
+
+
+def _one_judge(folders: Sequence[Path]) -> Mapping[str, str]:
+    """The judge of all runs."""
     judges: dict[Path, Mapping[str, str]] = {}
     for folder in folders:
-        results: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-        runs = runs_in(folder)
-        if not runs:
-            raise BadInput(f"{folder}: no run of MemFail, nor a folder of such runs")
-        for run in runs:
-            described, config = read_run(run), read_scores(run)["config"]
-            fingerprint = described["identity"].get("fingerprint")
-            first, expected = rows.setdefault(config, (run, fingerprint))
-            if fingerprint != expected:
-                raise BadInput(f"{first} and {run} are on different rows of {config}")
-            if "judge" not in described:
-                raise BadInput(f"{run / 'run.json'}: a judge is expected and not there; start the run again")
-            judges[run] = described["judge"]
-            for record in read_outcomes(run, _FIELDS):
-                results.setdefault((config, record["k"]), []).append(record)
-        found[folder] = results
-    names = {run: f"{judge['name']} ({judge['prompt_hash']})" for run, judge in judges.items()}
+        run = read_run(folder)
+        if "judge" not in run:
+            raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
+        judges[folder] = run["judge"]
+    names = {folder: f"{judge['name']} ({judge['prompt_hash']})" for folder, judge in judges.items()}
     if len(set(names.values())) > 1:
-        told = "; ".join(f"{run}: {name}" for run, name in names.items())
-        raise BadInput(f"the runs have different judges ({told}); have one judge judge them all")
-    return found, dict(next(iter(judges.values())))
+        named = "; ".join(f"{folder}: {name}" for folder, name in names.items())
+        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    return next(iter(judges.values()))
 
 
 def compare_runs(runs: Mapping[str, Results]) -> list[dict[str, Any]]:
-    """Success rates of any two runs, for each config and k that both have, on the questions that failed in neither.
+    """Compare the success rates of any two runs, for each config and k that both have.
 
     Args:
-        runs: results by the run's name.
+        runs: The outcomes by the name of the run.
 
     Returns:
-        For each pair, config and k: config, k, what `epbench.statistics.comparison.compare_two` says, with rows as
-        clusters and McNemar's test, n_failed (failed questions of either run), and p_holm, corrected for all of them.
+        For each two runs, config and k: config, k, what `epbench.statistics.comparison.compare_two` returns, with rows as
+        clusters and McNemar's test, n_failed (the number of failed questions of each run), and p_holm, corrected for all.
 
     Raises:
-        BadInput: two runs have no config and k in common.
-        RunFailed: two runs have no question in common that failed in neither.
+        BadInput: Two runs have no config and k in common.
+        RunFailed: Two runs have no question in common that failed in neither.
     """
     found = []
     for one, other in combinations(runs, 2):
@@ -92,8 +90,8 @@ def compare_runs(runs: Mapping[str, Results]) -> list[dict[str, Any]]:
     return with_holm(found)
 
 
-def not_compared(runs: Mapping[str, Results]) -> list[str]:
-    """Which configs and k of a run are left out because another run lacks them, in full sentences."""
+def left_out(runs: Mapping[str, Results]) -> list[str]:
+    """Which configs and k of a run are left out as another run lacks them, in full sentences."""
     found = []
     for one, other in combinations(runs, 2):
         for name, lacking in ((one, other), (other, one)):

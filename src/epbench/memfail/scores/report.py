@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import Any
 
 from epbench.memfail.scores.figures import figures
-from epbench.memfail.scores.tables import Runs, Scores, by_config, group_table, main_table
-from epbench.reports.page import failures, how_it_was_run, page, pairs, table
+from epbench.memfail.scores.tables import by_config, group_table, main_table
+from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
+from epbench.reports.tables import Runs, Scores, Table, warnings_of
+from epbench.safe_text import html_text
 
 
 def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any]) -> str:
     """The page of one run.
 
     Args:
-        title: name of the run.
-        run: content of run.json.
-        scores: content of scores.json.
-        usage: what each stage took.
+        title: The name of the run.
+        run: The content of run.json.
+        scores: The content of scores.json.
+        usage: The usage of each stage.
     """
     return page(
         f"MemFail, {scores['config']}: {title}",
-        f"""{_warnings({title: scores})}
+        f"""{warning_paragraphs(warnings_of({title: scores}))}
 {pairs(run["identity"])}
 {_section({title: scores})}
 <h2>Needed memories</h2>
-<p>Each needed memory for itself; a question takes the earliest failing stage of all that it needs.</p>
+<p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
 {_facts(scores)}
 <h2>Tokens and failures</h2>
 {_usage(usage)}
@@ -35,38 +36,36 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 
 
 def comparison_report(runs: Runs) -> str:
-    """The page of several runs: scores.json by the run's label; published rates (`published.beside`) among them."""
-    own = [scores for scores in runs.values() if not scores.get("published")]
-    sections = [f"<h2>{html.escape(config)}</h2>\n{_section(found)}" for config, found in by_config(runs).items()]
-    return page(f"MemFail: {len(own)} runs", "\n".join([_warnings(runs), *sections]))
+    """The page of several runs.
+
+    Args:
+        runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
+    """
+    own = [scores for scores in runs.values() if not scores.get("reported")]
+    sections = [f"<h2>{html_text(config)}</h2>\n{_section(found)}" for config, found in by_config(runs).items()]
+    return page(f"MemFail: {len(own)} runs", "\n".join([warning_paragraphs(warnings_of(runs)), *sections]))
 
 
 def _section(runs: Runs) -> str:
-    """Pictures and tables of the runs of one config."""
+    """Figures and tables of the runs of one config."""
     config = next(iter(runs.values()))["config"]
-    groups = group_table(config, runs)
-    tables = [table(*main_table(config, runs)), *([table(*groups)] if groups else [])]
-    return "\n".join([*figures(runs), *tables, _HOW_TO_READ])
+    tables = [main_table(config, runs), group_table(config, runs)]
+    return "\n".join([*figures(runs), *(table.html() for table in tables if table), _HOW_TO_READ])
 
 
-_HOW_TO_READ = """<p>Success: every stage passed, which is stricter than a right answer. The floor is what needs no
-memory; a baseline shows what is possible. A vacuous pass is a question about somebody unknown that is passed because
-what could mislead was not stored or not retrieved; “earned” leaves these questions aside.</p>"""
-
-
-def _warnings(runs: Runs) -> str:
-    found = [f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])]
-    return "".join(f"<p><strong>Warning: {html.escape(text)}</strong></p>" for text in found)
+_HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a
+baseline shows what is possible. A pass is vacuous if a question about somebody unknown is passed because what could mislead
+was not stored or not retrieved; “earned” leaves these questions aside.</p>"""
 
 
 def _facts(scores: Scores) -> str:
     labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
     body = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
-    return table(["k", *(label.replace("_", " ") for label in labels)], body)
+    return Table(["k", *(label.replace("_", " ") for label in labels)], body).html()
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
-    """What each stage took, and why requests failed."""
+    """The usage of each stage, and why requests failed."""
     parts = []
     for stage, values in usage.items():
         if not isinstance(values, Mapping):
@@ -74,7 +73,7 @@ def _usage(usage: Mapping[str, Any]) -> str:
             continue
         failed = values.get("failed")
         shown = {name: value for name, value in values.items() if name != "failed" or not isinstance(failed, Mapping)}
-        parts.append(f"<h3>{html.escape(stage.replace('_', ' '))}</h3>{pairs(shown)}")
+        parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")
         if isinstance(failed, Mapping):
             parts.append(failures(failed))
     return "\n".join(parts)

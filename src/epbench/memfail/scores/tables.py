@@ -1,39 +1,32 @@
-"""Runs of MemFail on the screen and in Markdown: success, plain accuracy, what each stage lost; baselines beside systems.
+"""Runs of MemFail in tables: success, plain accuracy, and what each stage lost; baselines beside systems.
 
-Every table has a floor: the run without memory where it is among the runs, else what an empty store scores by itself.
+Every table has a floor: the run without memory if it is among the runs, else what an empty store scores by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.reports.page import bullets, cell, markdown
-from epbench.safe_text import printable
+from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-Scores = Mapping[str, Any]
-Runs = Mapping[str, Scores]
-"""scores.json of each run, by its label."""
-Table = tuple[list[str], list[list[str]]]
-"""Titles and rows."""
 
 FLOOR = "none"
 CEILINGS = ("full-context", "oracle")
 
 
 def is_baseline(scores: Scores) -> bool:
-    """Whether a run shows what is possible, and not what a memory system does."""
+    """Whether a run shows what is possible, rather than what a memory system does."""
     system = scores.get("system") or ""
     return system in (FLOOR, *CEILINGS) or system.startswith("verbatim-")
 
 
 def by_config(runs: Runs) -> dict[str, dict[str, Scores]]:
-    """The runs of each config: the floor first, then the systems, then the published ones, the ceilings last."""
+    """The runs of each config: the floor first, then the systems, then reported rates, and the ceilings last."""
     found: dict[str, dict[str, Scores]] = {}
     for label, scores in sorted(runs.items(), key=lambda run: _place(run[1])):
         of_config = found.setdefault(scores["config"], {})
@@ -45,18 +38,18 @@ def by_config(runs: Runs) -> dict[str, dict[str, Scores]]:
 def _place(scores: Scores) -> int:
     if scores.get("system") == FLOOR:
         return 0
-    if scores.get("published"):
+    if scores.get("reported"):
         return 2
     return 3 if is_baseline(scores) else 1
 
 
 def floor_of_runs(runs: Runs, k: str, score: str) -> float | None:
-    """What a run without memory scores: measured at this k, else at any, else by the questions alone.
+    """What a run without memory scores: measured at this k, else at any k, else computed from the questions.
 
     Args:
-        runs: of one config.
-        k: as in by_k.
-        score: success_rate or answer_accuracy.
+        runs: The runs of one config.
+        k: The k, as in by_k.
+        score: `success_rate` or `answer_accuracy`.
     """
     value: float | None
     for scores in runs.values():
@@ -68,8 +61,8 @@ def floor_of_runs(runs: Runs, k: str, score: str) -> float | None:
 
 
 def note(runs: Runs, scores: Scores, k: str) -> str:
-    """`baseline`, `published`, and whether it is below the floor."""
-    words = [word for word, yes in (("baseline", is_baseline(scores)), ("published", scores.get("published"))) if yes]
+    """What is special about a row: `baseline`, `reported`, and whether it is below the floor."""
+    words = [word for word, yes in (("baseline", is_baseline(scores)), ("reported", scores.get("reported"))) if yes]
     for score, word in (("success_rate", "below floor"), ("answer_accuracy", "answers below floor")):
         value, floor = scores["by_k"][k].get(score), floor_of_runs(runs, k, score)
         if scores.get("system") != FLOOR and value is not None and floor is not None and value < floor:
@@ -78,19 +71,19 @@ def note(runs: Runs, scores: Scores, k: str) -> str:
 
 
 def main_table(config: str, runs: Runs) -> Table:
-    """One line for each run and k; `runs` of one config."""
+    """A row for each run and k; the runs are those of one config."""
     with_vacuous = any(scores.get("vacuous") for run in runs.values() for scores in run["by_k"].values())
     shown = ["success_rate", *(["success_earned"] if with_vacuous else []), "answer_accuracy", *ERRORS]
-    titles = [config, "k", *(_TITLES[name] for name in shown), *(["vacuous"] if with_vacuous else [])]
-    titles += ["failed", "words/memory", "note"]
-    rows = [] if any(run.get("system") == FLOOR for run in runs.values()) else [_computed_floor(runs, titles)]
+    head = [config, "k", *(_TITLES[name] for name in shown), *(["vacuous"] if with_vacuous else [])]
+    head += ["failed", "words/memory", "note"]
+    rows = [] if any(run.get("system") == FLOOR for run in runs.values()) else [_computed_floor(runs, head)]
     for label, k, scores in _lines(runs):
         values = [with_interval(scores, name) if name == "success_rate" else cell(scores.get(name)) for name in shown]
         more = [cell(scores.get("vacuous"))] if with_vacuous else []
         words = scores.get("words_per_memory")
         last = [cell(scores.get("failed")), "–" if words is None else f"{words:.1f}", note(runs, runs[label], k)]
         rows.append([label, k, *values, *more, *last])
-    return titles, [row for row in rows if row]
+    return Table(head, [row for row in rows if row])
 
 
 _TITLES = {
@@ -100,31 +93,32 @@ _TITLES = {
 } | {error: error.removesuffix("_error") for error in ERRORS}
 
 
-def _computed_floor(runs: Runs, titles: Sequence[str]) -> list[str]:
+def _computed_floor(runs: Runs, head: Sequence[str]) -> list[str]:
     success, answers = (floor_of_runs(runs, "", score) for score in ("success_rate", "answer_accuracy"))
     if success is None:
         return []
-    shown = {titles[0]: "floor", "success": cell(float(success)), "answers right": cell(answers), "note": "computed"}
-    return [shown.get(title, "–") for title in titles]
+    shown = {head[0]: "floor", "success": cell(float(success)), "answers right": cell(answers), "note": "computed"}
+    return [shown.get(title, "–") for title in head]
 
 
 def group_table(config: str, runs: Runs) -> Table | None:
-    """Success by group (number of preferences, of hops, kind of question), or None where there are no groups."""
+    """Success by group (number of preferences, of hops, or kind of question); None if there are no groups."""
     lines = [(label, k, scores["by_group"]) for label, k, scores in _lines(runs) if scores.get("by_group")]
     groups = sorted({group for _, _, of_run in lines for group in of_run})
     if not groups:
         return None
     sizes = {group: scores["n"] for _, _, of_run in lines for group, scores in of_run.items()}
-    titles = [f"{config}: success by group", "k", *(f"{group} ({sizes[group]})" for group in groups)]
-    return titles, [
+    head = [f"{config}: success by group", "k", *(f"{group} ({sizes[group]})" for group in groups)]
+    rows = [
         [label, k, *(cell(of_run.get(group, {}).get("success_rate")) for group in groups)] for label, k, of_run in lines
     ]
+    return Table(head, rows)
 
 
 def with_interval(scores: Scores, name: str) -> str:
-    """A share with its 95 % interval: `0.350 (0.26–0.45)`."""
+    """A rate with its 95 % interval, such as `0.350 (0.26–0.45)`."""
     interval = scores.get("intervals", {}).get(name)
-    return cell(scores.get(name)) + (f" ({interval[0]:.2f}–{interval[1]:.2f})" if interval else "")
+    return cell(scores.get(name)) + (f" ({interval_cell(interval, digits=2)})" if interval else "")
 
 
 def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
@@ -133,7 +127,7 @@ def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
 
 def tables(runs: Runs) -> list[Table]:
     """All tables, config by config."""
-    found = []
+    found: list[Table] = []
     for config, of_config in by_config(runs).items():
         found.append(main_table(config, of_config))
         if groups := group_table(config, of_config):
@@ -142,25 +136,19 @@ def tables(runs: Runs) -> list[Table]:
 
 
 def screen_tables(runs: Runs) -> Group:
-    """The same for a screen: short titles, two digits, notes below the labels; some columns are left to the files."""
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table as ScreenTable
-    from rich.text import Text
+    """The same for the screen: short titles, two digits, notes below the labels; some columns are only in the files."""
+    return on_screen(_narrow(table) for table in tables(runs))
 
-    shown = []
-    for titles, rows in tables(runs):
-        table = ScreenTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=titles[0], title_justify="left")
-        kept = [place for place, title in enumerate(titles) if place and title not in _IN_FILES_ONLY]
-        table.add_column("run", min_width=14, overflow="fold")
-        for place in kept:
-            table.add_column(_SHORT.get(titles[place], titles[place]), justify="right", no_wrap=True)
-        for row in rows:
-            note_ = f"\n[{row[-1]}]" if titles[-1] == "note" and row[-1] else ""
-            numbers = (re.sub(r"^\d\.\d{3}", lambda share: f"{float(share[0]):.2f}", row[place]) for place in kept)
-            table.add_row(Text(printable(row[0] + note_)), *numbers)
-        shown.append(table)
-    return Group(*shown)
+
+def _narrow(table: Table) -> Table:
+    first, *others = table.head
+    kept = [column for column, title in enumerate(table.head) if title in others and title not in _IN_FILES_ONLY]
+    rows = []
+    for row in table.rows:
+        note_below = f"\n[{row[-1]}]" if table.head[-1] == "note" and row[-1] else ""
+        numbers = (re.sub(r"^\d\.\d{3}", lambda rate: f"{float(rate[0]):.2f}", row[column]) for column in kept)
+        rows.append([row[0] + note_below, *numbers])
+    return Table(["run", *(_SHORT.get(table.head[column], table.head[column]) for column in kept)], rows, title=first)
 
 
 _IN_FILES_ONLY = ("note", "words/memory", "earned", "failed")
@@ -172,6 +160,4 @@ _SHORT = {
 
 def markdown_table(runs: Runs) -> str:
     """The same in Markdown, with the warnings of the runs."""
-    warnings = bullets([f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])])
-    parts = [markdown(titles, rows) for titles, rows in tables(runs)]
-    return "\n".join([*parts, f"Warnings:\n\n{warnings}"] if warnings else parts)
+    return in_markdown(tables(runs), warnings_of(runs))

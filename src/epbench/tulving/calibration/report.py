@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from epbench.reports.page import COLOURS, cell, drawing, how_it_was_run, markdown, page, pairs, picture, table
+from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
+from epbench.reports.page import how_it_was_run, page, pairs
+from epbench.reports.tables import Table, cell, interval_cell
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import SHARES, Passport, is_right
 from epbench.tulving.judging.protocol import Verdict
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 _HEAD = ("kind of answer", "n", "right", "rate", "from", "to", "sensitivity", "specificity", "failed")
+_WRONG = ("kind", "question", "true items: right → given score", "answer", "items listed")
 _SHOWN = 3  # wrong verdicts per kind in the page
 
 
@@ -22,29 +22,21 @@ def passport_table(passport: Passport) -> str:
     """Return the passport in Markdown: by kind, then as a whole."""
     whole = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     title = f"Judge {passport['judge']} ({passport['prompt_hash']}), {passport['n']} calibration answers per kind"
-    parts = [f"{title}, seed {passport['seed']}\n", markdown(_HEAD, _kinds(passport))]
-    return "\n".join([*parts, markdown(["share", "value", "from", "to"], whole)])
+    parts = [f"{title}, seed {passport['seed']}\n", Table(_HEAD, _kinds(passport)).markdown()]
+    return "\n".join([*parts, Table(["share", "value", "from", "to"], whole).markdown()])
 
 
 def passport_screen(passport: Passport) -> Table:
-    """Return the same for the screen, a little narrower."""
-    from rich.table import Table
-
-    shown = Table("kind of answer")
-    for title in ("right", "rate", "95 %", "sensitivity", "specificity"):
-        shown.add_column(title, justify="right")
+    """The same for a screen, a little narrower."""
+    rows = []
     for kind in passport["kinds"]:
         interval = None if kind["low"] is None else (kind["low"], kind["high"])
         right, shares = f"{kind['right']}/{kind['n']}", (kind["sensitivity"], kind["specificity"])
-        shown.add_row(kind["kind"], right, cell(kind["rate"]), _interval(interval), *map(cell, shares))
-    shown.add_section()
+        rows.append([kind["kind"], right, cell(kind["rate"]), interval_cell(interval), *map(cell, shares)])
     for share in SHARES:
-        shown.add_row(share, "", cell(passport[share]), _interval(passport[f"{share}_interval"]))
-    return shown
-
-
-def _interval(interval: Sequence[float] | None) -> str:
-    return "–" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}"
+        rows.append([share, "", cell(passport[share]), interval_cell(passport[f"{share}_interval"]), "", ""])
+    head = ["kind of answer", "right", "rate", "95 %", "sensitivity", "specificity"]
+    return Table(head, rows, sections=[len(passport["kinds"]) - 1])
 
 
 def passport_page(
@@ -72,15 +64,15 @@ def passport_page(
         f"Passport of the judge {passport['judge']}",
         f"""{pairs(about)}
 {_figure(passport)}
-{table(["over all kinds", "value", "from", "to"], [*shares, *f1])}
-<p>Sensitivity: share of the items named in full that the judge credits. Specificity: share of the items not named that it
-does not credit; where nothing true exists, the abstention takes the place of an item. Order: share of the complete
-answers, with all items credited, that it reads in their order. 95 % intervals by Wilson.</p>
+{Table(["over all kinds", "value", "from", "to"], [*shares, *f1]).html()}
+<p>Sensitivity: share of what the answers name in full that the judge credits. Specificity: share of what they do not
+name that it does not credit; where nothing true exists, what may be credited is the abstention. Order: share of the
+complete answers, credited as such, that it reads in their order. 95 % intervals by Wilson.</p>
 <h2>By kind</h2>
-{table(_HEAD, _kinds(passport))}
+{Table(_HEAD, _kinds(passport)).html()}
 <h2>Wrong verdicts</h2>
 <p>The first {_SHOWN} of each kind.</p>
-{table(["kind", "question", "true items: right → given score", "answer", "items listed"], _wrong(calibration_set, verdicts))}
+{Table(_WRONG, _wrong(calibration_set, verdicts), text_columns=len(_WRONG)).html()}
 {how_it_was_run(run)}""",
     )
 
@@ -95,25 +87,18 @@ def _ends(interval: Sequence[float] | None) -> list[str]:
 
 
 def _figure(passport: Passport) -> str:
-    """A dot with its interval for every kind, from the top in the order of the kinds."""
-    from matplotlib.figure import Figure
-
+    """A dot with its interval for every kind, in the order of the kinds from the top."""
     kinds = [kind for kind in passport["kinds"] if kind["n"]]
-    places = range(len(kinds), 0, -1)
+    places, rates = range(len(kinds), 0, -1), [kind["rate"] for kind in kinds]
     with drawing():
-        figure = Figure(figsize=(8, 0.8 + 0.28 * len(kinds)), layout="constrained")
-        axes = figure.add_subplot()
-        rates = [kind["rate"] for kind in kinds]
-        errors = [
-            [max(0.0, kind["rate"] - kind["low"]) for kind in kinds],
-            [max(0.0, kind["high"] - kind["rate"]) for kind in kinds],
-        ]
-        axes.errorbar(rates, places, xerr=errors, fmt="o", color=COLOURS[0], ecolor="#222", capsize=3)
+        figure, axes = new_figure(8, 0.8 + 0.28 * len(kinds))
+        axes.plot(rates, places, "o", color=COLOURS[0])
+        error_bars(axes, places, rates, [(kind["low"], kind["high"]) for kind in kinds], horizontal=True)
         axes.set_yticks(places, [kind["kind"] for kind in kinds])
         axes.set(xlim=(-0.02, 1.02), xlabel="share of right verdicts")
         axes.grid(axis="x", color="#ddd")
-        axes.spines[["top", "right"]].set_visible(False)
-        return picture(figure, "Share of right verdicts on each kind of calibration answer, with 95 % intervals.")
+        caption = "Share of right verdicts on each kind of calibration answer, with 95 % intervals."
+        return figure_html(figure, caption)
 
 
 def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:

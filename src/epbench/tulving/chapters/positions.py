@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from epbench.reports.page import COLOURS, drawing, svg
+from epbench.reports.figures import COLOURS, drawing, svg
 from epbench.tulving.chapters.chapter import Chapter, assemble
 from epbench.tulving.chapters.exact_checks import FACTS, split_paragraphs
 

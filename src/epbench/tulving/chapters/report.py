@@ -6,15 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.chapters.positions import fact_positions, position_quantiles, positions_figure
 from epbench.tulving.events.events import Event
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> dict[str, str]:
@@ -66,15 +64,11 @@ def _counts(values: Iterable[Any]) -> dict[str, int]:
 
 
 def iteration_table(writing: Writing) -> Table:
-    """Return Table 7 for the screen."""
-    from rich.table import Table
-
-    table = Table(title=f"chapters by {writing.writer}")
-    for head in ("round", "candidates", "failed exact check", "failed LLM check", "accepted", "chapters so far"):
-        table.add_column(head, justify="right")
-    total = 0
+    """The iterations of the writing, a row for each (Table 7)."""
+    head = ["round", "candidates", "failed exact check", "failed LLM check", "accepted", "chapters so far"]
+    rows, total = [], 0
     for number, one in enumerate(writing.iterations, 1):
         total += one.accepted
         numbers = (number, one.candidates, one.failed_exact, one.failed_llm, one.accepted, total)
-        table.add_row(*map(str, numbers))
-    return table
+        rows.append([str(value) for value in numbers])
+    return Table(head, rows, f"chapters by {writing.writer}", text_columns=0)

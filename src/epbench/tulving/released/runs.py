@@ -23,6 +23,7 @@ from epbench.judges.run_judge import note_judge
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal
+from epbench.runs.results import RESULTS
 from epbench.tulving.dataset.load import fingerprint_of_book
 from epbench.tulving.released.archive import Archive, ReleasedBook
 from epbench.tulving.released.books import read_book, read_questions
@@ -31,7 +32,7 @@ from epbench.tulving.released.reference_numbers import reference_numbers
 from epbench.tulving.released.subset import asked_questions, check_subset
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
 from epbench.tulving.scores.own_answers import check_length
-from epbench.tulving.scores.results import RESULTS, finish, judged
+from epbench.tulving.scores.results import finish, judged
 from epbench.tulving.scores.scoring import ScoredAnswer
 
 Scores = dict[str, Any]

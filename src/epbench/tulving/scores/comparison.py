@@ -1,29 +1,84 @@
-"""Runs on one dataset held against each other, question by question."""
+"""Runs on one Tulving book, compared question by question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
-from epbench.statistics.comparison import compare_two, with_holm
+from epbench.errors import BadInput
+from epbench.hub.rows import Row
+from epbench.runs.folder import open_run
+from epbench.statistics.comparison import Comparison, compare_two, with_holm
+from epbench.tulving.dataset.load import load_tulving
+from epbench.tulving.judging.verdicts import read_verdicts
+from epbench.tulving.scores.judges_of_run import last_judge
+from epbench.tulving.scores.run_files import read_run
 from epbench.tulving.scores.scoring import ScoredAnswer, question_f1
 
 Cue = tuple[str | None, ...]
 
 
-def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]]) -> list[dict[str, Any]]:
-    """F1 of any two runs on the questions that both have answered.
+def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+    """Compare F1 of any two runs on the questions that both have answered.
 
     Args:
-        runs: judged answers by the run's name; the F1 of a question that was asked several times is their mean.
-
-    Returns:
-        For each pair what `epbench.statistics.comparison.compare_two` says, with cues as clusters and Wilcoxon's test,
-        and p_holm, p corrected for all pairs.
+        runs: The folders of at least two runs, by the name of the run.
+        dataset: Where the book is; None for where the runs found it.
 
     Raises:
-        RunFailed: two runs have no question in common.
+        BadInput: The runs are on different books, have different judges or no scores, or no run names its book.
+        RunFailed: Two runs have no question in common.
+    """
+    rows = rows_of(runs.values(), dataset)
+    judges = {folder: last_judge(folder) for folder in runs.values()}
+    if len(set(judges.values())) > 1:
+        named = "; ".join(f"{folder}: {judge.name} ({judge.prompt_hash})" for folder, judge in judges.items())
+        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    judged = {}
+    for name, folder in runs.items():
+        with open_run(folder, {}, {}):  # no other process may be at work in it
+            judged[name] = read_verdicts(folder, rows, judges[folder])
+    return Comparison("F1", compare_runs(judged), {"judge": next(iter(judges.values())).name})
+
+
+def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
+    """The rows of the book that all runs are about.
+
+    Args:
+        folders: The folders of the runs.
+        dataset: Where the book is; None for where the runs found it.
+
+    Raises:
+        BadInput: The runs are on different books, or no run names its book.
+    """
+    described = {folder: read_run(folder) for folder in folders}
+    dataset = dataset or next((run["dataset"] for run in described.values() if run.get("dataset")), None)
+    if dataset is None:
+        raise BadInput(
+            f"{next(iter(described)) / 'run.json'}: a released run names no dataset; give its book as the dataset"
+        )
+    data = load_tulving(dataset)
+    for folder, run in described.items():
+        fingerprint = run["identity"].get("fingerprint", run.get("fingerprint", data.fingerprint))
+        if fingerprint != data.fingerprint:
+            raise BadInput(f"{folder / 'run.json'}: this run is on another dataset than {dataset}")
+    return data.rows
+
+
+def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]]) -> list[dict[str, Any]]:
+    """Compare F1 of any two runs.
+
+    Args:
+        runs: The judged answers by the name of the run. F1 of a question that was asked several times is the mean.
+
+    Returns:
+        For each two runs what `epbench.statistics.comparison.compare_two` returns, with cues as clusters and Wilcoxon's
+        test, and p_holm.
+
+    Raises:
+        RunFailed: Two runs have no question in common.
     """
     f1 = {name: _f1_by_question(rows) for name, rows in runs.items()}
     return with_holm(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from epbench.errors import RunFailed
-from epbench.reports.page import cell, markdown
+from epbench.reports.tables import Table, cell
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import ScoredAnswer, f1_by_bin, mean, question_f1
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-FOUND = 0.5  # the smallest score that says that the item is in the answer
-SHOWN = 20  # disagreements
+FOUND = 0.5  # a score from here on says that the item is in the answer
+SHOWN = 20  # of the disagreements
 
 _GETS: tuple[Get, ...] = ("all", "latest", "chronological")
 _COLUMNS = (
@@ -94,24 +91,20 @@ def agreement_table(agreement: Mapping[str, Any], names: tuple[str, str]) -> str
     return "\n".join(
         [
             f"Judges {names[0]} and {names[1]}\n",
-            markdown(head, [[name, *(cell(part[key]) for _, key in _COLUMNS)] for name, part in rows]),
-            markdown(["simple recall by", *names], [["", *recall]]),
+            Table(head, [[name, *(cell(part[key]) for _, key in _COLUMNS)] for name, part in rows]).markdown(),
+            Table(["simple recall by", *names], [["", *recall]]).markdown(),
         ]
     )
 
 
 def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return the main numbers for the screen, a row per run; recall by the first and by the second judge."""
-    from rich.table import Table
-
+    """The main numbers for the screen, a row for each run; recall by the first judge and by the second."""
     columns = (("items agreed", "item_agreement"), ("kappa", "kappa"), ("r of F1", "f1_correlation"))
-    shown = Table("run")
-    for title in (*(title for title, _ in columns), "recall"):
-        shown.add_column(title, justify="right")
+    rows = []
     for label, agreement in runs.items():
         recall = " ".join(map(cell, agreement["simple_recall_score"]))
-        shown.add_row(label, *(cell(agreement[key]) for _, key in columns), recall)
-    return shown
+        rows.append([label, *(cell(agreement[key]) for _, key in columns), recall])
+    return Table(["run", *(title for title, _ in columns), "recall"], rows)
 
 
 def _numbers(pairs: Sequence[_Pair]) -> dict[str, Any]:

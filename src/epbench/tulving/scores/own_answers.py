@@ -1,4 +1,4 @@
-"""Answers of one's own: a JSONL file of {"id", "answer"}."""
+"""A user's own answers: a JSONL file of {"id", "answer"}."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.files.text import parse_json, shown
+from epbench.files.text import kind_of, parse_json, shown
 
 EMPTY = "empty answer"
-"""The reason of the failure that an empty answer is: a system that says nothing has not said that nothing happened."""
-
+"""Why an empty answer counts as a failure: a system that says nothing has not said that nothing happened."""
 
 MAX_ANSWER = 1_000_000
-"""Characters of an answer. A whole chapter, the longest true item, has some 10,000."""
+"""The most characters of an answer. A whole chapter, the longest true item, has about 10,000."""
 
 MAX_LINE_BYTES = 8 * MAX_ANSWER  # an answer whose characters are all escaped (six bytes each), and its id
 
 
 def is_empty(answer: str) -> bool:
-    """Whether an answer holds nothing but white space."""
+    """Whether an answer is empty, or only white space."""
     return not answer.strip()
 
 
@@ -27,24 +26,25 @@ def check_length(where: str, answer: str) -> None:
     """Refuse an answer that is longer than any book.
 
     Raises:
-        BadInput: it has more than `MAX_ANSWER` characters.
+        BadInput: The answer has more than `MAX_ANSWER` characters.
     """
     if len(answer) > MAX_ANSWER:
-        raise BadInput(f"{where}: {len(answer):,} characters found, at most {MAX_ANSWER:,} expected")
+        raise BadInput(f"{where}: expected at most {MAX_ANSWER:,} characters, found {len(answer):,}")
 
 
 def read_answers(path: Path, ids: Collection[str]) -> dict[str, str]:
-    """Answers by question id.
+    """Read answers by the id of the question.
 
     Args:
-        path: UTF-8, one JSON object a line; other fields are ignored. An answer may be empty; see `is_empty`.
-        ids: of the questions that may be answered.
+        path: A file in UTF-8 with one JSON object per line; fields other than id and answer are ignored. An answer may be
+            empty; see `is_empty`.
+        ids: The ids of the questions that may be answered.
 
     Raises:
-        BadInput: no such file, a line that is no such object, an unknown id, or an id that stands there twice.
+        BadInput: There is no such file, a line is not such an object, or an id is unknown or occurs twice.
     """
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; a JSONL file of {{'id': …, 'answer': …}} is expected")
+        raise BadInput(f"{path}: no such file; expected a JSONL file of {{'id': …, 'answer': …}}")
     known = frozenset(ids)
     answers: dict[str, str] = {}
     for number, line in enumerate(_lines(path), 1):
@@ -54,28 +54,28 @@ def read_answers(path: Path, ids: Collection[str]) -> dict[str, str]:
         try:
             record = parse_json(line)
         except ValueError as error:
-            raise BadInput(f"{where}: no JSON in UTF-8 ({error})") from None
+            raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
         if not isinstance(record, dict):
-            raise BadInput(f"{where}: {type(record).__name__} found, an object with id and answer expected")
+            raise BadInput(f"{where}: expected an object with id and answer, found {kind_of(record)}")
         for field in ("id", "answer"):
             if not isinstance(record.get(field), str):
-                raise BadInput(f"{where}, field {field!r}: {shown(record.get(field))} found, a text expected")
+                raise BadInput(f"{where}, field {field!r}: expected a text, found {shown(record.get(field))}")
         if record["id"] not in known:
-            raise BadInput(f"{where}, field 'id': {shown(record['id'])} is the id of no question of this dataset")
+            raise BadInput(f"{where}, field 'id': no question of this dataset has the id {shown(record['id'])}")
         if record["id"] in answers:
-            raise BadInput(f"{where}, field 'id': {shown(record['id'])} stands there twice, one answer expected")
+            raise BadInput(f"{where}, field 'id': {shown(record['id'])} is answered twice; expected one answer")
         check_length(f"{where}, field 'answer'", record["answer"])
         answers[record["id"]] = record["answer"]
     if not answers:
-        raise BadInput(f"{path}: no answers in it")
+        raise BadInput(f"{path}: expected answers, found none")
     return answers
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Cut at line feeds alone: a JSON text may hold the other characters that Python takes for ends of lines.
+    """Split the file at line feeds only, as JSON may hold the other characters that Python takes for ends of lines.
 
     Raises:
-        BadInput: a line has more than `MAX_LINE_BYTES`; no more than that is read of it.
+        BadInput: A line has more than `MAX_LINE_BYTES` bytes; no more than that is read.
     """
     with path.open("rb") as file:
         number = 0
@@ -83,7 +83,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 raise BadInput(
-                    f"{path}, line {number}: more than {MAX_LINE_BYTES:,} bytes found, at most so many expected of an "
-                    f"answer of up to {MAX_ANSWER:,} characters"
+                    f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, enough for an answer of "
+                    f"{MAX_ANSWER:,} characters, found more"
                 )
             yield line.rstrip(b"\n")

@@ -1,24 +1,36 @@
-"""A run's report: one HTML file that needs nothing else, with F1 by bin as a picture."""
+"""A run's report: one HTML file that needs nothing else, with F1 by bin as a figure."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from epbench.reports.page import COLOURS, cell, drawing, failures, how_it_was_run, page, pairs, picture, table
+from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
+from epbench.reports.page import failures, how_it_was_run, page, pairs
+from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUES
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, question_f1
-from epbench.tulving.scores.tables import complete_first, judge_column, n_in_bin, notes, score_cell
+from epbench.tulving.scores.tables import complete_first, n_in_bin, notes, score_cell, scores_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NAMES = (
+    "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", "n_questions", "n_failed",
+)  # fmt: skip
+_CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
+with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""
+_RANGE = "incomplete: all wrong to all right"
+_ABOUT_RANGE = "\nA hatched range is of a bin in which questions have no answer or no verdict."
 
 
 def html_report(
     title: str,
     run: Mapping[str, Any],
-    scores: Mapping[str, Any],
+    scores: Scores,
     rows: Sequence[ScoredAnswer],
     lost: Sequence[QuestionToScore],
     usage: Mapping[str, Any],
@@ -26,104 +38,88 @@ def html_report(
     """The page of one run.
 
     Args:
-        title: name of the run.
-        run: content of run.json.
-        scores: content of scores.json.
-        rows: the judged answers, for the table by cue.
-        lost: the questions without an answer or a verdict, for the same table.
-        usage: content of usage.json.
+        title: The name of the run.
+        run: The content of run.json.
+        scores: The content of scores.json.
+        rows: The judged answers, for the table by cue.
+        lost: The questions without an answer or a verdict, for the same table.
+        usage: The content of usage.json.
     """
+    stages = [stage for stage in ("storing", "retrieving") if stage in usage]
     return page(
         f"{run['book']}: {title}",
         f"""{pairs(run["identity"])}
-{_picture({title: scores})}
+{_figure({title: scores})}
 <h2>Scores</h2>
-{_notes({title: scores})}
+{html_paragraphs(notes({title: scores}))}
 {_scores(scores)}
 <h2>By cue</h2>
 <p>Mean F1 of all questions, by the given elements (t time, s space, e entity, c content) and the number of matching
-chapters; in brackets the number of questions. Where some have no answer or no verdict, the mean lies between two ends: all
-of them wrong, all of them right.</p>
+chapters, with the number of questions in brackets. Where questions have no answer or no verdict, the mean is a range, from
+all of them wrong to all of them right.</p>
 {_by_cue(rows, lost)}
 <h2>Tokens and failures</h2>
-{_took(usage)}
-{"".join(f"<h3>{stage}</h3>{_took(usage[stage])}" for stage in ("storing", "retrieving") if stage in usage)}
+{_usage(usage)}
+{"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in stages)}
 {how_it_was_run(run)}""",
     )
 
 
-def _took(usage: Mapping[str, Any]) -> str:
-    """What the reader took, or one stage of a memory system, and why requests failed."""
+def comparison_report(book: str, runs: Runs) -> str:
+    """The page of several runs on one book, those with incomplete scores last.
+
+    Args:
+        book: The name of the book.
+        runs: The scores by the run's label.
+    """
+    runs = complete_first(runs)
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
+    return page(f"{book}: {len(runs)} runs", body)
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    """What the reader used, or one stage of a memory system, and why requests failed."""
     plain = {name: value for name, value in usage.items() if not isinstance(value, Mapping)}
     return pairs(plain) + failures(usage["failed"])
 
 
-def comparison_report(book: str, runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page of several runs on one book: scores by the run's name, those with incomplete scores last."""
-    runs = complete_first(runs)
-    judges = judge_column(runs)
-    head = ["run", *(["judge"] if judges else []), *_NAMES]
-    body = [
-        [name, *judges.get(name, ()), *(score_cell(scores, key) for key in _NAMES)] for name, scores in runs.items()
-    ]
-    shown = f"{_picture(runs)}\n<h2>Scores</h2>\n{table(head, body)}\n{_notes(runs)}"
-    return page(f"{book}: {len(runs)} runs", shown)
-
-
-def _notes(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    return "".join(f"<p>{html.escape(line)}</p>" for line in notes(runs))
-
-
-def _picture(runs: Mapping[str, Mapping[str, Any]]) -> str:
+def _figure(runs: Runs) -> str:
     """Bars of F1 by bin, the runs side by side, with their intervals; a bin that lost questions is a hatched range."""
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     bins = [bin_ for bin_ in BINS if any(bin_ in scores["n_by_bin"] for scores in runs.values())]
-    ranges = any(scores["failed_by_bin"] for scores in runs.values())
+    incomplete = any(scores["failed_by_bin"] for scores in runs.values())
     width = 0.8 / len(runs)
     with drawing():
-        figure = Figure(figsize=(8, 3.5), layout="constrained")
-        axes = figure.add_subplot()
-        for i, (name, scores) in enumerate(runs.items()):
-            means = [scores["f1_by_bin"].get(bin_, math.nan) for bin_ in bins]
-            bounds = [scores["intervals"].get(f"f1_by_bin.{bin_}", [m, m]) for bin_, m in zip(bins, means, strict=True)]
-            errors = [
-                [max(0.0, mean - low) for mean, (low, _) in zip(means, bounds, strict=True)],
-                [max(0.0, high - mean) for mean, (_, high) in zip(means, bounds, strict=True)],
-            ]
-            places = [place + (i - (len(runs) - 1) / 2) * width for place in range(len(bins))]
-            axes.bar(
-                places, means, width * 0.92, yerr=errors, capsize=3, color=COLOURS[i % 8], ecolor="#222", label=name
-            )
-            for place, bin_ in zip(places, bins, strict=True):
-                if bin_ in scores["failed_by_bin"]:
-                    low, high = scores["incomplete"][f"f1_by_bin.{bin_}"]
-                    colour = COLOURS[i % 8]
-                    axes.bar(place, high - low, width * 0.92, low, facecolor="none", edgecolor=colour, hatch="////")
+        figure, axes = new_figure(8, 3.5)
+        for number, (label, scores) in enumerate(runs.items()):
+            places = [place + (number - (len(runs) - 1) / 2) * width for place in range(len(bins))]
+            _bars(axes, dict(zip(bins, places, strict=True)), scores, label, width * 0.92, colour_of(number))
         axes.set_xticks(range(len(bins)), [f"{bin_}\n({n_in_bin(runs, bin_)})" for bin_ in bins])
         axes.set(ylim=(0, 1.05), xlabel="matching chapters (questions)", ylabel="mean F1")
-        axes.spines[["top", "right"]].set_visible(False)
         handles = axes.get_legend_handles_labels()[0] if len(runs) > 1 else []
-        if ranges:
+        if incomplete:
+            from matplotlib.patches import Patch
+
             handles.append(Patch(facecolor="none", edgecolor="#555", hatch="////", label=_RANGE))
         if handles:
             figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False)
-        return picture(figure, _CAPTION + (_ABOUT_RANGE if ranges else ""))
+        return figure_html(figure, _CAPTION + (_ABOUT_RANGE if incomplete else ""))
 
 
-_CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
-with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""
-_RANGE = "incomplete: all wrong to all right"
-_ABOUT_RANGE = "\nA hatched range is of a bin in which questions have no answer or no verdict."
-_NAMES = (
-    "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", "n_questions", "n_failed",
-)  # fmt: skip
+def _bars(axes: Axes, places: Mapping[str, float], scores: Scores, label: str, width: float, colour: str) -> None:
+    """The bars of one run; `places` has the middle of the bar of each bin."""
+    means = [scores["f1_by_bin"].get(bin_, math.nan) for bin_ in places]
+    intervals = [scores["intervals"].get(f"f1_by_bin.{bin_}") for bin_ in places]
+    axes.bar(list(places.values()), means, width, color=colour, label=label)
+    error_bars(axes, list(places.values()), means, intervals)
+    for bin_, place in places.items():
+        if bin_ in scores["failed_by_bin"]:
+            low, high = scores["incomplete"][f"f1_by_bin.{bin_}"]
+            axes.bar(place, high - low, width, low, facecolor="none", edgecolor=colour, hatch="////")
 
 
-def _scores(scores: Mapping[str, Any]) -> str:
+def _scores(scores: Scores) -> str:
     rows = [[name, score_cell(scores, name), *map(cell, scores["intervals"].get(name, ["", ""]))] for name in _NAMES]
-    return table(["score", "value", "from", "to"], rows)
+    return Table(["score", "value", "from", "to"], rows).html()
 
 
 def _by_cue(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> str:
@@ -136,7 +132,7 @@ def _by_cue(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> st
         for cue in CUES
         if any((cue, bin_) in f1 or n_lost[cue, bin_] for bin_ in BINS)
     ]
-    return table(["cue", *BINS], body)
+    return Table(["cue", *BINS], body).html()
 
 
 def _cue_of(question: QuestionToScore) -> str:
@@ -144,7 +140,7 @@ def _cue_of(question: QuestionToScore) -> str:
 
 
 def _mean_cell(f1: Sequence[float], n_lost: int) -> str:
-    """`0.83 (6)`, or `0.50–0.75 (8, 2 lost)`."""
+    """The mean and the number of questions, such as `0.83 (6)`, or the range `0.50–0.75 (8, 2 lost)`."""
     n, total = len(f1) + n_lost, sum(f1)
     if n_lost:
         return f"{total / n:.2f}–{(total + n_lost) / n:.2f} ({n}, {n_lost} lost)"

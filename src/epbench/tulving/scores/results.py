@@ -1,4 +1,4 @@
-"""The two ends of an evaluation: answers that came from elsewhere go into its journal, and scores come out of it."""
+"""Answers that came from elsewhere enter the journal of a run, and its results are computed from the journals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from epbench.judges.protocol import JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.models.protocol import Request
 from epbench.runs.answers import ANSWERS
-from epbench.runs.folder import read_json, write_json, write_text
+from epbench.runs.folder import read_json
 from epbench.runs.journal import Journal, read_journal
+from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage
 from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
 from epbench.tulving.scores.own_answers import EMPTY, is_empty
@@ -21,11 +22,15 @@ from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
 from epbench.tulving.scores.tables import markdown_table
 
-RESULTS = ("scores.json", "usage.json", "table.md", "report.html")  # that `finish` writes
-
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that came from elsewhere into the journal; an empty one is no answer, and stands there as a failure."""
+    """Put answers that came from elsewhere into the journal; an empty answer is journaled as a failure.
+
+    Args:
+        folder: The folder of an open run.
+        answers: The answers by the id of the question.
+        source: Where they come from; it is part of their keys.
+    """
     journal = Journal(folder / ANSWERS)
     for id_, answer in answers.items():
         key = Request(id_, "", "", answer).key(source)
@@ -42,7 +47,7 @@ def scores_of(
     *,
     judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
-    """The content of scores.json: see `score_run` and `judge_scores`; arguments as in `finish`."""
+    """The content of scores.json, as in `score_run` and `judge_scores`; the arguments are those of `finish`."""
     scores = score_run(rows, lost) | dict(more or {})
     return scores if judge is None else scores | judge_scores(judge, recall_to_correct(scores))
 
@@ -56,35 +61,36 @@ def finish(
     *,
     judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
-    """Write scores.json, usage.json, table.md and report.html from the journals, in this order.
+    """Compute the results of a run from its journals, and write them; see `epbench.runs.results`.
 
     Args:
-        folder: of the run.
-        rows: the judged answers.
-        lost: the questions without an answer or a verdict; see `lost_questions`.
-        label: the run's name in tables.
-        more: goes into scores.json too.
-        judge: who judged; what its passport says goes into scores.json and the reports.
+        folder: The run's folder.
+        rows: The judged answers.
+        lost: The questions without an answer or a verdict; see `lost_questions`.
+        label: The name of the run in tables.
+        more: Further fields of scores.json.
+        judge: The judge; what its passport says goes into scores.json and the reports.
+
+    Returns:
+        The content of scores.json.
 
     Raises:
-        RunFailed: no row at all; nothing is written then.
+        RunFailed: There is no judged answer; nothing is written then.
     """
     scores = scores_of(rows, lost, more, judge=judge)
     usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
-    write_json(folder / "scores.json", scores)
-    write_json(folder / "usage.json", usage)
-    write_text(folder / "table.md", markdown_table({label: scores}))
-    write_text(folder / "report.html", html_report(label, read_json(folder / "run.json"), scores, rows, lost, usage))
+    report = html_report(label, read_json(folder / "run.json"), scores, rows, lost, usage)
+    write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
     return scores
 
 
 def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
-    """The questions that a run asked and that have no verdict, each once for every repeat that is missing.
+    """The questions of a run that have no verdict, each once for every repeat that is missing.
 
     Args:
-        rows: the questions that the run asked.
-        verdicts: those that there are.
-        repeats: how often the run asked each question, at least 1.
+        rows: The questions that the run asked.
+        verdicts: The judged answers.
+        repeats: How often the run asked each question, at least 1.
     """
     found = Counter(verdict.id for verdict in verdicts)
     return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionToScore:
-    """What tells of which scores a question is a part; all that is known of one that was lost.
+    """What decides which scores a question counts for; all that is known of a question that was lost.
 
     Attributes:
-        id: of the question.
-        get, bin, n_chapters: of the question.
-        cue: its given values; questions of one cue are one cluster.
-        truth: true items, repeats included.
+        id: The id of the question.
+        get: What the question asks for: all items, the latest, or all in chronological order.
+        bin: The bin of the number of matching chapters.
+        n_chapters: The number of matching chapters.
+        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
+            cluster.
+        truth: The true items, repeats included.
     """
 
     id: str
@@ -43,9 +46,9 @@ class ScoredAnswer(QuestionToScore):
     """One question with the verdict on its answer.
 
     Attributes:
-        items: found in the answer.
-        scores: one per true item, in [0, 1].
-        order: the true items found, as the answer orders them; only used where get is chronological.
+        items: The items found in the answer.
+        scores: The score of each true item, 0 to 1.
+        order: The true items found, in the order of the answer; only used for chronological questions.
     """
 
     items: Sequence[str]
@@ -54,7 +57,7 @@ class ScoredAnswer(QuestionToScore):
 
 
 class Result(NamedTuple):
-    """What a score is the mean of: a question, its F1, and its tau, None where not all true items were found."""
+    """What a score is the mean of: a question, its F1, and its tau, which is None if not all true items were found."""
 
     question: QuestionToScore
     f1: float
@@ -64,26 +67,28 @@ class Result(NamedTuple):
 def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()) -> dict[str, Any]:
     """The content of scores.json.
 
-    A score is the mean over all questions that the run asked for it. Where some of them were lost there is no such
-    mean, and one over the others would hide what they were: the score is None, or missing from f1_by_bin, and
-    `incomplete` has its bounds.
+    A score is the mean over all questions that the run asked for it. If some of them were lost, there is no such mean,
+    and the mean over the others would hide the lost ones: the score is None, or missing from f1_by_bin, and `incomplete`
+    has its bounds.
 
     Args:
-        rows: the judged answers.
-        lost: the questions without an answer or a verdict, neither right nor wrong; one that was asked several times
-            stands here once for each time that it was lost.
+        rows: The judged answers.
+        lost: The questions without an answer or a verdict, which are neither right nor wrong. A question that was asked
+            several times appears once for each time that it was lost.
 
     Returns:
         simple_recall_score and f1_by_bin (get = all), latest (get = latest, two or more chapters), all_matched and
-        kendall_tau (get = chronological, two or more true items), chronological_awareness; None for a score of which
-        the run asked no question. n_questions, n_failed (those that were lost); n_by_bin and failed_by_bin, the same
-        of the questions with get = all, by bin. incomplete: for each score that lost a question [low, high], its value
-        if all of them were answered wrong (no item found, or all in reverse order, whichever is lower) and right (all
-        found, in order). intervals: of the complete scores. Names in these two are those of the scores, and
-        `f1_by_bin.<bin>`.
+        kendall_tau (get = chronological, two or more true items), and chronological_awareness: all 0 to 1, tau -1 to 1;
+        None for a score that the run asked no question for.
+        n_questions and n_failed: the numbers of all and of lost questions. n_by_bin and failed_by_bin: the same for
+        questions with get = all, by bin.
+        incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong
+        (no item found, or all in reverse order, whichever is lower), and if all were answered right (all found, in order).
+        intervals: [low, high] for each complete score, 95 %, drawing cues. The names in the last two are those of the
+        scores, and `f1_by_bin.<bin>`.
 
     Raises:
-        RunFailed: no row at all.
+        RunFailed: There is no judged answer.
     """
     if not rows:
         raise RunFailed(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")
@@ -118,7 +123,7 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
 
 
 def _means(results: Sequence[Result]) -> dict[str, float | None]:
-    """The scores of these results, by name; None where none of them counts."""
+    """The scores of these results by name; None for a score that no result counts for."""
     recall = f1_by_bin([result.question for result in results], [result.f1 for result in results])
     taus = [result.tau for result in results if has_order(result.question)]
     found = [tau for tau in taus if tau is not None]
@@ -135,7 +140,7 @@ def _means(results: Sequence[Result]) -> dict[str, float | None]:
 
 
 def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
-    """The names of the scores that are made of these questions."""
+    """The names of the scores that these questions count for."""
     names = {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
     if names:
         names.add("simple_recall_score")
@@ -147,13 +152,13 @@ def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
 
 
 def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
-    """Number of questions with get = all, by bin; bins without a question are left out."""
+    """The number of questions with get = all by bin; bins without questions are left out."""
     counts = Counter(question.bin for question in questions if question.get == "all")
     return {bin_: counts[bin_] for bin_ in BINS if counts[bin_]}
 
 
 def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
-    """F1 of each question, by the metric `episodic_f1`."""
+    """F1 of each question, 0 to 1, by the metric `episodic_f1`."""
     metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
     result = metric.compute(
         predictions=[list(row.items) for row in rows],
@@ -164,7 +169,7 @@ def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
 
 
 def is_latest(row: QuestionToScore) -> bool:
-    """Whether the question counts for `latest`: with one chapter there is nothing to keep apart."""
+    """Whether the question counts for `latest`: with a single chapter, there is no other state to confuse it with."""
     return row.get == "latest" and row.n_chapters >= 2
 
 
@@ -174,7 +179,7 @@ def has_order(row: QuestionToScore) -> bool:
 
 
 def chronological_awareness(latest: float | None, all_matched: float | None, tau: float | None) -> float | None:
-    """Mean of the latest state and of the order, where a negative order counts as none."""
+    """The mean of the latest state and of the order, where a negative order counts as 0; None without either."""
     if latest is None or all_matched is None:
         return None
     return (latest + max(0.0, all_matched * (tau or 0.0))) / 2
@@ -186,7 +191,7 @@ def _tau(row: ScoredAnswer) -> float | None:
 
 
 def f1_by_bin(rows: Sequence[QuestionToScore], f1: Sequence[float]) -> dict[str, float]:
-    """Mean F1 of the questions with get = all, by bin; bins without a question are left out."""
+    """The mean F1 of the questions with get = all by bin; bins without questions are left out."""
     by_bin: dict[str, list[float]] = {bin_: [] for bin_ in BINS}
     for row, value in zip(rows, f1, strict=True):
         if row.get == "all":
@@ -195,12 +200,12 @@ def f1_by_bin(rows: Sequence[QuestionToScore], f1: Sequence[float]) -> dict[str,
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """None of nothing."""
+    """The mean of some values; None without values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, list[float]]:
-    """95 % intervals by drawing cues with replacement, for every score that has one."""
+    """95 % intervals of all scores that have one, by drawing cues with replacement."""
     import numpy as np
 
     def mean_of(chosen: Sequence[bool], values: Sequence[float]) -> tuple[list[tuple[str | None, ...]], Any]:
@@ -230,7 +235,7 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
 def _recall_under(
     weights: NDArray[np.float64], bins: Sequence[Sequence[bool]], f1: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Mean over the bins of the weighted mean F1."""
+    """The mean over the bins of the weighted mean F1."""
     import numpy as np
 
     means = [weighted_mean(weights * np.array(chosen), np.array(f1)) for chosen in bins]

@@ -1,4 +1,4 @@
-"""A run's scores as the paper's tables (Tables 3 and 4), for a screen and for a file."""
+"""A run's scores as the paper's tables (Tables 3 and 4), for the screen and for a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from epbench.models.protocol import name_of
-from epbench.reports.page import bullets, cell, markdown
-from epbench.safe_text import printable
+from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen
 from epbench.tulving.questions.generate import BINS
 
 if TYPE_CHECKING:
@@ -21,45 +20,75 @@ _ORDER = (
     ("chronological awareness", "chronological_awareness"),
     ("failed", "n_failed"),
 )
-Rows = list[list[str]]
+Cell = Callable[[Scores, str], str]
+"""Shows a score: from the content of scores.json and the name of the score to the text of the cell."""
 
 
-Cell = Callable[[Mapping[str, Any], str], str]  # from the content of scores.json and the name of a score
+def screen_tables(runs: Runs) -> Group:
+    """A row for each run: F1 by number of matching chapters (and their questions), latest state and order; then notes."""
+    runs = complete_first(runs)
+    return on_screen([_recall(runs, _narrow_cell), _order(runs, _narrow_cell, notes(runs, mark="* "))])
 
 
-def _recall(runs: Mapping[str, Mapping[str, Any]], shown: Cell) -> tuple[list[str], Rows]:
+def markdown_table(runs: Runs) -> str:
+    """The same in Markdown, with a third table of the 95 % intervals before the notes."""
+    runs = complete_first(runs)
+    names = sorted({name for scores in runs.values() for name in scores["intervals"]})
+    intervals = Table(
+        ["95 % interval, drawing cues with replacement", *runs],
+        [[name, *(interval_cell(s["intervals"].get(name), " to ") for s in runs.values())] for name in names],
+        notes=notes(runs),
+    )
+    return in_markdown([_recall(runs, score_cell), _order(runs, score_cell), intervals])
+
+
+def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
+    """A row for each run with the scores of these names, and its judge where the judges differ."""
     judges = judge_column(runs)
-    titles = ["F1 by chapters", *(["judge"] if judges else []), *(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS)]
+    head = ["run", *(["judge"] if judges else []), *names]
+    rows = [[label, *judges.get(label, ()), *(score_cell(s, name) for name in names)] for label, s in runs.items()]
+    return Table(head, rows, notes=notes(runs), text_columns=2 if judges else 1)
+
+
+def _recall(runs: Runs, shown: Cell) -> Table:
+    judges = judge_column(runs)
+    bins = [f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS]
     names = [*(f"f1_by_bin.{bin_}" for bin_ in BINS), "simple_recall_score"]
     rows = [[label, *judges.get(label, ()), *(shown(scores, name) for name in names)] for label, scores in runs.items()]
-    return [*titles, "simple recall"], rows
+    head = ["F1 by chapters", *(["judge"] if judges else []), *bins, "simple recall"]
+    return Table(head, rows, text_columns=2 if judges else 1)
 
 
-def score_cell(scores: Mapping[str, Any], name: str) -> str:
-    """A score with three digits; `0.250–1.000 (incomplete)`, its bounds, where questions of it were lost.
+def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
+    rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
+    return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes or ())
+
+
+def score_cell(scores: Scores, name: str) -> str:
+    """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
     Args:
-        scores: content of scores.json.
-        name: of the score, as in `intervals` of scores.json: `latest`, `f1_by_bin.2`.
+        scores: The content of scores.json.
+        name: The name of the score as in `intervals` of scores.json, such as `latest` or `f1_by_bin.2`.
     """
     if bounds := scores["incomplete"].get(name):
         return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
     return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores[name])
 
 
-def _narrow_cell(scores: Mapping[str, Any], name: str) -> str:
-    """The same for a screen: `0.250– 1.000*` breaks between the ends where columns are narrow."""
+def _narrow_cell(scores: Scores, name: str) -> str:
+    """The same for the screen: `0.250– 1.000*` can be broken between the ends where columns are narrow."""
     bounds = scores["incomplete"].get(name)
     return f"{bounds[0]:.3f}– {bounds[1]:.3f}*" if bounds else score_cell(scores, name)
 
 
-def complete_first(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The runs in their order, those with an incomplete score after the others: they rank nowhere."""
+def complete_first(runs: Runs) -> dict[str, Scores]:
+    """Put runs with an incomplete score after the others, as they cannot be ranked; the order is otherwise kept."""
     return dict(sorted(runs.items(), key=lambda run: bool(run[1]["incomplete"])))
 
 
-def judge_column(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The name of each run's judge; empty where all runs have the same one."""
+def judge_column(runs: Runs) -> dict[str, list[str]]:
+    """The name of each run's judge, in a list of one item; empty if all runs have the same judge."""
     judges = {label: scores.get("judge") or {"name": "not noted", "prompt_hash": ""} for label, scores in runs.items()}
     different = {(judge["name"], judge["prompt_hash"]) for judge in judges.values()}
     if len(different) < 2:
@@ -70,29 +99,31 @@ def judge_column(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
 
 def _name_of(judge: Mapping[str, Any], has_namesake: bool) -> str:
     if judge["prompt_hash"] is None:
-        return f"{judge['name']} (as published)"
+        return f"{judge['name']} (as released)"
     return f"{judge['name']} ({judge['prompt_hash']})" if has_namesake else str(judge["name"])
 
 
-def notes(runs: Mapping[str, Mapping[str, Any]], mark: str = "") -> list[str]:
-    """What must be known to read the tables: what is missing in which run, and who judged.
+def notes(runs: Runs, mark: str = "") -> list[str]:
+    """What a reader of the tables must know: what is missing in which run, and who judged.
 
     Args:
-        runs: content of scores.json by the run's label.
-        mark: of an incomplete score, to stand before the line that explains it.
+        runs: The scores by the run's label.
+        mark: The mark of an incomplete score in the tables, which begins the line that explains it.
     """
-    lines = [_lost_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if scores["n_failed"]]
+    lines = [
+        _failed_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if scores["n_failed"]
+    ]
     if any(scores["incomplete"] for scores in runs.values()):
         lines.append(
             f"{mark}An incomplete score is a range, from all of these questions wrong to all of them right. The command "
             "of the run, given again, asks its reader or judge for what is missing."
         )
     if judge_column(runs):
-        lines.append("The runs have different judges, and numbers by different judges are not comparable.")
+        lines.append("The runs have different judges, and scores from different judges are not comparable.")
     return [*lines, *judge_lines(runs)]
 
 
-def _lost_line(label: str, scores: Mapping[str, Any]) -> str:
+def _failed_line(label: str, scores: Scores) -> str:
     where = [f"bin {bin_}: {n}" for bin_, n in scores["failed_by_bin"].items()]
     if others := scores["n_failed"] - sum(scores["failed_by_bin"].values()):
         where.append(f"latest and order: {others}")
@@ -102,19 +133,14 @@ def _lost_line(label: str, scores: Mapping[str, Any]) -> str:
     )
 
 
-def n_in_bin(runs: Mapping[str, Mapping[str, Any]], bin_: str) -> str:
-    """Number of questions asked of a bin, or `9–54` where the runs have asked parts of different size."""
+def n_in_bin(runs: Runs, bin_: str) -> str:
+    """The number of questions in a bin, such as `54`, or `9–54` where runs asked subsets of different size."""
     counts = [scores["n_by_bin"].get(bin_, 0) for scores in runs.values()]
     return "–".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def _order(runs: Mapping[str, Mapping[str, Any]], shown: Cell) -> tuple[list[str], Rows]:
-    rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
-    return ["order in time", *(title for title, _ in _ORDER)], rows
-
-
-def judge_lines(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What is known of each judge, and the headlines of its runs corrected for it; one line per judge."""
+def judge_lines(runs: Runs) -> list[str]:
+    """One line for each judge: what is known about it, and the simple recall of its runs corrected for its errors."""
     judged: dict[str, list[str]] = {}
     for name, scores in runs.items():
         judged.setdefault(_about_judge(scores.get("judge")), []).append(name)
@@ -132,63 +158,26 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
     if judge is None:
         return "judge: not noted"
     if judge["prompt_hash"] is None:
-        return f"judge {judge['name']}, as published: its prompts are not ours, so it has no passport"
+        return f"judge {judge['name']}, as released: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
         check = f"python eval_scripts/judge_check.py --judge {name_of(judge['name'])} --out runs/judge"
-        return f"judge {judge['name']} has no passport; make it, with the judge's options, and report again: {check}"
+        return f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
-    failed = f"; {n} made answers without a verdict" if (n := judge["passport"].get("failed")) else ""
+    failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
     return f"judge {judge['name']}: {shares}{failed}"
 
 
 def _corrected(recalls: Mapping[str, float | None], n_runs: int) -> str:
-    """The end of a line: the corrected recalls, with the names of the runs where the line is of several."""
+    """The end of a line: the corrected recalls, with the names of the runs if there are several."""
     if not recalls:
         return ""
     if None in recalls.values():
-        return "; it tells right from wrong too seldom to correct scores"
+        return "; it tells right from wrong answers too rarely for scores to be corrected"
     values = [f"{name} {cell(recall)}" if n_runs > 1 else cell(recall) for name, recall in recalls.items()]
     return f"; simple recall corrected for it: {', '.join(values)}"
 
 
 def _share(about: Mapping[str, Any], name: str) -> str:
-    """`0.912 (0.888–0.931)`."""
+    """A rate with its interval, such as `0.912 (0.888–0.931)`."""
     interval = about[f"{name}_interval"]
-    return cell(about[name]) + (f" ({interval[0]:.3f}–{interval[1]:.3f})" if interval else "")
-
-
-def screen_tables(runs: Mapping[str, Mapping[str, Any]]) -> Group:
-    """A row per run: F1 by number of matching chapters (their questions), then latest state and order; then `notes`."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    runs = complete_first(runs)
-    tables: list[Table | Text] = []
-    for titles, rows in (_recall(runs, _narrow_cell), _order(runs, _narrow_cell)):
-        table = Table()
-        for i, title in enumerate(titles):
-            table.add_column(title, justify="left" if i == 0 else "right", overflow="fold")
-        for row in rows:
-            table.add_row(*row)
-        tables.append(table)
-    return Group(*tables, *(Text(printable(note)) for note in notes(runs, mark="* ")))
-
-
-def markdown_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The same as Markdown, with a third table of the 95 % intervals before the notes."""
-    runs = complete_first(runs)
-    names = sorted({name for scores in runs.values() for name in scores["intervals"]})
-    intervals = [[name, *(_interval(scores, name) for scores in runs.values())] for name in names]
-    tables = (
-        _recall(runs, score_cell),
-        _order(runs, score_cell),
-        (["95 % interval, drawing cues with replacement", *runs], intervals),
-    )
-    lines = bullets(notes(runs))
-    return "\n".join([*(markdown(titles, rows) for titles, rows in tables), lines])
-
-
-def _interval(scores: Mapping[str, Any], name: str) -> str:
-    interval = scores["intervals"].get(name)
-    return "–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
+    return cell(about[name]) + (f" ({interval_cell(interval)})" if interval else "")

@@ -1,0 +1,75 @@
+"""Reading run.json and scores.json of Book-SORT runs; other tools' files and damaged ones are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from epbench.runs import folder as runs
+from epbench.runs.shapes import MAYBE_NUMBER, NUMBER, Each, Items, Shape
+
+IDENTITY = Shape(
+    {"fingerprint": (str,)},
+    {"config": Items((str,)), "split": (str,), "books": (list, NoneType), "both_orders": (bool, NoneType)},
+)
+"""The field `identity` of run.json."""
+
+SHARD = Shape(
+    {
+        **dict.fromkeys(("dataset", "label"), (str,)),
+        "identity": Shape(
+            {"fingerprint": (str,), "config": Items((str,)), "split": (str,), "books": (list, NoneType)},
+            {"both_orders": (bool, NoneType)},
+        ),
+    }
+)
+"""What run.json of a shard must hold, so that it can be merged with others."""
+
+_INTERVAL = Items(NUMBER, 2)
+_BOUNDS = Shape({"accuracy": _INTERVAL, "greedy_accuracy": _INTERVAL})
+_SUMMARY = Shape(
+    {
+        **dict.fromkeys(("accuracy", "ci_low", "ci_high", "share_a", "p_value"), MAYBE_NUMBER),
+        **dict.fromkeys(("n", "n_invalid", "n_failed"), (int,)),
+    },
+    {
+        **dict.fromkeys(("greedy_accuracy", "greedy_invalid", "label_mass", "low_mass"), MAYBE_NUMBER),
+        "n_label_mass": (int,), "incomplete": _BOUNDS, **dict.fromkeys(("from", "to", "mean"), NUMBER),
+    },
+)  # fmt: skip
+_GROUPS = (
+    "book", "distance_bin", "distance", "excerpt_length", "segment_length", "excerpt_length x segment_length", "part",
+    "book x part x segment_length",
+)  # fmt: skip
+
+SCORES = Shape(
+    {
+        **dict.fromkeys(("accuracy", "greedy_accuracy", "share_a", "p_value"), MAYBE_NUMBER),
+        "n_questions": (int,), "n_invalid": (int,), "n_failed": (int,), "intervals": Each(_INTERVAL),
+        "by_group": Shape({name: Each(_SUMMARY) for name in _GROUPS}), "distances": Items(_SUMMARY),
+    },
+    {
+        "warnings": Items((str,)), "label_mass": MAYBE_NUMBER, "n_label_mass": (int,), "consistency": MAYBE_NUMBER,
+        "incomplete": _BOUNDS, "both_orders": Each(MAYBE_NUMBER), "retrieval": (dict,),
+    },
+)  # fmt: skip
+"""The content of scores.json."""
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Read run.json of a run.
+
+    Raises:
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    """
+    return runs.read_run(folder, IDENTITY)
+
+
+def read_scores(folder: Path) -> dict[str, Any]:
+    """Read scores.json of a run.
+
+    Raises:
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    """
+    return runs.read_scores(folder, SCORES)

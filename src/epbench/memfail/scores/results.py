@@ -1,0 +1,70 @@
+"""From the outcomes of a run to its files: scores, outcomes, usage, a table and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.judges.journal import JUDGEMENTS
+from epbench.memfail.dataset.types import QuestionRecord
+from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.scores.comparison import record_of
+from epbench.memfail.scores.report import html_report
+from epbench.memfail.scores.scoring import floor_of, score_outcomes
+from epbench.memfail.scores.tables import markdown_table
+from epbench.runs.folder import read_json
+from epbench.runs.journal import read_journal
+from epbench.runs.results import write_results
+from epbench.runs.usage import token_usage
+
+
+def finish(
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    records: Sequence[QuestionRecord],
+    stores: Mapping[str, Sequence[str]],
+    label: str,
+    usage: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Compute the results of a run, and write them; see `epbench.runs.results`.
+
+    Args:
+        folder: The run's folder; its run.json says which config and system the run is about.
+        outcomes: The outcomes of all questions at all k, read from the journals.
+        records: The records that the outcomes are about.
+        stores: All memories that the system held when the questions were asked, by store.
+        label: The name of the run in tables.
+        usage: The usage of storing, retrieving and answering. Its `warnings` are shown with the scores, and its
+            `memory_tokens` (by k, `per_memory`) become tokens_per_memory.
+
+    Returns:
+        The content of scores.json: config, system, by_k (see `score_outcomes`), floor (see `floor_of`), stored (the
+        numbers of stores, memories and words), n_questions, n_failed, warnings.
+    """
+    run = read_json(folder / "run.json")
+    questions = list({record.question.id: record.question for record in records}.values())
+    held = [memory for store in stores.values() for memory in store]
+    about = {name: value for name, value in usage.items() if name != "warnings"}
+    about["judging"] = token_usage(read_journal(folder / JUDGEMENTS).values())
+    by_k = score_outcomes(outcomes)
+    for k, scores_at_k in by_k.items():  # as the reader counts tokens; words are the same for all readers
+        scores_at_k["tokens_per_memory"] = usage.get("memory_tokens", {}).get(k, {}).get("per_memory")
+    scores = {
+        "config": questions[0].config,
+        "system": run["identity"].get("system"),
+        "by_k": by_k,
+        "floor": floor_of(questions),
+        "stored": {
+            "stores": len(stores),
+            "memories": len(held),
+            "words": sum(len(memory.split()) for memory in held),
+        },
+        "n_questions": len(questions),
+        "n_failed": sum(outcome.label == "failed" for outcome in outcomes),
+        "warnings": list(usage.get("warnings", [])),
+    }
+    report = html_report(label, run, scores, about)
+    table = markdown_table({label: scores})
+    write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=map(record_of, outcomes))
+    return scores

@@ -1,0 +1,42 @@
+"""The files that a finished run leaves: scores, usage, a table and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from epbench.runs.folder import write_json, write_text
+from epbench.runs.outcomes import write_outcomes
+
+RESULTS = ("scores.json", "usage.json", "table.md", "report.html")
+"""The files that every benchmark writes, in the order of writing."""
+
+
+def write_results(
+    folder: Path,
+    *,
+    scores: Mapping[str, Any],
+    usage: Mapping[str, Any],
+    table: str,
+    report: str,
+    outcomes: Iterable[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write the results of a run. Each file appears whole or not at all.
+
+    Scores are written after the outcomes that comparisons read, so that a run with scores can be compared.
+
+    Args:
+        folder: The run's folder.
+        scores: The content of scores.json.
+        usage: The content of usage.json.
+        table: The content of table.md.
+        report: The content of report.html.
+        outcomes: The records of outcomes.jsonl; None writes no such file.
+    """
+    if outcomes is not None:
+        write_outcomes(folder, outcomes)
+    write_json(folder / "scores.json", scores)
+    write_json(folder / "usage.json", usage)
+    write_text(folder / "table.md", table)
+    write_text(folder / "report.html", report)

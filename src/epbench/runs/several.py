@@ -1,0 +1,97 @@
+"""The folders of several runs that are compared, or shown side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.runs.folder import read_run
+
+
+def benchmark_of(folder: Path) -> str | None:
+    """The benchmark of the run in a folder, or of the runs of several configs in its subfolders.
+
+    Returns:
+        The name in run.json; None where it has none.
+
+    Raises:
+        BadInput: Neither the folder nor a subfolder holds a run, or a run.json is damaged.
+    """
+    found: str | None = read_run(runs_in(folder)[0])["identity"].get("benchmark")
+    return found
+
+
+def common_benchmark(folders: Sequence[Path]) -> str | None:
+    """The benchmark that all folders are runs of; see `benchmark_of`.
+
+    Raises:
+        BadInput: A folder holds no run, or the runs are of different benchmarks.
+    """
+    found = {folder: benchmark_of(folder) for folder in folders}
+    if len(set(found.values())) > 1:
+        named = ", ".join(f"{folder}: {benchmark}" for folder, benchmark in found.items())
+        raise BadInput(f"the runs are of different benchmarks: {named}")
+    return found[folders[0]]
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The folder of a run itself, or its subfolders that are runs, such as one for each config, sorted by name.
+
+    Raises:
+        BadInput: Neither the folder nor a subfolder holds a run.
+    """
+    if (folder / "run.json").is_file():
+        return [folder]
+    if found := sorted(path.parent for path in folder.glob("*/run.json")):
+        return found
+    raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
+
+
+def names_of(folders: Sequence[Path]) -> dict[str, Path]:
+    """Name each run by its folder, or by the whole path where two folders have the same name.
+
+    Raises:
+        BadInput: A folder is given twice.
+    """
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise BadInput("a run is given twice")
+    short = {folder.resolve().name: folder for folder in folders}
+    return short if len(short) == len(folders) else {str(folder): folder for folder in folders}
+
+
+def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
+    """Name each run by its folder, for tables that have no room for a path.
+
+    Raises:
+        BadInput: Two folders have the same name.
+    """
+    labels: dict[str, Path] = {}
+    for folder in folders:
+        name = folder.resolve().name
+        if name in labels:
+            raise BadInput(f"two runs are called {name!r}; rename a folder, its name is the label")
+        labels[name] = folder
+    return labels
+
+
+def check_same(described: Mapping[Path, Mapping[str, Any]], names: Iterable[str]) -> None:
+    """Check that runs are about the same questions.
+
+    Args:
+        described: The content of run.json by the folder of the run.
+        names: The fields of the identity that must agree.
+
+    Raises:
+        BadInput: A field differs from that of the first run.
+    """
+    (first, expected), *others = described.items()
+    for folder, run in others:
+        for name in names:
+            values = [one["identity"].get(name) for one in (expected, run)]
+            if values[0] != values[1]:
+                raise BadInput(
+                    f"{folder / 'run.json'}: its {name} is {values[1]!r}, that of {first} is {values[0]!r}; expected runs "
+                    "on the same questions"
+                )

@@ -1,0 +1,69 @@
+"""Joining the shards of a run on a Tulving book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import PastJudge
+from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.runs.answers import ANSWERS, no_progress
+from epbench.runs.folder import open_run
+from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
+from epbench.runs.subset import subset
+from epbench.tulving.dataset.load import load_tulving
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.verdicts import CALLS, judge_answers, judge_failures
+from epbench.tulving.scores.results import finish, lost_questions
+from epbench.tulving.scores.run_files import SHARD
+
+
+def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: int | None = None) -> MergedRun:
+    """Join the journals of shards, and score them as one run. A question that no shard has asked has failed.
+
+    Args:
+        shards: The folders of the shards, at least one.
+        out: The folder of the whole run.
+        dataset: Where the book is; None for where the shards found it.
+        limit: The number of questions of the whole run; None for the limit of the shards.
+
+    Raises:
+        BadInput: A folder is not a shard of the same run, the shards have different judges or limits, or the dataset has
+            other rows.
+        RunFailed: No shard has a judged answer.
+    """
+    described = read_shards(shards, out, SHARD)
+    first, limit = described[0], limit_of(described, limit)
+    judge = _judge_of(described)
+    data = load_tulving(dataset or first["dataset"])
+    if data.fingerprint != first["identity"]["fingerprint"]:
+        raise BadInput(
+            f"{dataset or first['dataset']}: its rows are not those of the runs; give the dataset of the runs"
+        )
+
+    about = {name: first[name] for name in ("dataset", "book", "label")} | {"merged": [str(f) for f in shards]}
+    with open_run(out, first["identity"], about) as folder:
+        check_judge(folder, judge)
+        join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS))
+        rows = subset(data.rows, itemgetter("id"), limit)
+        note(folder, limit=limit)
+        verdicts = judge_answers(folder, rows, judge, no_progress)
+        lost = lost_questions(rows, verdicts, first["identity"]["repeats"])
+        scores = finish(folder, verdicts, lost, first["label"], judge=judge)
+        note_judge(folder, judge)
+    return MergedRun(first["label"], scores, judge_failures(out, judge))
+
+
+def _judge_of(described: Sequence[Mapping[str, Any]]) -> Judge:
+    """The judge of all shards. One that is a model is not asked again: its verdicts are in the journals."""
+    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described if "judge" in run}
+    if len(judges) > 1:
+        names = ", ".join(f"{name} ({prompt_hash})" for name, prompt_hash in sorted(judges))
+        raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
+    lexical = LexicalJudge()
+    return PastJudge(*judges.pop()) if judges - {(lexical.name, lexical.prompt_hash)} else lexical

@@ -1,0 +1,59 @@
+"""Reading run.json and scores.json of runs on Tulving books; other tools' files and damaged ones are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from epbench.runs import folder as runs
+from epbench.runs.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Shape
+
+IDENTITY = Shape({}, {"fingerprint": (str,), "repeats": (int,), "released": (str,), "run": (str,)})
+"""The field `identity` of run.json."""
+
+SHARD = Shape(
+    {
+        **dict.fromkeys(("dataset", "book", "label"), (str,)),
+        "identity": Shape({"fingerprint": (str,), "repeats": (int,)}),
+    }
+)
+"""What run.json of a shard must hold, so that it can be merged with others."""
+
+_NUMBERS = ("simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness")
+_SHARES = ("sensitivity", "specificity", "order")
+_INTERVAL, _COUNTS = Items(NUMBER, 2), Each((int,))
+_JUDGE = Shape(
+    {"name": (str,), "prompt_hash": MAYBE_TEXT, "passport": (dict, NoneType)},
+    {
+        **dict.fromkeys(_SHARES, MAYBE_NUMBER),
+        **{f"{share}_interval": (list, NoneType) for share in _SHARES},
+    },
+)
+
+SCORES = Shape(
+    {
+        **dict.fromkeys(_NUMBERS, MAYBE_NUMBER), "f1_by_bin": Each(NUMBER), "n_questions": (int,), "n_failed": (int,),
+        "n_by_bin": _COUNTS, "intervals": Each(_INTERVAL),
+    },
+    {"failed_by_bin": _COUNTS, "incomplete": Each(_INTERVAL), "notes": Items((str,)), "judge": _JUDGE},
+)  # fmt: skip
+"""The content of scores.json."""
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Read run.json of a run.
+
+    Raises:
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    """
+    return runs.read_run(folder, IDENTITY)
+
+
+def read_scores(folder: Path) -> dict[str, Any]:
+    """Read scores.json of a run.
+
+    Raises:
+        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    """
+    return runs.read_scores(folder, SCORES)

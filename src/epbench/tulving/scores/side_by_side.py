@@ -1,0 +1,48 @@
+"""Several runs on one Tulving book side by side: their folders in, one table and one page out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.runs.folder import write_text
+from epbench.runs.several import labels_of
+from epbench.runs.shapes import Shape, check
+from epbench.tulving.calibration.correction import with_passport
+from epbench.tulving.scores.report import comparison_report
+from epbench.tulving.scores.run_files import read_run, read_scores
+from epbench.tulving.scores.tables import markdown_table
+
+
+def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str, Any]]:
+    """Write OUT/table.md and OUT/report.html.
+
+    Args:
+        folders: The folders of the runs; the name of a folder is the label of its run.
+        out: The folder of the two files; it is made if it does not exist.
+
+    Returns:
+        The scores of each run by its label.
+
+    Raises:
+        BadInput: A run did not end, two folders have the same name, or the runs are on different books.
+    """
+    runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
+    (first_folder, first, _), *_ = runs.values()
+    check(str(first_folder / "run.json"), first, Shape({"book": (str,)}))
+    # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
+    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run, _ in runs.values()}
+    if len(set(rows.values())) > 1:
+        raise BadInput(
+            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
+        )
+    scores = {}
+    for label, (folder, _, of_run) in runs.items():
+        if "incomplete" not in of_run:
+            raise BadInput(f"{folder / 'scores.json'}: expected a field 'incomplete'; give the run's command again")
+        scores[label] = with_passport(of_run)
+    write_text(out / "table.md", markdown_table(scores))
+    write_text(out / "report.html", comparison_report(first["book"], scores))
+    return scores

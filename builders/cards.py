@@ -50,7 +50,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
 
-    from epbench.runs.folder import write_text
+    from epbench.files.writing import write_text
 
     for name, card in _tulving_cards():
         write_text(args.out / name / "README.md", card)

@@ -143,10 +143,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
     """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
+    from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
-    from epbench.runs.secrets import without_login
     from epbench.tulving.chapters.load import load_writer
     from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
     from epbench.tulving.dataset.build import make_book

@@ -349,9 +349,9 @@ def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dic
 def _identity(args: Arguments, pack: Pack, model: Model, material: Material, prompt: int) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     from epbench.booksort.dataset.load import fingerprint
+    from epbench.files.secrets import without_login
     from epbench.models.protocol import weights_of
     from epbench.runs.answers import fingerprint_of
-    from epbench.runs.secrets import without_login
 
     identity: dict[str, Any] = {"benchmark": "booksort", "fingerprint": fingerprint(material.everything)}
     identity |= {"memory": args.memory} | weights_of(model)
@@ -370,7 +370,7 @@ def _identity(args: Arguments, pack: Pack, model: Model, material: Material, pro
 
 def _show(out: Path, label: str, scores: Mapping[str, Any]) -> None:
     from epbench.booksort.scores.tables import screen_tables
-    from epbench.runs.folder import read_json
+    from epbench.files.json_files import read_json
     from epbench.runs.usage import usage_line
 
     console = command.console()

@@ -89,8 +89,9 @@ def _compare(args: Arguments) -> None:
 
 def _show(benchmark: str, comparison: Comparison, out: Path | None) -> None:
     """Print a comparison of runs, and write comparison.json and comparison.md."""
+    from epbench.files.json_files import write_json
+    from epbench.files.writing import write_text
     from epbench.reports.comparison import comparison_table
-    from epbench.runs.folder import write_json, write_text
     from epbench.statistics.comparison import notes_on
 
     console = command.console()
@@ -107,7 +108,9 @@ def _show(benchmark: str, comparison: Comparison, out: Path | None) -> None:
 
 def _compare_judges(folder: Path, dataset: str | None, out: Path | None) -> None:
     """Compare the judges of one run on a Tulving book, and write agreement.json and agreement.md."""
-    from epbench.runs.folder import open_run, write_json, write_text
+    from epbench.files.json_files import write_json
+    from epbench.files.writing import write_text
+    from epbench.runs.folder import open_run
     from epbench.tulving.scores.comparison import rows_of
     from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table
     from epbench.tulving.scores.judges_of_run import agreements

@@ -86,9 +86,9 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _check(args: Arguments) -> None:
     """Have the judge read the calibration set, and write its passport."""
+    from epbench.files.secrets import without_login
     from epbench.judges.protocol import is_free
     from epbench.runs.folder import open_run
-    from epbench.runs.secrets import without_login
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on
     from epbench.tulving.calibration.report import passport_screen
@@ -152,9 +152,11 @@ def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[Publishe
 
 def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str, Any] | None:
     """How far the judge agrees with the published one on the answers of one run; None if only the plan is wanted."""
+    from epbench.files.json_files import write_json
+    from epbench.files.secrets import without_login
+    from epbench.files.writing import write_text
     from epbench.judges.protocol import is_free
-    from epbench.runs.folder import open_run, write_json, write_text
-    from epbench.runs.secrets import without_login
+    from epbench.runs.folder import open_run
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
     from epbench.tulving.released.runs import clipped, read_published_run
     from epbench.tulving.scores.judge_agreement import agreement_table, judge_agreement

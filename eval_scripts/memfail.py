@@ -137,12 +137,12 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _evaluate(args: Arguments) -> None:
     from epbench.errors import BadInput
+    from epbench.files.writing import write_text
     from epbench.memfail.dataset.load import load_memfail
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.pipeline.estimate import plan_lines
     from epbench.memfail.pipeline.queries import limited
     from epbench.memfail.scores.tables import markdown_table, screen_tables
-    from epbench.runs.folder import write_text
     from epbench.safe_text import markdown_text
 
     console = command.console()
@@ -245,9 +245,9 @@ def _run_config(
 
 def _identity(args: Arguments, data: Loaded, pipeline: Pipeline) -> Mapping[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.files.secrets import without_login
     from epbench.models.protocol import weights_of
     from epbench.runs.answers import fingerprint_of
-    from epbench.runs.secrets import without_login
 
     system, model, setting = pipeline.system, pipeline.model, pipeline.setting
     return {

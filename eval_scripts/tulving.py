@@ -192,10 +192,10 @@ def _evaluate(args: Arguments) -> None:
 def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
     """The dataset, and the rows that this run asks."""
     from epbench.runs.subset import subset
-    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.load import load_book
 
     assert args.dataset
-    data = load_tulving(args.dataset)
+    data = load_book(args.dataset)
     return data, subset(data.rows, itemgetter("id"), args.limit, args.shard)
 
 
@@ -282,9 +282,9 @@ def _remember(args: Arguments, folder: Path, system: SystemSpec, data: Loaded, r
 
 def _identity(args: Arguments, data: Loaded, model: Model, system: SystemSpec | None) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.files.secrets import without_login
     from epbench.models.protocol import weights_of
     from epbench.runs.answers import fingerprint_of
-    from epbench.runs.secrets import without_login
     from epbench.tulving.context.prompts import load_prompts
 
     assert args.memory
@@ -350,7 +350,7 @@ def _rejudge(args: Arguments) -> None:
     from epbench.runs.answers import ANSWERS
     from epbench.runs.folder import open_run
     from epbench.runs.subset import subset
-    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.load import load_book
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
     from epbench.tulving.scores.run_files import read_run
 
@@ -359,7 +359,7 @@ def _rejudge(args: Arguments) -> None:
     answers = args.out / ANSWERS
     if not (args.out / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
         raise BadInput(f"{args.out}: no answers here; --rejudge judges those of an earlier run")
-    data = load_tulving(args.dataset)
+    data = load_book(args.dataset)
     run = read_run(args.out)
     rows = asked = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
     if args.given & {"limit", "shard"}:  # a part of the questions of this run; its own shard is all of it
@@ -384,8 +384,8 @@ def _rejudge(args: Arguments) -> None:
 def _identity_of_earlier(args: Arguments, run: dict[str, Any], data: Loaded) -> dict[str, Any]:
     """What the earlier run must be: on this dataset, and read by the reader that the command line describes, if any."""
     from epbench.errors import BadInput
+    from epbench.files.secrets import without_login
     from epbench.runs.answers import fingerprint_of
-    from epbench.runs.secrets import without_login
     from epbench.tulving.context.prompts import load_prompts
     from epbench.tulving.scores.own_answers import read_answers
 
@@ -469,7 +469,7 @@ def _judge_and_score(args: Arguments, folder: Path, rows: Sequence[Row], judge: 
 def _score(
     folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int, judge: Judge, label: str
 ) -> None:
-    from epbench.runs.folder import read_json
+    from epbench.files.json_files import read_json
     from epbench.runs.usage import usage_line
     from epbench.tulving.scores.results import finish, lost_questions
     from epbench.tulving.scores.tables import screen_tables

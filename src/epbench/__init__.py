@@ -1,8 +1,60 @@
-"""Measure the episodic memory of language models and of the memory systems around them."""
+"""Measure the episodic memory of language models and of the memory systems around them.
+
+What stands in `__all__` is for users of the library; it is imported when it is first used, so that `import epbench` stays
+light. The benchmarks are `epbench.tulving`, `epbench.booksort` and `epbench.memfail`; their docstrings say in which order
+to read them. Everything beside them is shared.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, EpbenchError, RunFailed
-from epbench.metric_folders import metric_path
+
+if TYPE_CHECKING:
+    from epbench.judges.protocol import Judge
+    from epbench.memories.load import load_memory
+    from epbench.memories.protocol import MemorySystem
+    from epbench.metric_folders import metric_path
+    from epbench.models.load import load_model
+    from epbench.models.protocol import Model
+    from epbench.tulving.dataset.load import load_book
+    from epbench.tulving.judging.load import load_judge
 
 __version__ = "0.1.0"
 
-__all__ = ["BadInput", "EpbenchError", "RunFailed", "__version__", "metric_path"]
+__all__ = [
+    "BadInput",
+    "EpbenchError",
+    "Judge",
+    "MemorySystem",
+    "Model",
+    "RunFailed",
+    "__version__",
+    "load_book",
+    "load_judge",
+    "load_memory",
+    "load_model",
+    "metric_path",
+]
+
+_HOMES = {
+    "Judge": "epbench.judges.protocol",
+    "MemorySystem": "epbench.memories.protocol",
+    "Model": "epbench.models.protocol",
+    "load_book": "epbench.tulving.dataset.load",
+    "load_judge": "epbench.tulving.judging.load",
+    "load_memory": "epbench.memories.load",
+    "load_model": "epbench.models.load",
+    "metric_path": "epbench.metric_folders",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is exported when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'epbench' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -94,7 +94,7 @@ def test_no_bytes_make_a_csv_file_fail_otherwise(tmp_path_factory, content):
 
 
 WRITERS = {
-    "run.json": "from epbench.runs.folder import write_text; write_text(out / 'run.json', 'x' * 100_000)",
+    "run.json": "from epbench.files.writing import write_text; write_text(out / 'run.json', 'x' * 100_000)",
     "one/test-00000-of-00001.parquet": (
         "from datasets import Features, Value; from epbench.hub.dataset_folder import *\n"
         "rows = [str(hash(str(i))) for i in range(30_000)]\n"

@@ -3,8 +3,8 @@ from types import NoneType
 import pytest
 
 from epbench import BadInput
+from epbench.files.shapes import Items, Shape
 from epbench.hub.rows import all_checked_rows, check_rows, checked_rows
-from epbench.runs.shapes import Items, Shape
 from tests.hub.test_dataset_folder import CARD, CONFIGS, write_dataset
 
 SHAPE = Shape({"id": (str,), "n": (int,)}, {"note": (str, NoneType), "list": Items((str,))})

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.errors import RunFailed
-from epbench.runs.folder import open_run, read_scores, write_json, write_text
+from epbench.files.json_files import write_json
+from epbench.files.writing import write_text
+from epbench.runs.folder import open_run, read_scores
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.merge import join_journals
 

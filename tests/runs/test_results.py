@@ -5,10 +5,10 @@ import json
 import pytest
 
 from epbench import BadInput
+from epbench.files.shapes import Shape
 from epbench.runs.merge import limit_of, read_shards
 from epbench.runs.results import RESULTS, write_results
 from epbench.runs.several import benchmark_of, check_same, common_benchmark, labels_of, names_of, runs_in
-from epbench.runs.shapes import Shape
 
 
 def made(folder, benchmark="b", **identity):

@@ -1,8 +1,9 @@
 """An answer to a prompt that is no longer asked is not scored beside the answer to the prompt that is."""
 
+from epbench.files.json_files import read_json
 from epbench.models.protocol import Request
 from epbench.runs.answers import ask, retire_others
-from epbench.runs.folder import read_json, read_scores
+from epbench.runs.folder import read_scores
 from epbench.runs.journal import read_journal
 from epbench.runs.usage import token_usage
 from epbench.tulving.reader.lexical import LexicalReader

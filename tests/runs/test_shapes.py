@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.booksort.context.prompt_selection import CHOICE_SHAPE
 from epbench.booksort.scores import run_files as booksort
+from epbench.files.json_files import read_json
+from epbench.files.shapes import Each, Items, Shape, check
 from epbench.memfail.scores import run_files as memfail
 from epbench.memories.session import MEMORIES_SHAPE
-from epbench.runs.folder import read_json, read_run, read_scores
+from epbench.runs.folder import read_run, read_scores
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.outcomes import read_outcomes
-from epbench.runs.shapes import JOURNALS, RUN, Each, Items, Shape, check
+from epbench.runs.shapes import JOURNALS, RUN
 from epbench.tulving.scores import run_files as tulving
 from epbench.tulving.scores.own_answers import read_answers
 

@@ -13,9 +13,9 @@ def results(folder):
 
 
 def test_in_your_own_answers(short_book, tmp_path):
-    from epbench.tulving.dataset.load import load_tulving
+    from epbench.tulving.dataset.load import load_book
 
-    ids = [row["id"] for row in load_tulving(str(short_book)).rows[:5]]
+    ids = [row["id"] for row in load_book(str(short_book)).rows[:5]]
     lines = [json.dumps({"id": id_, "answer": "A smile \ud83d and \ud83d\ude00."}) for id_ in ids]
     (tmp_path / "answers.jsonl").write_text("\n".join(lines))
     done = script(EVALUATE, "--dataset", short_book, "--answers", tmp_path / "answers.jsonl", "--out", tmp_path / "out")

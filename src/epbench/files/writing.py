@@ -1,9 +1,10 @@
-"""Errors of writing that name their file; by itself, a write to a full disk fails without saying which file it was."""
+"""Writing files that appear whole or not at all, with errors that name the file: by itself, a full disk does not."""
 
 from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,3 +27,17 @@ def naming(path: Path) -> Iterator[None]:
         raise OSError(
             number, " ".join((error.strerror or str(error) or os.strerror(number)).split()), str(path)
         ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        OSError: The file could not be written, for example because the disk is full; the error names it.
+    """
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
+            draft = Path(scratch) / path.name
+            draft.write_text(text, "utf-8")
+            draft.replace(path)

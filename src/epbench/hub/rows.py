@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.runs.shapes import Shape, check
+from epbench.files.shapes import Shape, check
 
 Row = dict[str, Any]
 

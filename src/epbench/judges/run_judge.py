@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.json_files import write_json
+from epbench.files.shapes import MAYBE_TEXT, Shape
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
-from epbench.runs.folder import read_run, read_scores, write_json
-from epbench.runs.shapes import MAYBE_TEXT, Shape
+from epbench.runs.folder import read_run, read_scores
 
 _WITH_JUDGE = Shape({}, {"judge": Shape({"name": (str,), "prompt_hash": MAYBE_TEXT})})
 

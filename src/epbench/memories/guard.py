@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from epbench.errors import BadInput
-from epbench.runs.secrets import without_secrets
+from epbench.files.secrets import without_secrets
 
 if TYPE_CHECKING:
     from epbench.memories.spec import SystemSpec

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from epbench.errors import BadInput
+from epbench.files.secrets import without_secrets
 from epbench.memories.child import LOAD
 from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
 from epbench.memories.spec import SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
-from epbench.runs.secrets import without_secrets
 
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from epbench.files.json_files import read_json
 from epbench.memories.session import (
     MEMORIES,
     MEMORIES_SHAPE,
@@ -20,7 +21,6 @@ from epbench.memories.session import (
     stored_key,
 )
 from epbench.memories.spec import SystemSpec
-from epbench.runs.folder import read_json
 from epbench.runs.journal import read_journal
 
 

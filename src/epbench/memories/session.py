@@ -24,6 +24,8 @@ from typing import Any
 from urllib.parse import quote
 
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
+from epbench.files.shapes import Each, Items
 from epbench.memories.guard import (
     FINALIZE,
     LIST,
@@ -38,9 +40,7 @@ from epbench.memories.guard import (
 from epbench.memories.process import ProcessGuard
 from epbench.memories.spec import SystemSpec
 from epbench.runs.answers import Progress
-from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import Journal
-from epbench.runs.shapes import Each, Items
 
 STOPPED = "the run was stopped while it was told"
 """The failure of a conversation that is being stored. Journals hold these words, so they stay as they are."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
-from epbench.runs.folder import read_json, write_json
+from epbench.files.json_files import read_json, write_json
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.secrets import without_secrets
 from epbench.models.openai.address import find_address, shown
 from epbench.models.protocol import whole
 from epbench.retrieval.dense import batches
 from epbench.retrieval.embedders import query_instruction
-from epbench.runs.secrets import without_secrets
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Matrix

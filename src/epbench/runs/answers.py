@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from epbench.files.secrets import without_keys
 from epbench.models.protocol import KeepsReplies, Model, Reply, Request
 from epbench.runs.journal import RETIRED, Journal, Record
-from epbench.runs.secrets import without_keys
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 """Shows a progress bar for items that it passes on: (items, what they are, how many)."""

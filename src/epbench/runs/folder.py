@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -15,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.text import kind_of, parse_json
-from epbench.files.writing import naming
-from epbench.runs.secrets import without_secrets
-from epbench.runs.shapes import RUN, Each, Shape, check
+from epbench.files.json_files import read_json, write_json
+from epbench.files.secrets import without_secrets
+from epbench.files.shapes import Shape, check
+from epbench.runs.shapes import RUN
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
@@ -69,31 +67,6 @@ def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -
             )
 
 
-def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
-    """Read a JSON object from a file.
-
-    Args:
-        path: The file.
-        shape: What the object must hold; None accepts any object.
-
-    Raises:
-        BadInput: The file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
-            or does not have this shape.
-    """
-    try:
-        content = parse_json(path.read_bytes())
-        json.dumps(content, allow_nan=False)  # or it could not be written again
-    except OSError as error:
-        raise BadInput(f"{path}: expected a JSON file that can be read ({error.strerror})") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: expected JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise BadInput(f"{path}: expected a JSON object, found {kind_of(content)}")
-    if shape is not None:
-        check(str(path), content, shape)
-    return content
-
-
 def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
     """Read run.json of a run.
 
@@ -127,25 +100,6 @@ def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
     return read_json(path, shape)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file that appears whole or not at all, indented, with keys in the given order."""
-    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all.
-
-    Raises:
-        OSError: The file could not be written, for example because the disk is full; the error names it.
-    """
-    with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
-            draft = Path(scratch) / path.name
-            draft.write_text(text, "utf-8")
-            draft.replace(path)
 
 
 def _command() -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.shapes import Shape, check
 from epbench.files.text import parse_json
-from epbench.runs.shapes import JOURNALS, Shape, check
+from epbench.runs.shapes import JOURNALS
 
 Record = dict[str, Any]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.shapes import Shape, check
 from epbench.runs.folder import open_run, read_run
 from epbench.runs.journal import Journal, read_journal
-from epbench.runs.shapes import Shape, check
 
 
 @dataclass(frozen=True)

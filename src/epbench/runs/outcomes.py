@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.shapes import Shape, check
 from epbench.files.text import parse_json, shown
-from epbench.runs.folder import write_text
-from epbench.runs.shapes import Shape, check
+from epbench.files.writing import write_text
 
 OUTCOMES = "outcomes.jsonl"
 

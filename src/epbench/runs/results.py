@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from epbench.runs.folder import write_json, write_text
+from epbench.files.json_files import write_json
+from epbench.files.writing import write_text
 from epbench.runs.outcomes import write_outcomes
 
 RESULTS = ("scores.json", "usage.json", "table.md", "report.html")

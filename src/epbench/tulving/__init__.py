@@ -1,6 +1,7 @@
-"""Tulving books: episodic memory of a whole book of events.
+"""Tulving books: synthetic books in which every chapter is one known event, and questions about them.
 
-The rooms in the order of the method: `events` (what happens), `chapters` (who writes it), `questions`, `dataset` (a book
-as a dataset), `context` (what the reader sees), `reader` (the rule-based reader), `judging`, `calibration` (of judges),
-`scores`, and `released` (the authors' data).
+Read the rooms in the order of the method: `events` (what happens), `chapters` (how it is written), `questions`, `dataset`
+(the book with its questions as Parquet), `context` (what a reader is shown), `reader` (the built-in one), `judging` (which
+true items an answer contains), `scores`. Beside them stand `calibration` (how far a judge can be trusted) and `released`
+(the paper's own data and runs). Paper: Huet et al., ICLR 2025.
 """

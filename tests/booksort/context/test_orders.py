@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from epbench.booksort.context.orders import both_orders, found_for_both, is_swapped, pair_id
+from epbench.booksort.answers.pair_ids import is_swapped, pair_id
+from epbench.booksort.context.orders import both_orders, found_for_both
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.context.retrieved import Retrieved

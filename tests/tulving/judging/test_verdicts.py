@@ -5,9 +5,9 @@ import json
 import pytest
 
 from epbench import RunFailed
+from epbench.files.json_files import write_json
 from epbench.judges.protocol import Judgement, PastJudge
 from epbench.runs.answers import no_progress
-from epbench.runs.folder import write_json
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import JudgeInput, Verdict

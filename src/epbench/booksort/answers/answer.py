@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from epbench.booksort.context.orders import is_swapped, pair_id
+from epbench.booksort.answers.pair_ids import is_swapped, pair_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from epbench.booksort.answers.pair_ids import SWAPPED
 from epbench.booksort.context.retrieved import Retrieved
 from epbench.booksort.dataset.load import Pair
-
-SWAPPED = "/swapped"
-"""Suffix of a pair's id when the pair is asked in the swapped order."""
 
 
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
@@ -23,16 +21,6 @@ def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
 def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
     """Return the passages of each pair for both orders, which differ in nothing else."""
     return [copy for one in found for copy in (one, replace(one, id=one.id + SWAPPED))]
-
-
-def pair_id(id_: str) -> str:
-    """Return the id of the pair, whichever order a question asks it in."""
-    return id_.removesuffix(SWAPPED)
-
-
-def is_swapped(id_: str) -> bool:
-    """Return whether this is the id of a pair in the swapped order."""
-    return id_.endswith(SWAPPED)
 
 
 def _swapped(pair: Pair) -> Pair:

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.answers.records import failure_of, predicted
 from epbench.booksort.dataset.load import Pair
 from epbench.errors import RunFailed
+from epbench.files.json_files import read_json, write_json
+from epbench.files.shapes import Items, Shape
 from epbench.models.protocol import Model, Request
 from epbench.runs.answers import Progress, ask
-from epbench.runs.folder import read_json, write_json
 from epbench.runs.journal import read_journal
-from epbench.runs.shapes import Items, Shape
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,9 +13,9 @@ from typing import Literal
 
 from epbench.booksort.dataset import released as published
 from epbench.errors import BadInput
+from epbench.files.shapes import Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows
-from epbench.runs.shapes import Shape
 
 SPLITS = ("test", "validation")
 _NAME = re.compile(r"e(\d+)_s(\d+)")

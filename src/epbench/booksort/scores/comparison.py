@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.context.orders import pair_id
+from epbench.booksort.answers.pair_ids import pair_id
 from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.runs import outcomes
 from epbench.runs.several import check_same

@@ -15,8 +15,8 @@ from epbench.booksort.scores.comparison import record_of
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
+from epbench.files.json_files import read_json
 from epbench.runs.answers import ANSWERS
-from epbench.runs.folder import read_json
 from epbench.runs.journal import read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage

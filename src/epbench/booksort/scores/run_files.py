@@ -6,8 +6,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Items, Shape
 from epbench.runs import folder as runs
-from epbench.runs.shapes import MAYBE_NUMBER, NUMBER, Each, Items, Shape
 
 IDENTITY = Shape(
     {"fingerprint": (str,)},

@@ -10,9 +10,9 @@ from epbench.booksort.scores.report import comparison_report
 from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
-from epbench.runs.folder import write_text
+from epbench.files.shapes import Shape, check
+from epbench.files.writing import write_text
 from epbench.runs.several import labels_of
-from epbench.runs.shapes import Shape, check
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str, Any]]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import NoneType
 
 from epbench.errors import BadInput
+from epbench.files.shapes import Items, Kind, Shape
 from epbench.hub.rows import all_checked_rows
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, features_of
 from epbench.memfail.dataset.types import CONFIGS, Fact, Question
-from epbench.runs.shapes import Items, Kind, Shape
 
 
 @dataclass(frozen=True)

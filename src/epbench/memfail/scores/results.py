@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from epbench.files.json_files import read_json
 from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
@@ -13,7 +14,6 @@ from epbench.memfail.scores.comparison import record_of
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table
-from epbench.runs.folder import read_json
 from epbench.runs.journal import read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage

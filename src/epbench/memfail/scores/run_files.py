@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Kind, Shape
 from epbench.runs import folder as runs
 from epbench.runs.several import runs_in
-from epbench.runs.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Kind, Shape
 
 IDENTITY = Shape({}, {"fingerprint": (str,), "system": MAYBE_TEXT, "config": (str,)})
 """The field `identity` of run.json."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.writing import write_text
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_scores, run_folders
 from epbench.memfail.scores.tables import markdown_table
-from epbench.runs.folder import write_text
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path, reported: Path | None = None) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from epbench.errors import BadInput
-from epbench.runs.secrets import checked_key, secrets_of
+from epbench.files.secrets import checked_key, secrets_of
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.secrets import SHORTEST_SECRET, without_keys, without_secrets
 from epbench.models.openai.address import find_address
 from epbench.models.openai.background import Outbox, iterate
 from epbench.models.openai.concurrency import Gate, Limit, PauseTooLong, backoff_s
@@ -19,7 +20,6 @@ from epbench.models.openai.errors import Fault, Outage, fault_of
 from epbench.models.openai.wire import chat_body, read_chat
 from epbench.models.protocol import Reply, Request, whole
 from epbench.models.scheduling import by_context
-from epbench.runs.secrets import SHORTEST_SECRET, without_keys, without_secrets
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

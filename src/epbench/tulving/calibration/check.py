@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import RunFailed
+from epbench.files.json_files import read_json, write_json
+from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.runs.answers import Progress
-from epbench.runs.folder import read_json, write_json, write_text
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import PASSPORT, Passport, make_passport
 from epbench.tulving.calibration.report import passport_page, passport_table

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
 from epbench.judges.protocol import JudgeIdentity
-from epbench.runs.folder import read_json, write_json
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.passport import SHARES, Passport, make_passport
 from epbench.tulving.judging.lexical import LexicalJudge

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import NoneType
 
 from epbench.errors import BadInput
+from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, all_checked_rows
-from epbench.runs.shapes import Items, Shape
 from epbench.tulving.context.requests import Book
 from epbench.tulving.questions.generate import BINS
 
@@ -33,7 +33,7 @@ class Loaded:
     fingerprint: str
 
 
-def load_tulving(name: str) -> Loaded:
+def load_book(name: str) -> Loaded:
     """Load a book and its questions.
 
     Args:

@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.runs.folder import open_run
 from epbench.statistics.comparison import Comparison, compare_two, with_holm
-from epbench.tulving.dataset.load import load_tulving
+from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import read_verdicts
 from epbench.tulving.scores.judges_of_run import last_judge
 from epbench.tulving.scores.run_files import read_run
@@ -59,7 +59,7 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
         raise BadInput(
             f"{next(iter(described)) / 'run.json'}: a released run names no dataset; give its book as the dataset"
         )
-    data = load_tulving(dataset)
+    data = load_book(dataset)
     for folder, run in described.items():
         fingerprint = run["identity"].get("fingerprint", run.get("fingerprint", data.fingerprint))
         if fingerprint != data.fingerprint:

@@ -15,7 +15,7 @@ from epbench.runs.answers import ANSWERS, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.subset import subset
-from epbench.tulving.dataset.load import load_tulving
+from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import CALLS, judge_answers, judge_failures
@@ -40,7 +40,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     described = read_shards(shards, out, SHARD)
     first, limit = described[0], limit_of(described, limit)
     judge = _judge_of(described)
-    data = load_tulving(dataset or first["dataset"])
+    data = load_book(dataset or first["dataset"])
     if data.fingerprint != first["identity"]["fingerprint"]:
         raise BadInput(
             f"{dataset or first['dataset']}: its rows are not those of the runs; give the dataset of the runs"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
 from epbench.judges.protocol import JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.models.protocol import Request
 from epbench.runs.answers import ANSWERS
-from epbench.runs.folder import read_json
 from epbench.runs.journal import Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.runs.folder import write_text
+from epbench.files.shapes import Shape, check
+from epbench.files.writing import write_text
 from epbench.runs.several import labels_of
-from epbench.runs.shapes import Shape, check
 from epbench.tulving.calibration.correction import with_passport
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.run_files import read_run, read_scores

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.runs.folder import open_run, read_json
-from epbench.runs.secrets import checked_key, secrets_of, without_login, without_secrets
+from epbench.files.json_files import read_json
+from epbench.files.secrets import checked_key, secrets_of, without_login, without_secrets
+from epbench.runs.folder import open_run
 
 KEY = 'sk-very+secret/1"2'
 

@@ -127,20 +127,18 @@ def made_by(books: Sequence[Book], recipe: Recipe) -> str:
 
 
 def show(configs: Sequence[Config], n_books: int, folder: Path) -> None:
-    from rich.table import Table
+    from epbench.reports.tables import Table
 
-    table = Table("config", "split", "rows", "answer A", "words")
-    for column in table.columns[2:]:
-        column.justify = "right"
+    rows = []
     for config in configs:
         if config.name == "books":
             words, share_a = sum(config.columns["n_words"]), ""
         else:
             words = sum(config.columns["excerpt_length"]) // 4  # four pairs share an excerpt
             share_a = f"{config.columns['answer'].count('A') / config.n_rows:.3f}"
-        table.add_row(config.name, config.split, f"{config.n_rows:,}", share_a, f"{words:,}")
+        rows.append([config.name, config.split, f"{config.n_rows:,}", share_a, f"{words:,}"])
     console = command.console()
-    console.print(table)
+    console.print(Table(["config", "split", "rows", "answer A", "words"], rows, text_columns=2))
     n_pairs = sum(config.n_rows for config in configs if config.name != "books")
     console.print(f"{folder}: {n_books} books, {n_pairs:,} pairs", soft_wrap=True)
 

@@ -152,17 +152,16 @@ def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Con
 
 
 def show(report: Report, folder: Path) -> None:
-    from rich.table import Table
-
     from epbench.memfail.validation.findings import floor_of
+    from epbench.reports.tables import Table
 
-    table = Table("config", "rows", "texts", "questions", "words per text", "floor")
+    rows = []
     for name, found in report.items():
         words = found["words_per_unit"]["mean"]
         counts = (found["rows"], found["units"], found["questions"], words, f"{floor_of(found):.2f}")
-        table.add_row(name, *map(str, counts))
+        rows.append([name, *map(str, counts)])
     console = command.console()
-    console.print(table)
+    console.print(Table(["config", "rows", "texts", "questions", "words per text", "floor"], rows))
     console.print("floor: share of questions that can be answered without any memory")
     console.print(f"{folder}: README.md and validation.json say what limits a score on these rows", soft_wrap=True)
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,14 +142,14 @@ def _evaluate(args: Arguments) -> None:
     from epbench.memfail.dataset.load import load_memfail
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.pipeline.estimate import plan_lines
-    from epbench.memfail.pipeline.queries import limited
     from epbench.memfail.scores.tables import markdown_table, screen_tables
+    from epbench.runs.subset import subset
     from epbench.safe_text import markdown_text
 
     console = command.console()
     names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     loaded = [load_memfail(args.dataset, name) for name in names]
-    asked = {data.config: limited(data.questions, args.limit) for data in loaded}
+    asked = {data.config: subset(data.questions, attrgetter("id"), args.limit) for data in loaded}
     pipeline = _pipeline(args, [question for data in loaded for question in data.questions])
     if args.plan:
         for data in loaded:

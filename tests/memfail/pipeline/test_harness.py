@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,14 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.pipeline.estimate import checks_in_advance, requests_in_advance
 from epbench.memfail.pipeline.harness import run_config
 from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import gold_of, limited, queries_of
+from epbench.memfail.pipeline.queries import gold_of, queries_of
 from epbench.memfail.pipeline.reader import LexicalReader
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.protocol import Reply, Sampling
 from epbench.runs.answers import no_progress
+from epbench.runs.subset import subset
 
 FAULTY = Path(__file__).parents[2] / "memories/faulty.py"
 
@@ -177,9 +179,11 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, message):
 @given(st.integers(1, 6), st.integers(1, 6))
 def test_a_larger_limit_takes_the_same_and_more(a, b):
     small, large = sorted((a, b))
-    assert set(map(str, limited(QUESTIONS, small))) <= set(map(str, limited(QUESTIONS, large)))
-    assert len(limited(QUESTIONS, small)) == min(small, 5)
-    assert limited(QUESTIONS, None) == QUESTIONS
+    assert set(map(str, subset(QUESTIONS, attrgetter("id"), small))) <= set(
+        map(str, subset(QUESTIONS, attrgetter("id"), large))
+    )
+    assert len(subset(QUESTIONS, attrgetter("id"), small)) == min(small, 5)
+    assert subset(QUESTIONS, attrgetter("id"), None) == QUESTIONS
 
 
 @pytest.fixture(scope="module", params=CONFIGS)

@@ -16,15 +16,19 @@ BASE = ScoredAnswer("q", "all", "1", 1, ("a", None, None, None), ["x"], ["x"], [
 
 def rows():
     return [
-        replace(BASE, bin="0", n_chapters=0, truth=[], items=[], scores=[], cue=("0", None, None, None)),
+        replace(BASE, bin="0", n_chapters=0, reference=[], items=[], scores=[], cue=("0", None, None, None)),
         BASE,
         replace(BASE, scores=[0.0], cue=("b", None, None, None)),
         replace(BASE, get="latest", bin="2", n_chapters=2, scores=[0.5], cue=(None, None, "e", None)),
         replace(BASE, get="latest", bin="1", n_chapters=1, scores=[0.0]),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 1], order=["y", "x"]),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 1], order=["x", "y"]),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "y"], scores=[1, 0], order=["x"]),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, truth=["x", "x"], scores=[1, 1], order=["x"]),
+        replace(
+            BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1], order=["y", "x"]
+        ),
+        replace(
+            BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1], order=["x", "y"]
+        ),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 0], order=["x"]),
+        replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "x"], scores=[1, 1], order=["x"]),
     ]
 
 
@@ -40,8 +44,8 @@ def test_scores_count_the_questions_they_are_about():
     assert scores["incomplete"] == scores["failed_by_bin"] == {}
 
 
-def lost(get="all", bin_="2", n_chapters=2, truth=("x", "y"), cue="lost"):
-    return QuestionToScore("l", get, bin_, n_chapters, (cue, None, None, None), truth)
+def lost(get="all", bin_="2", n_chapters=2, reference=("x", "y"), cue="lost"):
+    return QuestionToScore("l", get, bin_, n_chapters, (cue, None, None, None), reference)
 
 
 def test_a_bin_that_lost_a_question_has_bounds_and_no_mean():
@@ -85,7 +89,7 @@ def test_each_score_of_order_knows_what_it_lost():
 
 
 def test_questions_that_no_score_is_made_of_spoil_none():
-    missing = [lost(get="latest", n_chapters=1), lost(get="chronological", truth=("x", "x"))]
+    missing = [lost(get="latest", n_chapters=1), lost(get="chronological", reference=("x", "x"))]
     scores, without = score_run(rows(), missing), score_run(rows())
     assert scores["n_failed"] == 2 and scores["incomplete"] == {}
     assert {k: v for k, v in scores.items() if not k.startswith("n_")} == {

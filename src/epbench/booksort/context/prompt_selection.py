@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.booksort.answers.records import failure_of, predicted
 from epbench.booksort.dataset.load import Pair
@@ -24,11 +24,9 @@ from epbench.errors import RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Items, Shape
 from epbench.models.protocol import Model, Request
+from epbench.reports.tables import Table
 from epbench.runs.answers import Progress, ask
 from epbench.runs.journal import read_journal
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
@@ -149,13 +147,9 @@ def _shown(share: float | None) -> str:
 
 def screen_table(choice: Mapping[str, Any], what: str = "prompt") -> Table:
     """Return a table of all prompts or readings with their results; the chosen one is marked."""
-    from rich.table import Table
-
-    table = Table()
-    for column in (what, "accuracy", "share of A", "answers", "failed"):
-        table.add_column(column, justify="right")
+    rows = []
     for one in choice[f"{what}s"]:
         mark = "→ " if one["number"] == choice[what] else ""
         accuracy = f"{one['accuracy']:.3f}" if one["n"] else "–"
-        table.add_row(f"{mark}{one['number']}", accuracy, _shown(one["share_a"]), str(one["n"]), str(one["failed"]))
-    return table
+        rows.append([f"{mark}{one['number']}", accuracy, _shown(one["share_a"]), str(one["n"]), str(one["failed"])])
+    return Table([what, "accuracy", "share of A", "answers", "failed"], rows, text_columns=0)

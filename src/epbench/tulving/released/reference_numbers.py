@@ -49,7 +49,7 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
 def unclipped_f1(row: ScoredAnswer) -> float:
     """F1 of one question; the first score of a repeated true item counts, and a repeated item of the answer counts once."""
-    first = dict(reversed(list(zip(row.truth, row.scores, strict=True))))
+    first = dict(reversed(list(zip(row.reference, row.scores, strict=True))))
     f1: float = metric_module("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
     return f1
 

@@ -36,7 +36,7 @@ class _Pair(NamedTuple):
     @property
     def scores(self) -> list[tuple[float, float]]:
         """The scores of each different true item."""
-        both = zip(self.first.truth, zip(self.first.scores, self.second.scores, strict=True), strict=True)
+        both = zip(self.first.reference, zip(self.first.scores, self.second.scores, strict=True), strict=True)
         return list(dict(reversed(list(both))).values())
 
 
@@ -151,7 +151,7 @@ def _disagreements(pairs: Sequence[_Pair], answers: Mapping[str, tuple[str, str]
             "id": pair.first.id,
             "question": question,
             "answer": answer,
-            "truth": list(pair.first.truth),
+            "truth": list(pair.first.reference),
         }
         for name, row, f1 in (("first", pair.first, pair.f1[0]), ("second", pair.second, pair.f1[1])):
             about[name] = {"items": list(row.items), "scores": list(row.scores), "f1": f1}

@@ -104,4 +104,4 @@ def judged(row: Row, verdict: dict[str, Any]) -> ScoredAnswer:
 def _to_score(row: Row) -> dict[str, Any]:
     """The fields of `QuestionToScore`."""
     plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
-    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "truth": row["answer"]}
+    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "reference": row["answer"]}

@@ -30,7 +30,7 @@ class QuestionToScore:
         n_chapters: The number of matching chapters.
         cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
             cluster.
-        truth: The true items, repeats included.
+        reference: The true items, repeats included.
     """
 
     id: str
@@ -38,7 +38,7 @@ class QuestionToScore:
     bin: str
     n_chapters: int
     cue: tuple[str | None, ...]
-    truth: Sequence[str]
+    reference: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
     metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
     result = metric.compute(
         predictions=[list(row.items) for row in rows],
-        references=[list(row.truth) for row in rows],
+        references=[list(row.reference) for row in rows],
         matching_scores=[list(row.scores) for row in rows],
     )
     return [question["f1"] for question in result["per_question"]]
@@ -175,7 +175,7 @@ def is_latest(row: QuestionToScore) -> bool:
 
 def has_order(row: QuestionToScore) -> bool:
     """Whether the question counts for Kendall's tau."""
-    return row.get == "chronological" and len(set(row.truth)) >= 2
+    return row.get == "chronological" and len(set(row.reference)) >= 2
 
 
 def chronological_awareness(latest: float | None, all_matched: float | None, tau: float | None) -> float | None:
@@ -186,7 +186,7 @@ def chronological_awareness(latest: float | None, all_matched: float | None, tau
 
 
 def _tau(row: ScoredAnswer) -> float | None:
-    tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.truth)
+    tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
     return tau
 
 

@@ -2,6 +2,7 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,18 @@ def test_every_script_has_help_with_examples():
         shown = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT)
         assert shown.returncode == 0, shown.stderr
         assert re.search(rf"python \w+/{script.name} ", shown.stdout), script
+
+
+def test_the_error_tree_is_drawn_as_it_is():
+    """Every public error stands in errors.py, in the drawing of its docstring, below its base."""
+    errors = import_module("epbench.errors")
+    drawn = re.findall(r"^([ │├└─]*)(\w+)", errors.__doc__.split("\n\n")[1], re.M)
+    for (indent, name), (_, kind) in zip(drawn, ((n, getattr(errors, n)) for _, n in drawn), strict=True):
+        bases = [base for base in kind.__mro__[1:] if base.__module__ == errors.__name__]
+        assert len(indent) // 4 == len(bases), name
+    assert {name for _, name in drawn} == {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    for path in (ROOT / "src/epbench").rglob("*.py"):
+        for name in re.findall(
+            r"^class ([A-Z]\w*)\((?:EpbenchError|BadInput|RunFailed|QuestionFailed)\b", path.read_text("utf-8"), re.M
+        ):
+            assert path.name == "errors.py", f"{path}: {name}"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pytest
 
 from epbench import BadInput
+from epbench.errors import UnusableReply
 from epbench.judges.model import BaseModelJudge, by_context, name_without_weights
 from epbench.judges.protocol import PastJudge
-from epbench.models.json_replies import Unusable
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling, Usage
 from epbench.runs.journal import read_journal
@@ -24,7 +24,7 @@ class Word:
 
 def number(reply):
     if not reply.isdigit():
-        raise Unusable(f"{reply!r} is no number")
+        raise UnusableReply(f"{reply!r} is no number")
     return int(reply)
 
 

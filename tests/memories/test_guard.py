@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from epbench import BadInput
-from epbench.memories.guard import CallFailed, Limits, Lost, ThreadGuard, reason_of
+from epbench.errors import CallFailed, SystemLost
+from epbench.memories.guard import Limits, ThreadGuard, reason_of
 from epbench.memories.process import ProcessGuard, describe_system
 from epbench.memories.user_class import import_system
 
@@ -86,7 +87,7 @@ def test_what_a_call_gives_that_cannot_be_used_is_a_reason_in_one_line(make, ope
     for _ in range(4):  # the instance is still there
         with pytest.raises(CallFailed) as raised:
             ask(guard)
-        assert str(raised.value) == reason and not isinstance(raised.value, Lost)
+        assert str(raised.value) == reason and not isinstance(raised.value, SystemLost)
     assert guard.call("get_all_memories") == ["I drink tea"]
 
 
@@ -108,7 +109,7 @@ def test_a_constructor_that_raises_is_a_failure(make, opened):
 
 def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, opened, tmp_path):
     guard = opened(make, "HangsInRetrieval", seconds=1.5)
-    with pytest.raises(Lost, match=r"no answer within 1\.5 s"):
+    with pytest.raises(SystemLost, match=r"no answer within 1\.5 s"):
         ask(guard)
     guard.open(tmp_path)
     assert guard.call("get_all_memories") == []
@@ -125,10 +126,10 @@ def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, 
 )
 def test_a_process_that_dies_is_replaced(opened, tmp_path, name, reason):
     guard = opened(process_guard, name)
-    with pytest.raises(Lost) as raised:
+    with pytest.raises(SystemLost) as raised:
         ask(guard)
     assert str(raised.value).startswith(reason)
-    with pytest.raises(Lost, match="there is no instance"):
+    with pytest.raises(SystemLost, match="there is no instance"):
         ask(guard)
     guard.open(tmp_path)
     assert guard.call("get_all_memories") == []
@@ -176,7 +177,7 @@ def test_a_thread_may_go_on_printing(opened, tmp_path):
 
 
 def test_a_crash_is_explained_in_the_log(opened, tmp_path):
-    with pytest.raises(Lost):
+    with pytest.raises(SystemLost):
         ask(opened(process_guard, "Crashes"))
     log = (tmp_path / "system.log").read_text()
     assert log.startswith("about to crash\n") and "Segmentation fault" in log and "in retrieve_memories" in log

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.models.json_replies import (
-    Unusable,
-    all_objects_in,
-    boolean_of,
-    last_object_with,
-    number_of,
-    objects_in,
-)
+from epbench.errors import UnusableReply
+from epbench.models.json_replies import all_objects_in, boolean_of, last_object_with, number_of, objects_in
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -49,9 +43,9 @@ def test_a_repeated_key_of_one_object_is_not_laid_to_another():
 
 def test_the_last_object_with_the_keys_counts():
     assert last_object_with('{"a": 1, "a": 2} {"a": 3} {"b": 1, "b": 2}', "a") == {"a": 3}
-    with pytest.raises(Unusable, match="no JSON object with a and b was found"):
+    with pytest.raises(UnusableReply, match="no JSON object with a and b was found"):
         last_object_with('{"a": 1} {"b": 2}', "a", "b")
-    with pytest.raises(Unusable, match='the object has "a" more than once'):
+    with pytest.raises(UnusableReply, match='the object has "a" more than once'):
         last_object_with('{"a": 1} {"a": 1, "a": 1}', "a")
 
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, UnusableReply
 from epbench.judges.protocol import Judge, Judgeable, Judgement
 from epbench.models.estimate import Estimate, estimate
-from epbench.models.json_replies import WITHOUT_TEXT, Unusable
+from epbench.models.json_replies import WITHOUT_TEXT
 from epbench.models.protocol import Model, Request, Usage
 from epbench.runs.answers import answered
 from epbench.runs.journal import Journal, Record
@@ -31,7 +31,7 @@ Calls = Generator[Request, Record, T]
 
 
 class Ask(Protocol):
-    """Makes one call: yields the request, and once more with what was wrong if `read` raises `Unusable`."""
+    """Makes one call: yields the request, and once more with what was wrong if `read` raises `UnusableReply`."""
 
     def __call__(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
         """Return what `read` makes of the reply. The judge has failed if there is no usable reply."""
@@ -165,7 +165,7 @@ class _Course(Generic[InputT, VerdictT]):
     def _judgement(self) -> Calls[Judgement[VerdictT]]:
         try:
             verdict = yield from self._judge.verdict_on(self._input, self._key, self._ask)
-        except (Unusable, _Lost) as problem:
+        except (UnusableReply, _Lost) as problem:
             return Judgement(self._key, None, str(problem), tuple(self._raw), self._usage)
         return Judgement(self._key, verdict, None, tuple(self._raw), self._usage)
 
@@ -174,25 +174,25 @@ class _Course(Generic[InputT, VerdictT]):
 
         Raises:
             _Lost: A call got no reply, or the model refused to give one.
-            Unusable: Neither reply can be used.
+            UnusableReply: Neither reply can be used.
         """
         try:
             return read((yield from self._reply(request)))
-        except Unusable as error:
+        except UnusableReply as error:
             problem = str(error)
         question = f"{request.question}\n\n{self._repair.format(problem=problem)}"
         again = replace(request, question=question, repeat=request.repeat + 1)
         try:
             return read((yield from self._reply(again)))
-        except Unusable as error:
+        except UnusableReply as error:
             self._void = [call.key(self._judge.name) for call in (request, again)]
-            raise Unusable(f"the judge's reply is unusable, also when asked again: {error}") from None
+            raise UnusableReply(f"the judge's reply is unusable, also when asked again: {error}") from None
 
     def _reply(self, request: Request) -> Calls[str]:
         record = yield request
         used, total = Usage(**record.get("usage", {})), self._usage
         self._usage = Usage(total.prompt + used.prompt, total.cached + used.cached, total.completion + used.completion)
         if (failure := record.get("failure")) is not None:
-            raise (Unusable if record.get("ended") in WITHOUT_TEXT else _Lost)(failure)
+            raise (UnusableReply if record.get("ended") in WITHOUT_TEXT else _Lost)(failure)
         self._raw.append(record["answer"])
         return str(record["answer"])

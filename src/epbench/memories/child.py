@@ -13,8 +13,8 @@ import sys
 from functools import partial
 from typing import Any
 
-from epbench.errors import BadInput
-from epbench.memories.guard import CallFailed, Host
+from epbench.errors import BadInput, CallFailed
+from epbench.memories.guard import Host
 from epbench.memories.user_class import import_system
 from epbench.memories.wire import pack, read_exactly, unpack
 

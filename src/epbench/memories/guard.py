@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -39,14 +39,6 @@ _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes th
 _LONGEST_WORDS = 10_000  # characters of the message of an exception
 
 _Task = tuple[str, Sequence[Any], "Future[list[str] | None]"]
-
-
-class CallFailed(Exception):
-    """A call without a usable result. The message is the reason, in one line."""
-
-
-class Lost(CallFailed):
-    """A call that cost the instance: it did not return in time, or the system's process ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ class Guard(Protocol):
             folder: absolute path of the instance's own folder.
 
         Raises:
-            Lost: the constructor did not return in time, or ended the system's process.
+            SystemLost: the constructor did not return in time, or ended the system's process.
             CallFailed: the constructor raised.
         """
         ...
@@ -101,7 +93,7 @@ class Guard(Protocol):
             called if the system has no such method.
 
         Raises:
-            Lost: the instance is gone; `open` has to make another one before the next call.
+            SystemLost: the instance is gone; `open` has to make another one before the next call.
             CallFailed: the method raised an exception, or did not return a list of strings.
         """
         ...
@@ -182,7 +174,7 @@ class ThreadGuard:
         if not outcome.done():
             self._tasks.put(None)  # the thread ends if the call ever does
             self._tasks = self._start_thread()
-            raise Lost(no_answer(self._limit))
+            raise SystemLost(no_answer(self._limit))
         try:
             return outcome.result()
         except MemoryError as error:

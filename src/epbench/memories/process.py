@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
 from epbench.memories.child import LOAD
-from epbench.memories.guard import OPEN, REPLY_LIMIT, CallFailed, Limits, Lost, no_answer, one_line, texts_of
+from epbench.memories.guard import OPEN, REPLY_LIMIT, Limits, no_answer, one_line, texts_of
 from epbench.memories.spec import SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
 
@@ -107,11 +107,11 @@ class ProcessGuard:
     def call(self, method: str, *args: Any) -> list[str] | None:
         """See `Guard.call`."""
         if self._child is None:
-            raise Lost("there is no instance to call")
+            raise SystemLost("there is no instance to call")
         try:
             found: list[str] | None = self._child.ask(method, args, self._limits.seconds).get("found")
             return found
-        except Lost:
+        except SystemLost:
             self._child = None
             raise
 
@@ -160,7 +160,7 @@ class _Child:
 
         Raises:
             BadInput: the class is not a memory system.
-            Lost: the process ended, or did not answer in time.
+            SystemLost: the process ended, or did not answer in time.
         """
         return self.ask(LOAD, [name], START_LIMIT)
 
@@ -170,7 +170,7 @@ class _Child:
         Raises:
             BadInput: the reply says that the class is not a memory system.
             CallFailed: the reply says that the call failed.
-            Lost: there is no usable reply. The process has been killed.
+            SystemLost: there is no usable reply. The process has been killed.
         """
         deadline = time.monotonic() + seconds
         try:
@@ -178,18 +178,18 @@ class _Child:
             self._channel.sendall(pack({"method": method, "args": args}))
             reply = unpack(partial(self._read, deadline=deadline), _MESSAGE_LIMIT)
             if reply.get("out_of_memory"):
-                raise Lost(f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB")
+                raise SystemLost(f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB")
             if (found := reply.get("found")) is not None:
                 reply["found"] = texts_of(found)
         except TimeoutError:
             self.kill()
-            raise Lost(no_answer(seconds)) from None
+            raise SystemLost(no_answer(seconds)) from None
         except OSError:
-            raise Lost(self._end()) from None
+            raise SystemLost(self._end()) from None
         except BaseException as error:  # includes an interrupt: an open call must not go on
             self.kill()
-            if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, Lost):
-                raise Lost(one_line(f"the system's process did not send a valid reply: {error}")) from None
+            if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, SystemLost):
+                raise SystemLost(one_line(f"the system's process did not send a valid reply: {error}")) from None
             raise
         if "refused" in reply:
             raise BadInput(one_line(str(reply["refused"]), longest=None))

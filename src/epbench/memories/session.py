@@ -23,20 +23,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Items
-from epbench.memories.guard import (
-    FINALIZE,
-    LIST,
-    RETRIEVE,
-    STORE,
-    CallFailed,
-    Guard,
-    Limits,
-    Lost,
-    ThreadGuard,
-)
+from epbench.memories.guard import FINALIZE, LIST, RETRIEVE, STORE, Guard, Limits, ThreadGuard
 from epbench.memories.process import ProcessGuard
 from epbench.memories.spec import SystemSpec
 from epbench.runs.answers import Progress
@@ -156,7 +146,7 @@ class Stores:
         try:
             self._counted(self._guard.open, folder)
         except CallFailed as error:
-            if self._made or isinstance(error, Lost) or self._given_up:
+            if self._made or isinstance(error, SystemLost) or self._given_up:
                 raise
             raise BadInput(f"memory system {self._system.name!r}: cannot make an instance: {error}") from None
         self._made = True
@@ -200,7 +190,7 @@ class Stores:
             self._counted(self._guard.call, STORE, [dict(turn) for turn in conversation.turns])
         except CallFailed as error:
             about["failure"] = str(error)
-            if isinstance(error, Lost):
+            if isinstance(error, SystemLost):
                 about["lost"] = True  # a durable system may hold part of it
             failed.add(key)
             lost = self._lost(error)
@@ -255,14 +245,14 @@ class Stores:
         """Make a call, unless too many instances have been lost.
 
         Raises:
-            Lost: the instance is gone.
+            SystemLost: the instance is gone.
             CallFailed: the call failed, or was not made.
         """
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
         try:
             return call(*args)
-        except Lost:
+        except SystemLost:
             self._losses += 1
             raise
 
@@ -272,7 +262,7 @@ class Stores:
 
     def _lost(self, error: CallFailed) -> str | None:
         """Return the reason if this failure cost the instance and another one should be made."""
-        return str(error) if isinstance(error, Lost) and not self._given_up else None
+        return str(error) if isinstance(error, SystemLost) and not self._given_up else None
 
     def _answered(self, query: Query) -> bool:
         """Whether the store, with the memories that it has now, has answered the query."""

@@ -13,16 +13,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from epbench.errors import UnusableReply
+
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*(?:```)?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-
-
-class Unusable(Exception):
-    """A reply that cannot be used; the message says why, in words that a model can act on.
-
-    The message becomes part of the repeated request, and so of its key in a journal of calls: another wording would make
-    a judge that was stopped ask again.
-    """
 
 
 WITHOUT_TEXT = ("empty", "length")
@@ -93,14 +87,16 @@ def last_object_with(text: str, *keys: str) -> RepliedObject:
     """Return the last JSON object in a text that has these keys; what comes before it is thinking aloud.
 
     Raises:
-        Unusable: There is no such object, or a key in it is repeated.
+        UnusableReply: There is no such object, or a key in it is repeated.
     """
     found = [candidate for candidate in objects_in(text) if all(key in candidate for key in keys)]
     if not found:
-        raise Unusable(f"no JSON object with {' and '.join(keys)} was found")
+        raise UnusableReply(f"no JSON object with {' and '.join(keys)} was found")
     last = found[-1]
     if last.repeated is not None:
-        raise Unusable(f"the object has {json.dumps(last.repeated)[:60]} more than once, each field is expected once")
+        raise UnusableReply(
+            f"the object has {json.dumps(last.repeated)[:60]} more than once, each field is expected once"
+        )
     return last
 
 

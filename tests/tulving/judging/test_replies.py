@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.tulving.judging.replies import Unusable, read_order, read_verdict
+from epbench.errors import UnusableReply
+from epbench.tulving.judging.replies import read_order, read_verdict
 
 
 def verdict(scores, items=(), reason="r"):
@@ -82,7 +83,7 @@ def test_a_verdict_is_found_in_what_surrounds_it(reply):
     ],
 )
 def test_what_is_no_verdict_is_refused_with_its_fault(reply, problem):
-    with pytest.raises(Unusable) as refused:
+    with pytest.raises(UnusableReply) as refused:
         read_verdict(reply, 2)
     assert problem in str(refused.value) and len(str(refused.value)) < 200
 
@@ -114,12 +115,12 @@ def test_an_order_is_read_and_repeats_are_dropped(reply, order):
      [math.nan], ["NaN"], [math.inf], [10**400], [[1]], "12", {"1": 2}],
 )  # fmt: skip
 def test_an_order_with_other_things_in_it_is_refused(order):
-    with pytest.raises(Unusable, match=r"the order has|order is"):
+    with pytest.raises(UnusableReply, match=r"the order has|order is"):
         read_order(json.dumps({"order": order}), 3)
 
 
 def test_an_order_that_is_given_twice_is_refused():
-    with pytest.raises(Unusable, match='the object has "order" more than once'):
+    with pytest.raises(UnusableReply, match='the object has "order" more than once'):
         read_order('{"order": [1, 2], "order": [2, 1]}', 2)
 
 
@@ -173,9 +174,9 @@ def test_a_text_that_is_no_number_is_refused(text):
     if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):
         return
     for scores in ([(1, text)], [(text, 1)]):
-        with pytest.raises(Unusable):
+        with pytest.raises(UnusableReply):
             read_verdict(json.dumps(verdict(scores)), 1)
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableReply):
         read_order(json.dumps({"order": [text]}), 1)
 
 
@@ -189,7 +190,7 @@ def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
     if sorted(numbers) == list(range(1, n + 1)):
         assert read_verdict(reply, n)[1] == [1.0] * n
     else:
-        with pytest.raises(Unusable):
+        with pytest.raises(UnusableReply):
             read_verdict(reply, n)
 
 
@@ -210,14 +211,14 @@ anything = st.recursive(
 def test_any_reply_is_a_verdict_of_the_right_shape_or_refused(reply, n):
     try:
         items, scores, reason = read_verdict(reply, n)
-    except Unusable:
+    except UnusableReply:
         pass
     else:
         assert len(scores) == n and all(0 <= score <= 1 for score in scores) and isinstance(reason, str)
         assert all(isinstance(item, str) and item for item in items)
     try:
         order = read_order(reply, n)
-    except Unusable:
+    except UnusableReply:
         pass
     else:
         assert len(set(order)) == len(order) and set(order) <= set(range(n))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Sequence
 
+from epbench.errors import UnusableReply
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement, PastJudge
 from epbench.memfail.judging.prompts import JudgingPrompts
 from epbench.memfail.judging.protocol import Check, Verdict
-from epbench.models.json_replies import Unusable, boolean_of, last_object_with
+from epbench.models.json_replies import boolean_of, last_object_with
 from epbench.models.protocol import Model, Request
 
 
@@ -55,10 +56,10 @@ def read_verdict(reply: str) -> Verdict:
     """Read the last object with a verdict; what comes before it is thinking aloud.
 
     Raises:
-        Unusable: There is no such object, a field is repeated, or the verdict is neither true nor false.
+        UnusableReply: There is no such object, a field is repeated, or the verdict is neither true nor false.
     """
     found = last_object_with(reply, "verdict")
     verdict = boolean_of(found["verdict"])
     if verdict is None:
-        raise Unusable(f"the verdict is {json.dumps(found['verdict'])[:60]}, true or false is expected")
+        raise UnusableReply(f"the verdict is {json.dumps(found['verdict'])[:60]}, true or false is expected")
     return Verdict(verdict, str(found.get("reason", "")))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from epbench.models.json_replies import Unusable, last_object_with, number_of
+from epbench.errors import UnusableReply
+from epbench.models.json_replies import last_object_with, number_of
 
 
 def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
@@ -23,14 +24,14 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
         The items, stripped of blanks; one score per true item, in their order, clipped to [0, 1]; the reason.
 
     Raises:
-        Unusable: There is no such object, a field is repeated, an item is not a text, a score is not a finite number, or
+        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a finite number, or
             there is not exactly one score for each true item.
     """
     found = last_object_with(reply, "items", *(["scores"] if n else []))
     items = _list(found, "items")
     for item in items:
         if not isinstance(item, str):
-            raise Unusable(f"an item is {_shown(item)}, a text is expected")
+            raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
     scores = _scores(_list(found, "scores"), n) if n else []
     reason = found.get("reason", "")
     return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
@@ -48,14 +49,14 @@ def read_order(reply: str, n: int) -> list[int]:
         first.
 
     Raises:
-        Unusable: There is no such object, a field is repeated, or something in the order is not the number of a true
+        UnusableReply: There is no such object, a field is repeated, or something in the order is not the number of a true
             item.
     """
     positions: list[int] = []
     for entry in _list(last_object_with(reply, "order"), "order"):
         number = _number_of_item(entry, n)
         if number is None:
-            raise Unusable(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
+            raise UnusableReply(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
         positions.append(number - 1)
     return list(dict.fromkeys(positions))
 
@@ -66,16 +67,16 @@ def _scores(entries: list[Any], n: int) -> list[float]:
     for entry in entries:
         number = _number_of_item(entry.get("number"), n) if isinstance(entry, dict) else None
         if number is None:
-            raise Unusable(f"a score is {_shown(entry)}, an object with the number of a true item is expected")
+            raise UnusableReply(f"a score is {_shown(entry)}, an object with the number of a true item is expected")
         if number in by_number:
-            raise Unusable(f"true item {number} has two scores, one is expected")
+            raise UnusableReply(f"true item {number} has two scores, one is expected")
         score = number_of(entry.get("score"))
         if score is None:
             shown = _shown(entry.get("score"))
-            raise Unusable(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
+            raise UnusableReply(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
         by_number[number] = min(1.0, max(0.0, score))
     if len(by_number) != n:
-        raise Unusable(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
+        raise UnusableReply(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
     return [float(by_number[number]) for number in range(1, n + 1)]
 
 
@@ -87,7 +88,7 @@ def _number_of_item(value: Any, n: int) -> int | None:
 
 def _list(found: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(found[key], list):
-        raise Unusable(f"{key} is {_shown(found[key])}, a list is expected")
+        raise UnusableReply(f"{key} is {_shown(found[key])}, a list is expected")
     return list(found[key])
 
 

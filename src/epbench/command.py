@@ -94,7 +94,7 @@ def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
     except (EpbenchError, OSError) as error:  # the system's own errors name their file
         sys.exit(_say(error, 1))
     except KeyboardInterrupt:
-        sys.exit(_say("interrupted; the same command takes up where it stopped", 130))
+        sys.exit(_say("interrupted; give the same command again to resume", 130))
 
 
 def _say(error: object, status: int) -> int:

@@ -13,7 +13,7 @@ from epbench import BadInput, RunFailed, command
         (BadInput("file x,\n  row 3"), 2, "error: file x, row 3\n"),
         (RunFailed("all failed"), 1, "error: all failed\n"),
         (PermissionError(13, "Permission denied", "out"), 1, "error: [Errno 13] Permission denied: 'out'\n"),
-        (KeyboardInterrupt(), 130, "error: interrupted; the same command takes up where it stopped\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted; give the same command again to resume\n"),
     ],
 )
 def test_errors_are_one_line_and_a_status(capsys, raised, status, line):

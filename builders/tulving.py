@@ -90,7 +90,10 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--universe-size", type=int, default=100, metavar="N",
                         help="number of times, of spaces, of entities and of contents (100)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="same seed, same events; with templates, same rows (0)")
-    parser.add_argument("--order", choices=["narrative", "chronological"], default="narrative")
+    parser.add_argument(
+        "--order", choices=["narrative", "chronological"], default="narrative",
+        help="order of the chapters: shuffled in time as drawn, or by date (narrative)",
+    )  # fmt: skip
     parser.add_argument("--selection", choices=["uniform", "alphabetical"], default="uniform",
                         help="which five questions of each template and bin; alphabetical is the released rule")  # fmt: skip
     parser.add_argument("--released", type=Path, metavar="ZIP_OR_DIR", help="convert a released book, and make none")

@@ -121,7 +121,9 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
     memory = parser.add_argument_group("what the model sees")
     memory.add_argument("--memory", required=True, help="none, in-context, rag or full-book")
-    memory.add_argument("--prompts", type=Path, help="another pack: TOML, a YAML file, or a folder of YAML files")
+    memory.add_argument(
+        "--prompts", type=Path, metavar="FILE", help="another pack: TOML, a YAML file, or a folder of YAML files"
+    )
     memory.add_argument("--prompt", type=int, metavar="N", help="number of the prompt (3)")
     memory.add_argument("--select-prompt", action="store_true", help="choose the prompt on the validation split")
     memory.add_argument("--select-reading", action="store_true", help="choose the reading of passages likewise (rag)")

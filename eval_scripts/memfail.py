@@ -126,7 +126,10 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     options.add_backend(reader)
     reader.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="longest answer in tokens (1024)")
     reader.add_argument(
-        "--prompts", type=Path, help="another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml"
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help="another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml",
     )
     options.add_judge(parser.add_argument_group("who judges"), "memfail/data/memfail_judging.toml")
 

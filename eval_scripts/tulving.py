@@ -117,7 +117,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     )  # fmt: skip
     options.add_retriever(memory)
     memory.add_argument(
-        "--prompts", type=Path, help="another prompt pack, TOML or JSON, like tulving/data/prompts.toml"
+        "--prompts", type=Path, metavar="FILE", help="another prompt pack, TOML or JSON, like tulving/data/prompts.toml"
     )
     options.add_system(memory)
 

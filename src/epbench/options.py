@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from epbench.models import load as models
+
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
     from epbench.models.load import Options
 
-MODELS = "hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
+MODELS = f"{', '.join(models.MODELS[:-1])} or {models.MODELS[-1]}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,8 @@ from epbench.errors import BadInput
 from epbench.models.protocol import Model
 
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
+"""How the name of a model is written, one form for each backend; a new backend adds its form here."""
+_KINDS = tuple(form.partition(":")[0] for form in MODELS)
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class Options:
     request_timeout: float = 300.0
 
 
+def is_model_name(name: str) -> bool:
+    """Tell whether a name has the form of one of `MODELS`; nothing is loaded."""
+    kind, _, target = name.partition(":")
+    return kind in _KINDS and bool(target)
+
+
 def load_model(name: str, options: Options | None = None, *, also: Sequence[str] = ()) -> Model:
     """Find the model of this name. Its weights are not loaded yet.
 
@@ -43,7 +51,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     """
     options = options or Options()
     kind, _, target = name.partition(":")
-    if kind not in ("hf", "vllm", "openai") or not target:
+    if not is_model_name(name):
         raise BadInput(f"unknown model {name!r}; expected one of: {', '.join([*also, *MODELS])}")
     try:
         if kind == "hf":

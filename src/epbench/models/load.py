@@ -9,6 +9,7 @@ from epbench.errors import BadInput
 from epbench.models.protocol import Model
 
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
+_BACKENDS = tuple(model.partition(":")[0] for model in MODELS)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Options:
     request_timeout: float = 300.0
 
 
+def is_model_name(name: str) -> bool:
+    """Return whether a name begins as that of a model, with its backend and a colon."""
+    kind, colon, _ = name.partition(":")
+    return bool(colon) and kind in _BACKENDS
+
+
 def load_model(name: str, options: Options | None = None, *, also: Sequence[str] = ()) -> Model:
     """Find the model of this name. Its weights are not loaded yet.
 
@@ -43,7 +50,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     """
     options = options or Options()
     kind, _, target = name.partition(":")
-    if kind not in ("hf", "vllm", "openai") or not target:
+    if kind not in _BACKENDS or not target:
         raise BadInput(f"unknown model {name!r}; expected one of: {', '.join([*also, *MODELS])}")
     try:
         if kind == "hf":

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from epbench.tulving.dataset.build import Outline, Recipe
     from epbench.tulving.dataset.schema import BookData
 
+DEFAULT_WRITER = "template"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(options.BackendOptions):
@@ -101,7 +103,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--out", type=Path, required=True, help="folder in which to make the dataset's folder")
 
     writer = parser.add_argument_group("who writes the chapters")
-    writer.add_argument("--writer", default="template", help=f"template, {options.MODELS} (template)")
+    writer.add_argument("--writer", default=DEFAULT_WRITER, help=f"template, {options.MODELS} ({DEFAULT_WRITER})")
     options.add_backend(writer)
     writer.add_argument("--checker", help="model that checks the chapters of a model (the writer itself)")
     writer.add_argument("--checker-url", metavar="URL", help="address of the checker's endpoint (that of --base-url)")
@@ -115,7 +117,8 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
 
-    from epbench.tulving.chapters.load import check_writer
+    from epbench.tulving.chapters.load import check_writer, load_writer
+    from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
     from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 
     check_writer(args.writer, _checker(args))
@@ -134,29 +137,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         checker=args.checker,
     )
     outline = draw_outline(recipe)  # universe → events → layouts
-    if args.writer != "template":
-        _write_by_model(args, recipe, outline)
-    elif args.plan:
-        console, n = command.console(), len(outline.events)
-        console.say(f"{n:,} events, and a chapter for each of them from templates; no model is asked")
-        console.say(f"the dataset would be written to {args.out / recipe.name}")
-    else:
-        _save(args, recipe, make_book(recipe, outline, progress=command.bar))  # → chapters → questions → selection
-
-
-def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
-    """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
-    from epbench.files.secrets import without_login
-    from epbench.hub.dataset_folder import refuse_other_folder
-    from epbench.models.protocol import weights_of
-    from epbench.runs.folder import open_run
-    from epbench.tulving.chapters.load import load_writer
-    from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
-    from epbench.tulving.dataset.build import make_book
-
-    console = command.console()
-    command.show_log()
-    refuse_other_folder(args.out / recipe.name)
     folder = writing_folder(args.out, args.writer)
     writer = load_writer(
         args.writer,
@@ -167,7 +147,27 @@ def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline) -> None:
         checker=_checker(args),
         max_tokens=args.max_tokens,
     )
-    assert isinstance(writer, ModelWriter)
+    if isinstance(writer, ModelWriter):
+        _write_by_model(args, recipe, outline, writer, folder)
+    elif args.plan:
+        console, n = command.console(), len(outline.events)
+        console.say(f"{n:,} events, and a chapter for each of them by the {writer.name} writer; no model is asked")
+        console.say(f"the dataset would be written to {args.out / recipe.name}")
+    else:
+        _save(args, recipe, make_book(recipe, outline, writer, command.bar))  # → chapters → questions → selection
+
+
+def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline, writer: ModelWriter, folder: Path) -> None:
+    """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
+    from epbench.files.secrets import without_login
+    from epbench.hub.dataset_folder import refuse_other_folder
+    from epbench.models.protocol import weights_of
+    from epbench.runs.folder import open_run
+    from epbench.tulving.dataset.build import make_book
+
+    console = command.console()
+    command.show_log()
+    refuse_other_folder(args.out / recipe.name)
     _print_estimate(writer, outline)
     console.say(f"chapters and verdicts that are already in {folder} are not asked for again")
     if args.plan:
@@ -224,7 +224,7 @@ def _convert(args: Arguments, source: Path) -> None:
 
     if args.plan:
         raise BadInput("--plan is for a new book; --released takes a published book as it is, and asks no model")
-    if args.writer != "template":
+    if args.writer != DEFAULT_WRITER:
         raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published book as it is")
     archive = open_archive(source)
     book = archive.find_book(args.book, args.universe, args.order, args.generator)
@@ -239,7 +239,7 @@ def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, r
     from epbench.hub.dataset_folder import write_dataset
 
     write_dataset(folder, configs, card, report)
-    if data.writing and data.writing.writer != "template":
+    if data.writing and (data.writing.checker or data.writing.dropped):
         _print_rounds(data.writing)
     command.console().say(
         f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
@@ -248,7 +248,7 @@ def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, r
 
 
 def _print_rounds(writing: Writing) -> None:
-    """Print how a model's writing went, round by round, and which events it could not tell."""
+    """Print how the writing went, round by round, and which events have no chapter."""
     from epbench.tulving.chapters.report import iteration_table
 
     console = command.console()

@@ -246,7 +246,9 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(script, tmp_path):
         refused(*command, "--checker", "lexical", message="unknown checker 'lexical': expected hf:PATH")
         small = [*command, "--window", 32768, "--checker", "openai:sage", "--checker-window", 8192]
         refused(*small, message="the window of openai:sage has 8,192; allow fewer tokens for an answer")
-        refused("--book", "short", "--checker", "openai:x", message="no model checks the chapters of templates")
+        refused(
+            "--book", "short", "--checker", "openai:x", message="no model checks the chapters of the writer template"
+        )
         refused("--book", "short", "--released", "data.zip", "--plan", message="--plan is for a new book")
         refused(*command, "--released", "data.zip", message="--released takes a published book as it is")
         assert not list(tmp_path.iterdir())
@@ -314,7 +316,7 @@ def test_a_plan_asks_nothing_and_writes_nothing(script, tmp_path):
     assert "and 800 checks (" in done.stdout and "819,200 answer tokens)" in done.stdout
     done = script(BUILD, "--book", "long", "--plan", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "200 events, and a chapter for each of them from templates; no model is asked" in done.stdout
+    assert "200 events, and a chapter for each of them by the template writer; no model is asked" in done.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.judges.protocol import PastJudge
 from epbench.runs.folder import open_run
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.correction import corrected, judge_scores, with_passport
 from epbench.tulving.calibration.kinds import KINDS
 from epbench.tulving.calibration.passport import is_right, make_passport
 from epbench.tulving.calibration.store import find_passport, passport_path, read_passport, store_passport
+from epbench.tulving.judging import load
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import judge_answers
 from epbench.tulving.released.archive import open_archive
@@ -170,6 +172,19 @@ def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatc
     assert passport["judge"] == "lexical" and passport["n"] == 30 and not list(tmp_path.iterdir())
     assert wrong_kinds(passport) == {"paraphrase", "denied"}  # it compares words, not meanings
     assert rates(passport)["paraphrase"] < 0.2 and rates(passport)["denied"] < 0.2
+
+
+def test_any_judge_that_follows_rules_has_a_passport_by_itself(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    made = make_calibration_set()
+    some = BiasedJudge(made, lambda answer, true: None if answer.judge_input.id == "exact-001" else true, name="own")
+    monkeypatch.setattr(load, "RULE_JUDGES", {"own": lambda: some})
+    for judge in (some, PastJudge("own", "p1")):  # a report on an older run knows no more than the name
+        passport = find_passport(judge)
+        assert (passport["judge"], passport["failed"]) == ("own", 1) and set(rates(passport).values()) == {1.0}
+    assert find_passport(PastJudge("own", "p2")) is None  # other rules
+    assert find_passport(PastJudge("a judge elsewhere", "p1")) is None
+    assert find_passport(PastJudge("hf:no/such", "p1")) is None
 
 
 def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):

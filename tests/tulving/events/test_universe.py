@@ -58,8 +58,16 @@ def test_a_large_universe_qualifies_every_name():
 
 
 def test_a_universe_larger_than_the_dates_is_refused_with_the_numbers():
-    with pytest.raises(BadInput, match=r"2000 needs 2000 days.* gives 1096"):
+    with pytest.raises(
+        BadInput, match=r"2000 needs 2000 days.* gives 1096; make the universe smaller, or move start and end"
+    ):
         load_universe("default", 2000)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_universe_without_values_is_refused(size):
+    with pytest.raises(BadInput, match=f"universe size {size}: expected at least 1"):
+        load_universe("default", size)
 
 
 def test_the_error_of_an_unknown_universe_lists_the_names():

@@ -59,7 +59,7 @@ def test_qualifiers_fill_a_larger_universe(folder):
     assert {space.split()[0] for space in universe.spaces} == set(QUALIFIERS["spaces"])
     message = refusal(folder, 49)
     assert message.startswith("a universe of 49 needs 49 names; ") and message.endswith(
-        "contents.json, with the qualifiers of universe.toml, gives 48"
+        "contents.json, with the qualifiers of universe.toml, gives 48; make the universe smaller, or list more names"
     )
 
 

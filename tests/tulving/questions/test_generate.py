@@ -1,4 +1,5 @@
 from collections import Counter
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -7,9 +8,9 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
-from epbench.tulving.questions.generate import bin_of, cue_values, question_id, single_event
+from epbench.tulving.questions.generate import TRACED, bin_of, cue_values, question_id, single_event
 from epbench.tulving.questions.selection import completed_cue, select
-from epbench.tulving.questions.templates import CUES, TEMPLATES
+from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, TEMPLATES, Trace
 from tests.published_data import published_cases
 
 BOOK = make_book(Recipe("long"))
@@ -25,17 +26,18 @@ e times chronological; e spaces chronological; e contents chronological
 """
 
 
-def test_templates_are_those_of_table_10():
+def test_the_first_templates_are_those_of_table_10():
     """Cue, trace and mode of each number; the wording is ours."""
     expected = [(*(line + " all").split()[:3],) for line in TABLE_10.split(";")]
-    assert [(template.cue, template.trace, template.get) for template in TEMPLATES] == expected
-    assert [template.id for template in TEMPLATES] == list(range(36))
+    assert [(template.cue, template.trace, template.get) for template in PUBLISHED_TEMPLATES] == expected
+    assert TEMPLATES[:36] == PUBLISHED_TEMPLATES
+    assert [template.id for template in TEMPLATES] == list(range(len(TEMPLATES)))
     traces = {
         "Times": "times", "Spaces": "spaces", "Entities": "entities", "Event contents": "contents",
         "Other entities": "other_entities", "Full event details": "full_details",
     }  # fmt: skip
     for theirs in published_cases("qa_template_properties.json"):
-        ours = TEMPLATES[theirs["id"]]
+        ours = PUBLISHED_TEMPLATES[theirs["id"]]
         cue = "".join(o if p != "*" else "" for o, p in zip("tsec", theirs["cue"].strip("()").split(", "), strict=True))
         assert (ours.id, ours.cue, ours.trace, ours.get) == (
             theirs["id"],
@@ -48,8 +50,13 @@ def test_templates_are_those_of_table_10():
 def test_templates_name_their_cue_and_nothing_else():
     for template in TEMPLATES:
         assert {letter for letter in "tsec" if f"{{{letter}}}" in template.text} == set(template.cue)
-    assert Counter(t.cue for t in TEMPLATES)["e"] == 9 and len(CUES) == 15
-    assert len({t.text for t in TEMPLATES}) == 36
+    assert len({t.text for t in TEMPLATES}) == len(TEMPLATES)
+    assert Counter(t.cue for t in PUBLISHED_TEMPLATES)["e"] == 9
+    assert len({t.cue for t in PUBLISHED_TEMPLATES}) == 15
+
+
+def test_every_trace_says_what_a_chapter_contributes():
+    assert tuple(TRACED) == get_args(Trace)
 
 
 def scan(chapters, question):

@@ -51,14 +51,23 @@ def test_pieces_of_one_chapter_are_put_together():
 def test_every_own_template_is_understood():
     book = make_book(Recipe("short"))
     context = book.book()
+    # The latest and the order differ from all matches only where there are several.
     asked = {
-        t.id: next(q for q in book.questions if q.template == t.id and q.bin == "1" and q.answer) for t in TEMPLATES
+        t.id: next(
+            q
+            for q in book.questions
+            if q.template == t.id and (q.n_chapters == 1 if t.get == "all" else q.n_chapters > 1)
+        )
+        for t in TEMPLATES
     }
     requests = [Request(str(i), "", context, f"Question: {q.question}\n\nAnswer at once.") for i, q in asked.items()]
     for reply in LexicalReader().answer(requests):
-        truth = asked[int(reply.id)].answer
-        found = sum(item in reply.text for item in truth)
-        assert found == len(truth), (asked[int(reply.id)].question, reply.text[:200], truth)
+        question = asked[int(reply.id)]
+        reference = list(dict.fromkeys(question.answer))
+        found = [reply.text] if question.trace == "full_details" else reply.text.removeprefix("- ").split("\n- ")
+        if question.get != "chronological":
+            found, reference = sorted(found), sorted(reference)
+        assert found == reference, (question.question, reply.text[:200])
 
 
 def test_a_text_without_chapters_says_nothing():

@@ -10,7 +10,7 @@ from epbench.draws import RandomStream
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.universe import as_texts, load_universe, secondary_names
 from epbench.tulving.events.universe_files import universe_names
-from epbench.tulving.questions.templates import TEMPLATES, Get, Trace
+from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, Get, Trace
 
 SORTS: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities")
 GETS: tuple[Get, ...] = ("all", "latest", "chronological")
@@ -61,7 +61,10 @@ def ask(
         most: Largest number of true items; a question for the latest has at most one.
         among: If given, true items are taken only from it.
     """
-    templates = [t for t in TEMPLATES if t.trace in sorts and t.get in gets and (t.get != "latest" or least < 2)]
+    # Passports are valid for one calibration set, which must stay the same when templates are added.
+    templates = [
+        t for t in PUBLISHED_TEMPLATES if t.trace in sorts and t.get in gets and (t.get != "latest" or least < 2)
+    ]
     trace = draws.pick(sorted({template.trace for template in templates}))
     get = draws.pick(sorted({template.get for template in templates if template.trace == trace}))
     template = draws.pick([template for template in templates if (template.trace, template.get) == (trace, get)])

@@ -9,10 +9,11 @@ from pathlib import Path
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, is_free
+from epbench.models.load import is_model_name
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.passport import SHARES, Passport, make_passport
-from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.load import load_judge
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
 
 
 def find_passport(judge: JudgeIdentity) -> Passport | None:
-    """Return the stored passport of this judge with these prompts; the rules, which cost nothing, get a new one.
+    """Return the stored passport of this judge with these prompts; a judge that costs nothing gets a new one.
 
     A stored file that is not a passport is ignored with a warning.
     """
@@ -42,12 +43,24 @@ def find_passport(judge: JudgeIdentity) -> Passport | None:
             return read_passport(path, judge)
         except BadInput as error:
             _log.warning("%s; the passport is ignored until this judge is checked again", error)
-    rules = LexicalJudge()
-    if (judge.name, judge.prompt_hash) != (rules.name, rules.prompt_hash):
+    return _passport_by_rules(judge)
+
+
+def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
+    """A new passport of a judge that follows rules; None for a model, and for rules that we do not have."""
+    if is_model_name(judge.name):  # loading it would import its libraries
+        return None
+    try:
+        rules = load_judge(judge.name)
+    except BadInput:
+        return None
+    if rules.prompt_hash != judge.prompt_hash or not is_free(rules):
         return None
     calibration_set = make_calibration_set()
     inputs = [answer.judge_input for answer in calibration_set]
-    return make_passport(rules, calibration_set, {given.id: rules.verdict(given) for given in inputs}, 0)
+    found = {judgement.key: judgement.verdict for judgement in rules.judge(inputs)}
+    verdicts = {given.id: verdict for given in inputs if (verdict := found.get(given.key(rules))) is not None}
+    return make_passport(rules, calibration_set, verdicts, 0)
 
 
 def read_passport(path: Path, judge: JudgeIdentity) -> Passport:

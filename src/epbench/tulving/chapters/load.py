@@ -1,18 +1,23 @@
-"""From names to the writer of the chapters: `template`, or a model with the model that checks what it writes."""
+"""From names to the writer of the chapters: one that follows rules, or a model with the model that checks what it writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.models.load import Options, load_model
+from epbench.models.load import MODELS, Options, is_model_name, load_model
 from epbench.models.protocol import Model
+from epbench.tulving.chapters.loop import Writer
 from epbench.tulving.chapters.model_writer import MAX_TOKENS, ModelWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
 
-_MODELS = "hf:PATH_OR_ID, vllm:PATH_OR_ID or openai:NAME"
+RULE_WRITERS: Mapping[str, Callable[[Universe, int], Writer]] = {
+    TemplateWriter.name: lambda universe, seed: TemplateWriter.of(universe, seed=seed),
+}
+"""The writers that follow rules, from a universe and a seed: no model is asked, and nothing is paid for."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,11 @@ def load_writer(
     options: Options | None = None,
     checker: Checker | None = None,
     max_tokens: int = MAX_TOKENS,
-) -> TemplateWriter | ModelWriter:
+) -> Writer:
     """Return the writer with a name; the weights of a model are not loaded yet.
 
     Args:
-        name: `template`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
+        name: `template` or another of `RULE_WRITERS`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
         universe: The universe of the events.
         seed: The seed of all draws.
         folder: Where a model's chapters and verdicts are kept; required for a model.
@@ -52,14 +57,15 @@ def load_writer(
         max_tokens: The largest number of tokens of a chapter, and of a verdict on it; at least 1.
 
     Raises:
-        BadInput: There is no such writer or checker, the templates have no sentences in a style of the universe, or
-            libraries are missing.
+        BadInput: There is no such writer or checker, the templates have no sentences in a style of the universe, a model
+            has no folder, or libraries are missing.
     """
     options, checker = options or Options(), checker or Checker()
     check_writer(name, checker)
-    if name == TemplateWriter.name:
-        return TemplateWriter.of(universe, seed=seed)
-    assert folder is not None
+    if name in RULE_WRITERS:
+        return RULE_WRITERS[name](universe, seed)
+    if folder is None:
+        raise BadInput(f"writer {name}: expected a folder in which its chapters and verdicts are kept")
     if max_tokens < 1:
         raise BadInput(f"max_tokens {max_tokens}: expected at least 1")
     model = load_model(name, options)
@@ -72,20 +78,19 @@ def check_writer(name: str, checker: Checker | None = None) -> None:
     """Refuse names of writers and checkers that cannot be, before anything costly is done.
 
     Raises:
-        BadInput: There is no such writer or checker, or a checker is given for the chapters of templates.
+        BadInput: There is no such writer or checker, or a checker is given for a writer that follows rules.
     """
     checker = checker or Checker()
-    if name != TemplateWriter.name and not _is_model(name):
-        raise BadInput(f"unknown writer {name!r}: expected {TemplateWriter.name}, {_MODELS}")
-    if name == TemplateWriter.name and checker != Checker():
-        raise BadInput("checker: no model checks the chapters of templates; choose a model as the writer")
-    if checker.name is not None and not _is_model(checker.name):
-        raise BadInput(f"unknown checker {checker.name!r}: expected {_MODELS}")
+    if name not in RULE_WRITERS and not is_model_name(name):
+        raise BadInput(f"unknown writer {name!r}: expected {_listed(*RULE_WRITERS, *MODELS)}")
+    if name in RULE_WRITERS and checker != Checker():
+        raise BadInput(f"checker: no model checks the chapters of the writer {name}; choose a model as the writer")
+    if checker.name is not None and not is_model_name(checker.name):
+        raise BadInput(f"unknown checker {checker.name!r}: expected {_listed(*MODELS)}")
 
 
-def _is_model(name: str) -> bool:
-    kind, _, target = name.partition(":")
-    return kind in ("hf", "vllm", "openai") and bool(target)
+def _listed(*names: str) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _load_checker(writer: str, options: Options, checker: Checker) -> Model | None:

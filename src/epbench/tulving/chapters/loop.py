@@ -63,12 +63,30 @@ class Candidate:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a dataset card says about chapters that were written by rules.
+
+    Attributes:
+        made: How a chapter was made: the end of a sentence that begins with "each chapter was".
+        limits: What the prose is like, and what follows for scores, in full sentences.
+    """
+
+    made: str
+    limits: str
+
+
 class Writer(Protocol):
     """Writes candidates in batches, so that a model can work on all of them at once."""
 
     @property
     def name(self) -> str:
         """The name for the card: `template`, or the name of the model."""
+        ...
+
+    @property
+    def description(self) -> Description | None:
+        """How a writer that follows rules makes its chapters; None for a model, which reports its checker instead."""
         ...
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
@@ -88,7 +106,10 @@ class Writer(Protocol):
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return what else a report should say, such as prompts and tokens; called when all chapters are written."""
+        """Return what else a report should say, such as prompts and tokens; called when all chapters are written.
+
+        A model names its `checker`. A writer that follows rules has none, which is how the two are told apart.
+        """
         ...
 
 
@@ -122,6 +143,7 @@ class Writing:
             event (from 0).
         ended_early: Whether the writing ended before the last round, because too many candidates in a row had failed.
         about: What else the writer reports.
+        description: How a writer that follows rules made the chapters; None for a model.
     """
 
     writer: str
@@ -129,6 +151,12 @@ class Writing:
     dropped: Mapping[int, tuple[Event, list[str]]]
     ended_early: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    description: Description | None = None
+
+    @property
+    def checker(self) -> str | None:
+        """The model that checked the chapters of a model; None if the writer follows rules."""
+        return self.about.get("checker")
 
 
 def write_chapters(
@@ -186,7 +214,7 @@ def write_chapters(
     dropped = {number: (events[number], checks) for number, checks in failed.items() if checks}
     drafts = [accepted[number] for number in sorted(accepted)]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
-    writing = Writing(writer.name, iterations, dropped, ended_early, writer.about())
+    writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
     return fill_secondary(drafts, secondary_names), writing
 
 

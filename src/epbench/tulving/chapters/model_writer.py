@@ -73,6 +73,8 @@ class ModelWriter:
         self._sampling = Sampling(max_tokens, TEMPERATURE, seed)
         self._paid: dict[str, Record] = {}
 
+    description = None  # the card says how it went, from the rounds and from what `about` returns
+
     @property
     def name(self) -> str:
         """The name of the model that writes."""

@@ -18,7 +18,7 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.runs.answers import Progress
-from epbench.tulving.chapters.loop import Candidate, Task
+from epbench.tulving.chapters.loop import Candidate, Description, Task
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
@@ -78,6 +78,11 @@ class TemplateWriter:
     """Composes chapters from the banks; the same seed gives the same chapters on any machine."""
 
     name = "template"
+    description = Description(
+        made="composed from banks of sentences by the template writer, without a language model",
+        limits="The prose is composed from templates. It is plainer and less varied than a model's, so facts are easier to "
+        "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them.",
+    )
 
     def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
         """Choose the bank for the facts.

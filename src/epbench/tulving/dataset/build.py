@@ -9,6 +9,7 @@ from typing import Literal
 from epbench.errors import BadInput
 from epbench.runs.answers import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
+from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Writer, write_chapters
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.schema import BookData
@@ -29,7 +30,7 @@ BOOKS = {"short": 20, "long": 200, "very-long": 2000}
 class Recipe:
     """What determines a book: the same recipe gives the same events and layouts on any machine.
 
-    With the template writer, the rows are the same too.
+    With a writer that follows rules, the rows are the same too.
 
     Attributes:
         book: `short`, `long` or `very-long`.
@@ -39,7 +40,7 @@ class Recipe:
         seed: The seed of all draws.
         order: `narrative`, or `chronological` for chapters sorted by date.
         selection: The rule by which questions are selected.
-        writer: The writer of the chapters: `template`, or the name of a model.
+        writer: The writer of the chapters: `template`, another writer that follows rules, or the name of a model.
         checker: The name of the model that checks the chapters of a model; None for the writer itself.
     """
 
@@ -119,17 +120,17 @@ def make_book(
     Args:
         recipe: What to make.
         outline: The events and layouts that the recipe gives, if they are drawn already.
-        writer: The writer that the recipe names; the template writer by default.
+        writer: The writer that the recipe names; a model must be given, any other writer is loaded if it is not.
         progress: Shows how far the writing is.
 
     Raises:
-        BadInput: As for `draw_outline`; the selection is unknown, the templates have no sentences in a style of the
+        BadInput: As for `draw_outline`; the selection or the writer is unknown, the templates have no sentences in a style of the
             universe, or none of the chapters passes the checks.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
-    writer = writer or TemplateWriter.of(universe, seed=recipe.seed)
+    writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed)
     chapters, writing = write_chapters(events, outline.layouts, writer, secondary_names(recipe.seed), progress=progress)
 
     used = [(event.day, event.space, event.entity, event.content) for event in events]

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writing
-from epbench.tulving.chapters.template_writer import TemplateWriter
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Description, Writing
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.universe_files import universe_name
@@ -62,18 +61,26 @@ def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Co
         data: The book.
         configs: The configs of its dataset.
     """
-    if data.writing and data.writing.writer != TemplateWriter.name:
-        return _model_card(made_by, recipe, data, data.writing, configs)
-    made = (
-        f"{_events(made_by, recipe, data)}; each chapter was composed from banks of sentences by the template writer, without a "
-        "language model. Every chapter passed the exact checks: date, location, full name and detail occur word for "
-        "word in the paragraph that its layout gives, and in no other."
+    assert data.writing is not None, "the card of a released book is `released_card`"
+    card_of = _rules_card if data.writing.checker is None else _model_card
+    return card_of(made_by, recipe, data, data.writing, configs)
+
+
+def _rules_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
+    """README.md of a book that was written by rules, without a model."""
+    description = writing.description or Description(
+        made=f"composed by the rule-based writer `{writing.writer}`, without a language model",
+        limits="The prose was composed by rules, so facts may be easier to find than in a novel.",
     )
+    made = (
+        f"{_events(made_by, recipe, data)}; each chapter was {description.made}. Every chapter passed the exact checks: "
+        "date, location, full name and detail occur word for word in the paragraph that its layout gives, and in no other."
+    )
+    if writing.dropped:
+        made += f" {_dropped(writing)}{_early(writing)}"
     limits = (
-        "The prose is composed from templates. It is plainer and less varied than a model's, so facts are easier to "
-        "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them. Compare scores "
-        "with those of other systems on this book, not with scores on a book by another writer. Chapters are "
-        "independent: no event causes another."
+        f"{description.limits} Compare scores with those of other systems on this book, not with scores on a book by "
+        "another writer. Chapters are independent: no event causes another."
     )
     wording = (
         "The wording and the prose are ours; the names of locations, people and events come from the user's universe."
@@ -100,7 +107,7 @@ def _events(made_by: str, recipe: Recipe, data: BookData) -> str:
 
 def _model_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, configs: Sequence[Config]) -> str:
     """README.md of a book that a model wrote."""
-    checker = writing.about.get("checker", writing.writer)
+    checker = writing.checker
     same = checker == writing.writer
     made = (
         f"{_events(made_by, recipe, data)}. The language model `{writing.writer}` wrote a chapter for each event. Its prompt "

@@ -20,6 +20,8 @@ from epbench.tulving.events.universe_files import UniverseFiles, read_universe_f
 PUBLISHED_SIZE = 100
 N_SECONDARY = 100_000
 
+_MORE_NAMES = "list more names"
+
 
 @dataclass(frozen=True)
 class Universe:
@@ -68,10 +70,14 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     Raises:
         BadInput: The universe does not exist, its lists are faulty, or they are too short for the size.
     """
+    if size < 1:
+        raise BadInput(f"universe size {size}: expected at least 1")
     files = read_universe_files(name)
     draws = RandomStream("universe", files.name, seed)
     days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    times = _take(draws, days, size, "days between start and end", files.where("universe.toml"))
+    times = _take(
+        draws, days, size, "days between start and end", files.where("universe.toml"), "move start and end apart"
+    )
     spaces = _names(draws, list(files.locations), files.space_qualifiers, size, files.where("locations.csv"))
     contents = _names(draws, list(files.details), files.content_qualifiers, size, files.where("contents.json"))
     entities = _full_names(draws, files, size)
@@ -111,9 +117,11 @@ def as_texts(universe: Universe) -> dict[str, list[str]]:
     }
 
 
-def _take(draws: RandomStream, items: Sequence[Any], size: int, what: str, where: str) -> list[Any]:
-    if not 1 <= size <= len(items):
-        raise BadInput(f"a universe of {size} needs {size} {what}; {where} gives {len(items)}")
+def _take(draws: RandomStream, items: Sequence[Any], size: int, what: str, where: str, remedy: str) -> list[Any]:
+    if size > len(items):
+        raise BadInput(
+            f"a universe of {size} needs {size} {what}; {where} gives {len(items)}; make the universe smaller, or {remedy}"
+        )
     return draws.sample(items, size)
 
 
@@ -125,7 +133,7 @@ def _names(
     if size > len(plain):
         pairs = [(f"{word} {name}", name) for word in qualifiers for name in plain]
         where += ", with the qualifiers of universe.toml,"
-    taken = _take(draws, pairs, size, "names", where)
+    taken = _take(draws, pairs, size, "names", where, _MORE_NAMES)
     check_names([full for full, _ in taken], where.removesuffix(","))
     return taken
 
@@ -133,7 +141,7 @@ def _names(
 def _full_names(draws: RandomStream, files: UniverseFiles, size: int) -> list[str]:
     first, last = files.first_names, files.last_names
     where = files.where("first.txt and last.txt") if files.has_own_names else str(NAMES)
-    numbers = _take(draws, range(len(first) * len(last)), size, "full names", where)
+    numbers = _take(draws, range(len(first) * len(last)), size, "full names", where, _MORE_NAMES)
     names = [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
     check_names(names, where)
     return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from epbench.errors import BadInput
@@ -11,6 +12,9 @@ from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.model import MAX_TOKENS, ModelJudge
 from epbench.tulving.judging.prompts import load_judge_prompts
 from epbench.tulving.judging.protocol import Judge
+
+RULE_JUDGES: Mapping[str, Callable[[], Judge]] = {LexicalJudge.name: LexicalJudge}
+"""The judges that follow rules: no model is asked, and nothing is paid for."""
 
 
 def load_judge(
@@ -25,7 +29,7 @@ def load_judge(
     """Return the judge of that name; a model's weights are not loaded yet.
 
     Args:
-        name: `lexical` (rule-based, offline), or a model as `load_model` takes it.
+        name: `lexical` (rule-based, offline) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
         options: Options of the model's backend.
         prompts: Another prompt pack, in TOML or JSON; ours by default (`data/judging.toml`).
         calls: See `ModelJudge`.
@@ -35,16 +39,16 @@ def load_judge(
     Raises:
         BadInput: There is no such model, what it needs is not installed, or the pack cannot be used.
     """
-    if name == "lexical":
+    if name in RULE_JUDGES:
         if prompts is not None:
-            raise BadInput(f"judge lexical: it follows rules and takes no prompts, got {prompts}")
-        return LexicalJudge()
+            raise BadInput(f"judge {name}: it follows rules and takes no prompts, got {prompts}")
+        return RULE_JUDGES[name]()
     if max_tokens < 1:
         raise BadInput(f"judge max_tokens: expected at least 1, got {max_tokens}")
     pack = load_judge_prompts(prompts)
     if reader is None or reader.name != name:
         try:
-            reader = load_model(name, options, also=["lexical (rule-based, offline)"])
+            reader = load_model(name, options, also=[f"{rules} (rule-based, offline)" for rules in RULE_JUDGES])
         except BadInput as error:
             raise BadInput(f"judge: {error}") from None
     return ModelJudge(reader, pack, calls=calls, max_tokens=max_tokens)

@@ -21,7 +21,7 @@ OWN = packaged("epbench.tulving", "judging.toml")
 _CASE = ["question", "sought", "truth", "answer"]
 _HOLDS = {"case": _CASE, "order_case": ["question", "truth", "answer"], "repair": ["problem"]}
 
-_SORTS: dict[Trace, str] = {
+SORTS: dict[Trace, str] = {
     "times": "dates",
     "spaces": "locations",
     "entities": "main characters",
@@ -81,11 +81,11 @@ class JudgePrompts:
     @property
     def hash(self) -> str:
         """Hash of everything the replies depend on: another hash is another judge."""
-        return fingerprint_of([asdict(self), VERDICT_SCHEMA, ORDER_SCHEMA, _SORTS, _EXTENTS])
+        return fingerprint_of([asdict(self), VERDICT_SCHEMA, ORDER_SCHEMA, SORTS, _EXTENTS])
 
     def verdict_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
         """The first call: items, scores and reason."""
-        sought = _SORTS[judge_input.trace]
+        sought = SORTS[judge_input.trace]
         if judge_input.trace != "full_details":
             sought += f", {_EXTENTS[judge_input.get]}"
         text = self.case.format(

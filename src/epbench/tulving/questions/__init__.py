@@ -1,1 +1,1 @@
-"""From chapters to questions: `templates` (the 36 forms), `generate` (all questions with their answers), `selection`."""
+"""From chapters to questions: `templates` (the forms), `generate` (all questions with their answers), `selection`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -27,7 +27,7 @@ class Question(NamedTuple):
 
     Attributes:
         id: The same for the same template and cue in every book.
-        template: The number of the template, 0 to 35.
+        template: The number of the template, from 0.
         cue: The letters of the given elements, in the order `t s e c`.
         time: The given date as the book writes it; None if it is not given.
         space: The given location, or None.
@@ -59,6 +59,16 @@ class Question(NamedTuple):
     bin: Bin
     origin: Origin
 
+
+TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {
+    "times": lambda chapter: (chapter.event.day,),
+    "spaces": lambda chapter: (chapter.event.space,),
+    "entities": lambda chapter: (chapter.event.entity,),
+    "contents": lambda chapter: (chapter.event.content,),
+    "other_entities": lambda chapter: chapter.secondary,
+    "full_details": lambda chapter: (chapter.text,),
+}
+"""By trace, what one chapter contributes to an answer."""
 
 Values = tuple[str, ...]  # the values of a cue, in the order t s e c
 CueIndex = dict[str, dict[Values, list[int]]]
@@ -123,25 +133,13 @@ def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
 
 
 def _answered(by_date: Sequence[Chapter], index: CueIndex) -> Iterator[Question]:
-    traced = {trace: [_trace(chapter, trace) for chapter in by_date] for trace in _TRACES}
+    traced = {trace: [items_of(chapter) for chapter in by_date] for trace, items_of in TRACED.items()}
     numbers = [chapter.number for chapter in by_date]
     for cue, matches in index.items():
         for values, places in matches.items():
             where = sorted([numbers[place] for place in places])
             for template in TEMPLATES_BY_CUE[cue]:
                 yield _question(template, values, _answer(template.get, traced[template.trace], places), where, "book")
-
-
-_TRACES: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities", "full_details")
-
-
-def _trace(chapter: Chapter, trace: Trace) -> Sequence[str]:
-    """What one chapter contributes to an answer."""
-    if trace == "other_entities":
-        return chapter.secondary
-    if trace == "full_details":
-        return (chapter.text,)
-    return (cue_values(chapter)[_TRACES.index(trace)],)
 
 
 def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) -> list[str]:

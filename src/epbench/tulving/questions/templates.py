@@ -1,6 +1,7 @@
-"""The 36 question templates: which cue is given, which trace is asked for, and what to get (paper: Table 10).
+"""The question templates: which cue is given, which trace is asked for, and what to get.
 
-Numbers, cues, traces and what to get are the paper's; the wording is ours.
+The first 36 are those of the paper (Table 10): their numbers, cues, traces and what to get are the paper's, the wording is
+ours. A new template goes to the end, since ids and stored answers depend on the numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Template(NamedTuple):
     """One question template.
 
     Attributes:
-        id: Its number, 0 to 35.
+        id: Its number, from 0.
         cue: The letters of the given elements.
         trace: What is asked for.
         get: `all` matches, the `latest` one, or all in `chronological` order.
@@ -76,6 +77,8 @@ _ROWS: tuple[tuple[str, Trace, Get, str], ...] = (
 )
 
 TEMPLATES: tuple[Template, ...] = tuple(Template(i, *row) for i, row in enumerate(_ROWS))
+PUBLISHED_TEMPLATES: tuple[Template, ...] = TEMPLATES[:36]
+"""Those of the paper. Published questions and the calibration set are made of these alone, whatever is added later."""
 CUES: tuple[str, ...] = tuple(dict.fromkeys(template.cue for template in TEMPLATES))
 TEMPLATES_BY_CUE: dict[str, tuple[Template, ...]] = {
     cue: tuple(template for template in TEMPLATES if template.cue == cue) for cue in CUES

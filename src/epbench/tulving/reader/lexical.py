@@ -27,10 +27,14 @@ Sought = Literal["when", "where", "who", "what", "who else", "everything"]
 _LEFT_OUT = re.compile(r"(,? without [^.?!,]*|,? rather than [^.?!]*|,? leaving aside [^.?!]*|Without [^,]*,)")
 _LATEST = re.compile(r"most recent|last time|last known|the last kind|latest (?:date|location|place|event)", re.I)
 _ORDERED = re.compile(r"chronological (?:list|order)|ordered from|earliest to latest", re.I)
-_CUES: tuple[tuple[Sought, re.Pattern[str]], ...] = (
+# Words that decide wherever they occur in a question; earlier entries go first.
+_CLEAR_CUES: tuple[tuple[Sought, re.Pattern[str]], ...] = (
     ("everything", re.compile(r"full detail|comprehensive|all relevant details|everything that happened", re.I)),
     ("who else", re.compile(r"who else|besides|other people|other persons", re.I)),
     ("what", re.compile(r"\b(?:describe|kinds? of event|key events|activities|doing)\b", re.I)),
+)
+# Words that decide by position: the last sentence with such a word counts, and the first such word in it.
+_OTHER_CUES: tuple[tuple[Sought, re.Pattern[str]], ...] = (
     ("when", re.compile(r"\b(?:dates?|when|days?)\b", re.I)),
     ("where", re.compile(r"\b(?:locations?|places?|where)\b(?! and time)", re.I)),
     ("who", re.compile(r"\b(?:who|protagonists?|main characters?|people|persons?)\b", re.I)),
@@ -104,11 +108,11 @@ def _without_names(question: str, named: list[str]) -> str:
 
 def _sought(question: str) -> Sought:
     """Find out what is asked for: by the clearest words first, else by the last sentence that has any such word."""
-    for sought, words in _CUES[:3]:
+    for sought, words in _CLEAR_CUES:
         if words.search(question):
             return sought
     for sentence in reversed(re.split(r"(?<=[.?!]) ", question)):
-        found = [(match.start(), sought) for sought, words in _CUES[3:] if (match := words.search(sentence))]
+        found = [(match.start(), sought) for sought, words in _OTHER_CUES if (match := words.search(sentence))]
         if found:
             return min(found)[1]
     return "what"

@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.questions.generate import Origin, Question, bin_of, cue_values, question_id
-from epbench.tulving.questions.templates import CUE_LETTERS, TEMPLATES, Template
+from epbench.tulving.questions.templates import CUE_LETTERS, PUBLISHED_TEMPLATES, Template
 from epbench.tulving.released.archive import ReleasedBook
 from epbench.tulving.released.files import Files
 
@@ -46,9 +46,9 @@ def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Cha
 def _question(
     row: Mapping[str, Any], of_cue: Mapping[int, Mapping[str, str]], texts: Mapping[int, str], where: str
 ) -> Question:
-    if not 0 <= row["q_idx"] < len(TEMPLATES):
-        raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(TEMPLATES) - 1}, found {row['q_idx']}")
-    template = TEMPLATES[row["q_idx"]]
+    if not 0 <= row["q_idx"] < len(PUBLISHED_TEMPLATES):
+        raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(PUBLISHED_TEMPLATES) - 1}, found {row['q_idx']}")
+    template = PUBLISHED_TEMPLATES[row["q_idx"]]
     given = _given(row, template, where)
     matching = sorted(
         number for number, values in of_cue.items() if all(values[letter] == v for letter, v in given.items())

@@ -1,0 +1,86 @@
+"""From a name to a writer: models pay and are checked, writers that follow rules do neither, whatever their names."""
+
+import json
+
+import pytest
+
+from epbench import BadInput
+from epbench.tulving.chapters import load
+from epbench.tulving.chapters.load import Checker, check_writer, load_writer
+from epbench.tulving.chapters.loop import Description
+from epbench.tulving.chapters.model_writer import ModelWriter
+from epbench.tulving.chapters.template_writer import TemplateWriter
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.events.universe import load_universe
+
+UNIVERSE = load_universe()
+BUILD = "builders/tulving.py"
+
+
+class OwnWriter(TemplateWriter):
+    """Other rules: it adds a sentence, and never finds words for the second event."""
+
+    name = "own"
+    description: Description | None = None
+
+    def write(self, event, layout, *, number, attempt):
+        text = super().write(event, layout, number=number, attempt=attempt)
+        return "no" if number == 1 else f"{text} So it went."
+
+
+@pytest.fixture(autouse=True)
+def own_writer(monkeypatch):
+    rules = {**load.RULE_WRITERS, "own": lambda universe, seed: OwnWriter.of(universe, seed=seed)}
+    monkeypatch.setattr(load, "RULE_WRITERS", rules)
+
+
+def test_writers_are_chosen_by_name(tmp_path):
+    assert type(load_writer("template", UNIVERSE)) is TemplateWriter
+    assert type(load_writer("own", UNIVERSE)) is OwnWriter
+    assert isinstance(load_writer("hf:x", UNIVERSE, folder=tmp_path), ModelWriter)
+    with pytest.raises(BadInput, match="unknown writer 'me': expected template, own, hf:PATH_OR_ID, .* or openai:NAME"):
+        load_writer("me", UNIVERSE)
+    with pytest.raises(BadInput, match="writer hf:x: expected a folder"):
+        load_writer("hf:x", UNIVERSE)
+    with pytest.raises(BadInput, match="max_tokens 0: expected at least 1"):
+        load_writer("hf:x", UNIVERSE, folder=tmp_path, max_tokens=0)
+
+
+@pytest.mark.parametrize("name", ["template", "own"])
+def test_rules_have_no_checker(name):
+    check_writer(name)
+    with pytest.raises(BadInput, match=f"no model checks the chapters of the writer {name}; choose a model"):
+        check_writer(name, Checker("openai:x"))
+
+
+def test_a_book_is_by_the_writer_that_its_recipe_names():
+    own = make_book(Recipe("short", writer="own"))
+    assert all(chapter.text.endswith("So it went.") for chapter in own.chapters) and own.title.endswith("by own")
+    with pytest.raises(BadInput, match="writer openai:x: expected a folder"):
+        make_book(Recipe("short", writer="openai:x"))
+
+
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [
+        (None, "each chapter was composed by the rule-based writer `own`, without a language model."),
+        (Description("sewn together", "It has seams."), "each chapter was sewn together."),
+    ],
+)
+def test_a_card_calls_no_rules_a_model(script, tmp_path, monkeypatch, description, told):
+    monkeypatch.setattr(OwnWriter, "description", description)
+    done = script(BUILD, "--book", "short", "--writer", "own", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "dropped: event 1 (" in done.stdout and [path.name for path in tmp_path.iterdir()] == ["short"]
+    card = (tmp_path / "short/README.md").read_text()
+    assert told in card and "The language model" not in card and "that model" not in card
+    assert "`python builders/tulving.py --book short --writer own`" in card
+    assert "Events without a chapter" in card and "The prose is composed from templates" not in card
+    assert description is None or "It has seams. Compare scores" in card
+    assert json.loads((tmp_path / "short/writing.json").read_text())["writer"] == "own"
+
+
+def test_the_plan_of_a_book_by_rules_asks_no_model(script, tmp_path):
+    done = script(BUILD, "--book", "short", "--writer", "own", "--plan", "--out", tmp_path / "out")
+    assert "20 events, and a chapter for each of them by the own writer; no model is asked" in done.stdout
+    assert not list(tmp_path.iterdir())

@@ -90,8 +90,8 @@ class Material:
         everything: all pairs of the configs and the split.
         pairs: those that this run asks; with --both-orders each of them twice.
         held_out: pairs of the validation split on which a prompt or a reading is chosen.
-        books: the texts that the memories `rag` and `full-book` draw from.
-        passages: the passages of these books.
+        books: the texts that the memory draws from, if it needs any.
+        passages: the passages of these books, if the memory searches them.
         found: for each pair, the passages that the search has found.
     """
 
@@ -192,7 +192,7 @@ def _evaluate(args: Arguments) -> None:
 
 def _check(args: Arguments) -> None:
     """Refuse what does not go together, before anything is loaded."""
-    from epbench.booksort.context.retrieved import MEMORIES
+    from epbench.booksort.context.requests import MEMORIES
     from epbench.errors import BadInput
 
     if args.memory not in MEMORIES:
@@ -203,8 +203,11 @@ def _check(args: Arguments) -> None:
         raise BadInput(
             "--select-prompt goes neither with --prompt nor with --select-reading; choose one after the other"
         )
-    if args.select_reading and args.memory != "rag":
-        raise BadInput(f"--select-reading chooses how passages are presented: expected --memory rag, got {args.memory}")
+    if args.select_reading and not MEMORIES[args.memory].passages:
+        with_passages = " or ".join(name for name, memory in MEMORIES.items() if memory.passages)
+        raise BadInput(
+            f"--select-reading chooses how passages are presented: expected --memory {with_passages}, got {args.memory}"
+        )
     if args.chosen and args.split == "validation":
         raise BadInput("a choice is made on the validation split, so another one must be scored: give --split test")
     if args.chosen and args.shard:
@@ -223,6 +226,7 @@ def _model(args: Arguments, pack: Pack) -> Model:
 def _load(args: Arguments, pack: Pack) -> Material:
     from epbench.booksort.context.orders import both_orders, found_for_both
     from epbench.booksort.context.passages import split_books
+    from epbench.booksort.context.requests import MEMORIES
     from epbench.booksort.dataset.load import group_of, load_books, load_pairs
     from epbench.runs.subset import subset
 
@@ -232,9 +236,10 @@ def _load(args: Arguments, pack: Pack) -> Material:
     if args.chosen:
         validation = load_pairs(args.dataset, args.config, "validation")
         held_out = subset(_of_books(validation, args.books), group_of, args.limit)
-    books = load_books(args.dataset) if args.memory in ("rag", "full-book") else []
-    passages = split_books(books) if args.memory == "rag" else []
-    found = _search(args, pack, [*pairs, *held_out], books, passages) if args.memory == "rag" else []
+    needs = MEMORIES[args.memory]
+    books = load_books(args.dataset) if needs.books else []
+    passages = split_books(books) if needs.passages else []
+    found = _search(args, pack, [*pairs, *held_out], books, passages) if needs.passages else []
     if args.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, found = both_orders(pairs), found_for_both(found)
     return Material(everything=everything, pairs=pairs, held_out=held_out, books=books, passages=passages, found=found)
@@ -326,19 +331,21 @@ def _check_window(
 
 def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dict[str, Callable[[], list[Request]]]:
     """What else could be asked if this does not fit: less text, or none."""
+    from epbench.booksort.context.requests import MEMORIES
     from epbench.booksort.dataset.load import config_names, load_pairs
 
     def excerpts(config: str) -> list[Request]:
         return ask_about(load_pairs(args.dataset, [config], args.split), memory="in-context")
 
     others: dict[str, Callable[[], list[Request]]] = {}
-    if args.memory == "full-book":
+    memory = MEMORIES[args.memory]
+    if memory.whole_books:
         for book in sorted({pair.book_idx for pair in pairs}):
-            others[f"full-book with --books {book}"] = partial(ask_about, _of_books(pairs, [book]))
-    if args.memory in ("in-context", "full-book"):
+            others[f"{args.memory} with --books {book}"] = partial(ask_about, _of_books(pairs, [book]))
+    if memory.excerpts or memory.whole_books:
         longest = max(pair.excerpt_length for pair in pairs)
         for config in config_names(args.dataset):
-            if args.memory == "full-book" or int(config[1:].split("_")[0]) < longest:
+            if memory.whole_books or int(config[1:].split("_")[0]) < longest:
                 others[f"in-context with --config {config}"] = partial(excerpts, config)
     if args.memory != "none":
         others["none"] = partial(ask_about, pairs, memory="none")
@@ -350,6 +357,7 @@ def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dic
 
 def _identity(args: Arguments, pack: Pack, model: Model, material: Material, prompt: int) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.booksort.context.requests import MEMORIES
     from epbench.booksort.dataset.load import fingerprint
     from epbench.files.secrets import without_login
     from epbench.models.protocol import weights_of
@@ -361,7 +369,7 @@ def _identity(args: Arguments, pack: Pack, model: Model, material: Material, pro
     identity |= {"base_url": without_login(args.base_url or ""), "max_tokens": _max_tokens(args, model)}
     identity |= {"both_orders": args.both_orders or None}  # None, as in the folders of earlier versions
     identity |= {"prompts": fingerprint_of(pack), "prompt": "selected" if args.chosen == "prompt" else prompt}
-    if args.memory == "rag":
+    if MEMORIES[args.memory].passages:
         identity |= {"retriever": args.retriever, "query": args.query}
         identity |= {"reading": "selected" if args.chosen == "reading" else args.reading}
         identity |= {"top_k": args.top_k, "keep_order": args.keep_order}

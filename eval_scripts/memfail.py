@@ -214,17 +214,19 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
 def _run_config(
     args: Arguments, out: Path, data: Loaded, asked: Sequence[Question], pipeline: Pipeline
 ) -> dict[str, Any]:
-    """The paper's three phases for one config; the scores."""
+    """The paper's three phases for one config; the scores as tables take them."""
     from epbench.errors import BadInput
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.results import finish
+    from epbench.memfail.scores.tables import with_baseline
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
     about = {"dataset": args.dataset, "label": pipeline.label}
-    with open_run(out, _identity(args, data, pipeline), about) as folder:
+    identity = _identity(args, data, pipeline)
+    with open_run(out, identity, about) as folder:
         try:
             check_judge(folder, judge)
         except BadInput as error:
@@ -244,7 +246,7 @@ def _run_config(
         command.console().say(
             f"{data.config}: {scores['n_failed']} questions failed; they count neither as right nor as wrong"
         )
-    return scores
+    return with_baseline(scores, {"identity": identity})
 
 
 def _identity(args: Arguments, data: Loaded, pipeline: Pipeline) -> Mapping[str, Any]:

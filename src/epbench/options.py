@@ -104,7 +104,9 @@ class RetrieverOptions:
 
 def add_retriever(group: argparse._ArgumentGroup, default_k: int | None = None) -> None:
     """Add the flags of `RetrieverOptions`."""
-    group.add_argument("--retriever", default="bm25", help="bm25 (offline), st[:PATH_OR_ID] (BGE-large) or openai:NAME")
+    group.add_argument(
+        "--retriever", default="bm25", help="bm25 (offline), st (BGE-large), st:PATH_OR_ID or openai:NAME"
+    )
     group.add_argument("--retriever-url", metavar="URL", help="address of the embeddings endpoint (that of --base-url)")
     group.add_argument(
         "--top-k", type=int, default=default_k, metavar="K",

@@ -6,7 +6,7 @@ import pytest
 from epbench import BadInput
 from epbench.memories import process
 from epbench.memories.guard import Limits
-from epbench.memories.load import load_memory
+from epbench.memories.load import BASELINES, load_memory
 from epbench.memories.process import describe_system
 from epbench.memories.user_class import import_system
 
@@ -118,7 +118,7 @@ def test_a_dense_baseline_without_the_name_of_its_model_is_refused():
 
 def test_an_unknown_name_lists_the_baselines():
     with pytest.raises(
-        BadInput, match="unknown memory system 'bm25'; expected one of: none, full-context, verbatim-bm25"
+        BadInput, match=f"unknown memory system 'bm25'; expected one of: {', '.join(BASELINES)}; any other"
     ):
         load_memory("bm25", {})
 

@@ -13,14 +13,13 @@ import evaluate
 import pytest
 
 from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
+from tests.metrics.columns import good_values, new_metric, required_columns
 from tests.reference_cases import SCORING, with_published
 
 # The code of the paper removes repeats among the items of an answer when it reads them, before this function of it.
 WITHOUT_REPEATS = {
     "duplicated predicted items": {"f1_score_lenient": 2 / 3, "precision_lenient": 1.0, "recall": 0.5},
 }
-# Metrics of lists of items, which take the same values; a metric of labels has these tests in a module of its own.
-OF_LISTS = [name for name in metric_names() if name.startswith("episodic_")]
 CARD_SECTIONS = ("Metric description", "How to use", "Inputs", "Output values", "Examples", "Limitations", "Citation")
 
 
@@ -56,24 +55,25 @@ def test_arguments_are_named_and_described(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OF_LISTS)
+@pytest.mark.parametrize("name", metric_names())
 def test_a_copy_of_the_folder_runs_without_this_package(name, tmp_path, hf_home):
     folder = tmp_path / name
     folder.mkdir()
     (folder / f"{name}.py").write_text((metric_path(name) / f"{name}.py").read_text("utf-8"), "utf-8")
+    columns = {column: [value] for column, value in good_values(name).items()}
     code = f"""
 import sys; sys.modules["epbench"] = None
 import evaluate
-print(evaluate.load({str(folder)!r}).compute(predictions=[["a", "b"]], references=[["a", "b"]]))
+print(evaluate.load({str(folder)!r}).compute(**{columns!r}))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"HF_HOME": str(hf_home)}
     )
     assert done.returncode == 0, done.stderr
-    assert "1.0" in done.stdout
+    assert done.stdout.strip() == str(new_metric(name).compute(**columns))
 
 
-@pytest.mark.parametrize("name", OF_LISTS)
+@pytest.mark.parametrize("name", metric_names())
 @pytest.mark.parametrize(
     ("predictions", "references"),
     [
@@ -88,8 +88,10 @@ print(evaluate.load({str(folder)!r}).compute(predictions=[["a", "b"]], reference
 )
 def test_bad_values_are_value_errors(name, predictions, references):
     metric = evaluate.load(str(metric_path(name)), keep_in_memory=True)
+    columns = {"predictions": predictions, "references": references}
+    good = {column: [good_values(name)[column]] for column in required_columns(name)}
     with pytest.raises(ValueError):
-        metric.compute(predictions=predictions, references=references)
+        metric.compute(**{column: columns.get(column, value) for column, value in good.items()})
 
 
 def test_cases_of_the_reference_are_reproduced_and_clipped():

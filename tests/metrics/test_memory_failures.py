@@ -1,9 +1,6 @@
 """The metric of a diagnosis: shares of the judged questions, failed ones apart."""
 
 import math
-import os
-import subprocess
-import sys
 
 import evaluate
 import pytest
@@ -77,23 +74,6 @@ def test_groups_add_up_to_the_whole(rows):
 def test_bad_values_name_the_row(given_, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(**given_)
-
-
-@pytest.mark.slow
-def test_a_copy_of_the_folder_runs_without_this_package(tmp_path, hf_home):
-    folder = tmp_path / "memory_failures"
-    folder.mkdir()
-    source = metric_path("memory_failures") / "memory_failures.py"
-    (folder / source.name).write_text(source.read_text("utf-8"), "utf-8")
-    code = f"""
-import sys; sys.modules["epbench"] = None
-import evaluate
-print(evaluate.load({str(folder)!r}).compute(predictions=["correct"])["success_rate"])
-"""
-    environment = os.environ | {"HF_HOME": str(hf_home)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("1.0\n")
 
 
 def test_evaluate_loads_it_from_its_folder():

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from epbench import command
+from epbench.booksort.context.requests import MEMORIES
 from eval_scripts import booksort
 from tests.booksort.sort_set import book_text, write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
@@ -388,7 +389,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        (["--memory", "all"], "unknown memory 'all'; there are: none, in-context, rag, full-book"),
+        (["--memory", "all"], f"unknown memory 'all'; there are: {', '.join(MEMORIES)}"),
         (["--memory", "none", "--model", "lexical"], "the offline baseline is oracle"),
         (["--memory", "none", "--model", "gpt"], "unknown model 'gpt'"),
         (["--memory", "none", "--prompt", "13"], "prompt: expected one of 1, 2"),

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from epbench.booksort.context.prompts import ALONE, OWN, SEARCH_RESULTS, load_prompts
-from epbench.booksort.context.requests import requests_for
+from epbench.booksort.context.requests import MEMORIES, requests_for
 from epbench.booksort.dataset.load import load_pairs
 from epbench.errors import BadInput
 from tests.booksort.sort_set import pair_rows, write_tables
@@ -67,7 +67,7 @@ def test_without_memory_the_task_stands_alone(pairs):
 def test_unknown_numbers_and_memories_are_refused(pairs):
     with pytest.raises(BadInput, match="prompt: expected one of 1, 2,.*, got 13"):
         requests_for("none", pairs, load_prompts(), 13)
-    with pytest.raises(BadInput, match="memory: expected one of none, in-context, rag, full-book, got 'all'"):
+    with pytest.raises(BadInput, match=f"memory: expected one of {', '.join(MEMORIES)}, got 'all'"):
         requests_for("all", pairs, load_prompts(), 1)
 
 

@@ -201,9 +201,9 @@ def test_bad_reported_files_are_one_line(tmp_path):
         read_reported(tmp_path / "nowhere.json")
 
 
-def written(folder, scores, fingerprint="1"):
+def written(folder, scores, fingerprint="1", **identity):
     folder.mkdir(parents=True)
-    identity = {"benchmark": "memfail", "fingerprint": fingerprint}
+    identity = {"benchmark": "memfail", "fingerprint": fingerprint, **identity}
     (folder / "run.json").write_text(json.dumps({"identity": identity}), "utf-8")
     (folder / "scores.json").write_text(json.dumps(scores), "utf-8")
     return folder
@@ -222,6 +222,17 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
     assert [row[0] for row in table.rows] == ["floor", "mine", "mine", "Mem0, tiny, reported"]
     parsed((out / "report.html").read_text("utf-8"))
     assert "| floor | 5 |" in (out / "table.md").read_text("utf-8")
+
+
+def test_a_run_is_a_baseline_if_its_run_json_says_so(tmp_path):
+    known = written(tmp_path / "known", run("recent", [C, S]), control=True)
+    own = written(tmp_path / "own", run("verbatim-mine.py:Mine", [C, S]), control=False)
+    older = written(tmp_path / "older", run("verbatim-bm25", [C, S]))
+    table, *_ = tables(write_side_by_side([known, own, older], tmp_path / "out"))
+    notes = {row[0]: row[-1] for row in table.rows}
+    assert (notes["known"], notes["own"], notes["older"]) == ("baseline", "", "baseline")
+    assert [row[0] for row in table.rows] == ["floor", "own", "known", "older"]
+    assert "baseline" not in json.loads((known / "scores.json").read_text("utf-8"))
 
 
 def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):

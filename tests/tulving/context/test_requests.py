@@ -2,7 +2,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.retrieval.bm25 import Bm25, terms
-from epbench.tulving.context.requests import Book, QuestionView, chunks_of, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, Book, QuestionView, chunks_of, published_top_k, requests_for
 
 BOOK = Book("Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox", [(1, "red cat\n\nblue dog"), (2, "red fox")])
 ASKED = [
@@ -52,7 +52,7 @@ def test_bm25_ranks_every_chunk_with_stable_ties():
 
 
 def test_unknown_memory_and_bad_top_k_are_refused():
-    with pytest.raises(BadInput, match="in-context, rag-paragraph, rag-chapter, none"):
+    with pytest.raises(BadInput, match=f"unknown memory 'human'; expected one of: {', '.join(MEMORIES)}$"):
         context("human")
     with pytest.raises(BadInput, match="top-k: expected at least 1, got 0"):
         context("rag-chapter", top_k=0)

@@ -118,6 +118,8 @@ def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
     whole = scores_of(verdicts, [])
     assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
     assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
+    older = {name: value for name, value in whole.items() if name != "kendall_tau"}
+    assert score_cell(older, "kendall_tau") == "–" and markdown_table({"older": older, "whole": whole})
     assert list(complete_first({"part": part, "whole": whole, "other": part})) == ["whole", "part", "other"]
     table = markdown_table({"part": part, "whole": whole})
     assert table.index("| whole | –") < table.index("| part | – | 0.750–1.000 (incomplete) |")

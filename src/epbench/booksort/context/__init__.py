@@ -1,5 +1,6 @@
 """What a model is shown for a pair, and how it is asked.
 
-Read `prompts` (the prompt pack), `passages` and `retrieved` (the memories), `requests` (from pairs to requests), `orders`
-(every pair in both orders), `prompt_selection` (choosing a prompt on held-out pairs), `oracle` (a baseline without a model).
+Read `prompts` (the prompt pack), `passages` and `retrieved` (the search), `requests` (the memories, and from pairs to
+requests), `orders` (every pair in both orders), `prompt_selection` (choosing a prompt on held-out pairs), `oracle` (a
+baseline without a model).
 """

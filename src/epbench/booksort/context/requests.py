@@ -1,16 +1,19 @@
 """Turn pairs into requests: the context is what the model remembers, the question is the task (Equation 1).
 
-The pairs of an excerpt have the same context and follow one another, so the context is processed once.
+A memory decides what the context holds: nothing, the excerpt, retrieved passages, or the whole book. The pairs of an
+excerpt have the same context and follow one another, so the context is processed once.
+
+Paper: Section 3.2, Appendix C.4 (retrieval) and D.5 (whole books).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from epbench.booksort.context.passages import Passage
 from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
-from epbench.booksort.context.retrieved import MEMORIES, Retrieved
+from epbench.booksort.context.retrieved import Retrieved
 from epbench.booksort.dataset.load import BookText, Pair
 from epbench.errors import BadInput
 from epbench.models.protocol import Request, Sampling
@@ -21,7 +24,7 @@ LABELS = ("A", "B")
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What the memories `full-book` and `rag` use.
+    """What a memory draws from, if it needs it; see `Memory`.
 
     Attributes:
         books: The whole books.
@@ -42,7 +45,7 @@ def requests_for(
     """Return one request for each pair; requests with the same context follow one another.
 
     Args:
-        memory: One of `MEMORIES`.
+        memory: A name in `MEMORIES`.
         pairs: The questions.
         pack: The prompt pack.
         number: Number of the prompt in the pack.
@@ -52,17 +55,10 @@ def requests_for(
     Raises:
         BadInput: The memory, prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
     """
-    prompt, store = prompt_of(pack, number), store or Store()
-    if memory == "none":
-        contexts = [""] * len(pairs)
-    elif memory == "in-context":
-        contexts = _excerpts(pairs, prompt)
-    elif memory == "full-book":
-        contexts = _books(pairs, store.books, pack)
-    elif memory == "rag":
-        contexts = _passages(pairs, store, pack)
-    else:
+    prompt = prompt_of(pack, number)
+    if memory not in MEMORIES:
         raise BadInput(f"memory: expected one of {', '.join(MEMORIES)}, got {memory!r}")
+    contexts = MEMORIES[memory].contexts(pairs, store or Store(), pack, prompt)
     requests = [
         Request(
             pair.id,
@@ -94,7 +90,11 @@ def _segments(pair: Pair, pack: Pack) -> str:
     return pack.segments.format(first=first, second=second)
 
 
-def _excerpts(pairs: Sequence[Pair], prompt: Prompt) -> list[str]:
+def _nothing(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
+    return [""] * len(pairs)
+
+
+def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
     contexts: dict[tuple[str, int, int], str] = {}
     for pair in pairs:
         if pair.excerpt is None:
@@ -107,8 +107,8 @@ def _excerpts(pairs: Sequence[Pair], prompt: Prompt) -> list[str]:
     return [contexts[pair.config, pair.book_idx, pair.excerpt_idx] for pair in pairs]
 
 
-def _books(pairs: Sequence[Pair], books: Sequence[BookText], pack: Pack) -> list[str]:
-    contexts = {book.book_idx: pack.full_book.format(title=book.title, book=book.text) for book in books}
+def _books(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
+    contexts = {book.book_idx: pack.full_book.format(title=book.title, book=book.text) for book in store.books}
     for pair in pairs:
         if pair.book_idx not in contexts:
             raise BadInput(
@@ -117,7 +117,7 @@ def _books(pairs: Sequence[Pair], books: Sequence[BookText], pack: Pack) -> list
     return [contexts[pair.book_idx] for pair in pairs]
 
 
-def _passages(pairs: Sequence[Pair], store: Store, pack: Pack) -> list[str]:
+def _passages(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
     if not 0 <= store.reading < len(pack.passage_readings):
         raise BadInput(f"reading: expected a number from 0 to {len(pack.passage_readings) - 1}, got {store.reading}")
     found = {one.id: one.passages for one in store.found}
@@ -127,3 +127,34 @@ def _passages(pairs: Sequence[Pair], store: Store, pack: Pack) -> list[str]:
         )
         for pair in pairs
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a memory shows a model, and what it needs for this.
+
+    Attributes:
+        contexts: Returns the context of each pair, from the pairs, the store, the pack and the prompt.
+        excerpts: Whether it shows the excerpt of each pair, which becomes shorter with another config.
+        books: Whether it needs the texts of the whole books.
+        passages: Whether it needs the books split into passages, and those that a search finds for each pair.
+    """
+
+    contexts: Callable[[Sequence[Pair], Store, Pack, Prompt], list[str]]
+    excerpts: bool = False
+    books: bool = False
+    passages: bool = False
+
+    @property
+    def whole_books(self) -> bool:
+        """Whether it shows the whole book of a pair."""
+        return self.books and not self.passages
+
+
+MEMORIES: Mapping[str, Memory] = {
+    "none": Memory(_nothing),
+    "in-context": Memory(_excerpts, excerpts=True),
+    "rag": Memory(_passages, books=True, passages=True),
+    "full-book": Memory(_books, books=True),
+}
+"""The memories that a model can be given."""

@@ -1,6 +1,6 @@
-"""The memories that a model can be given: nothing, the excerpt, retrieved passages, or the whole book.
+"""Search the passages of all books for each pair, record what was found, and say how much was found (recall).
 
-Paper: Section 3.2, Appendix C.4 (retrieval) and D.5 (whole books).
+Paper: Appendix C.4.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.answers import fingerprint_of
 from epbench.runs.journal import Journal
 
-MEMORIES = ("none", "in-context", "rag", "full-book")
 RETRIEVED = "retrieved.jsonl"
 TOP_K = 2
 DEPTH = 10

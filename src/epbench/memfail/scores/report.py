@@ -18,7 +18,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
     Args:
         title: The name of the run.
         run: The content of run.json.
-        scores: The content of scores.json.
+        scores: The content of scores.json, see `tables.with_baseline`.
         usage: The usage of each stage.
     """
     return page(

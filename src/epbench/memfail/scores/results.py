@@ -13,7 +13,7 @@ from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.scores.comparison import record_of
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
-from epbench.memfail.scores.tables import markdown_table
+from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.runs.journal import read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage
@@ -64,7 +64,8 @@ def finish(
         "n_failed": sum(outcome.label == "failed" for outcome in outcomes),
         "warnings": list(usage.get("warnings", [])),
     }
-    report = html_report(label, run, scores, about)
-    table = markdown_table({label: scores})
+    shown = with_baseline(scores, run)
+    report = html_report(label, run, shown, about)
+    table = markdown_table({label: shown})
     write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=map(record_of, outcomes))
     return scores

@@ -11,7 +11,7 @@ from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, 
 from epbench.runs import folder as runs
 from epbench.runs.several import runs_in
 
-IDENTITY = Shape({}, {"fingerprint": (str,), "system": MAYBE_TEXT, "config": (str,)})
+IDENTITY = Shape({}, {"fingerprint": (str,), "system": MAYBE_TEXT, "config": (str,), "control": (bool,)})
 """The field `identity` of run.json."""
 
 _RATES = (

@@ -10,8 +10,8 @@ from epbench.errors import BadInput
 from epbench.files.writing import write_text
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.run_files import read_scores, run_folders
-from epbench.memfail.scores.tables import markdown_table
+from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.memfail.scores.tables import markdown_table, with_baseline
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path, reported: Path | None = None) -> dict[str, dict[str, Any]]:
@@ -23,7 +23,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path, reported: Path | None
         reported: A JSON file of reported success rates, which are shown where they fit; see `read_reported`.
 
     Returns:
-        The scores of each run by its label, reported rates among them.
+        The scores of each run by its label, with `baseline` where its run.json says so; reported rates are among them.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, or runs of one config are
@@ -31,7 +31,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path, reported: Path | None
     """
     runs: dict[str, dict[str, Any]] = {}
     for folder, run in run_folders(folders):
-        scores, name = read_scores(run), folder.resolve().name
+        scores, name = with_baseline(read_scores(run), read_run(run)), folder.resolve().name
         label = name if run == folder else f"{name} ({scores['config']})"
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")

@@ -6,8 +6,8 @@ Every table has a floor: the run without memory if it is among the runs, else wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
@@ -19,10 +19,24 @@ FLOOR = "none"
 CEILINGS = ("full-context", "oracle")
 
 
+def with_baseline(scores: Scores, run: Mapping[str, Any]) -> dict[str, Any]:
+    """Add `baseline` to the scores of a run, as tables and reports take them; scores.json does not have it.
+
+    Args:
+        scores: The content of scores.json.
+        run: The content of run.json, whose identity says under `control` whether the system is a baseline.
+    """
+    baseline = run["identity"].get("control")
+    return dict(scores) if baseline is None else {**scores, "baseline": baseline}
+
+
 def is_baseline(scores: Scores) -> bool:
-    """Whether a run shows what is possible, rather than what a memory system does."""
+    """Whether a run shows what is possible, rather than what a memory system does.
+
+    Where no run.json says so, as for reported rates, the name of the system decides.
+    """
     system = scores.get("system") or ""
-    return system in (FLOOR, *CEILINGS) or system.startswith("verbatim-")
+    return bool(scores.get("baseline", system in (FLOOR, *CEILINGS) or system.startswith("verbatim-")))
 
 
 def by_config(runs: Runs) -> dict[str, dict[str, Scores]]:

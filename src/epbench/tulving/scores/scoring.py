@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -105,14 +105,11 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         if name in _names_of(lost) and high is not None
     }
     n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
-    complete = {name: None if name in incomplete else value for name, value in means.items()}
+    complete = {name: None if name in incomplete else means[name] for name in _COUNTS_FOR}
     return {
-        "simple_recall_score": complete["simple_recall_score"],
-        "f1_by_bin": {bin_: complete[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
-        "latest": complete["latest"],
-        "all_matched": complete["all_matched"],
-        "kendall_tau": complete["kendall_tau"],
-        "chronological_awareness": complete["chronological_awareness"],
+        "simple_recall_score": complete.pop("simple_recall_score"),
+        "f1_by_bin": {bin_: means[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
+        **complete,
         "n_questions": len(rows) + len(lost),
         "n_failed": len(lost),
         "n_by_bin": n_by_bin,
@@ -141,14 +138,8 @@ def _means(results: Sequence[Result]) -> dict[str, float | None]:
 
 def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
     """The names of the scores that these questions count for."""
-    names = {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
-    if names:
-        names.add("simple_recall_score")
-    if any(map(is_latest, lost)):
-        names |= {"latest", "chronological_awareness"}
-    if any(map(has_order, lost)):
-        names |= {"all_matched", "kendall_tau", "chronological_awareness"}
-    return names
+    names = {name for name, counts in _COUNTS_FOR.items() if any(map(counts, lost))}
+    return names | {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
 
 
 def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
@@ -176,6 +167,19 @@ def is_latest(row: QuestionToScore) -> bool:
 def has_order(row: QuestionToScore) -> bool:
     """Whether the question counts for Kendall's tau."""
     return row.get == "chronological" and len(set(row.reference)) >= 2
+
+
+_COUNTS_FOR: Mapping[str, Callable[[QuestionToScore], bool]] = {
+    "simple_recall_score": lambda question: question.get == "all",
+    "latest": is_latest,
+    "all_matched": has_order,
+    "kendall_tau": has_order,
+    "chronological_awareness": lambda question: is_latest(question) or has_order(question),
+}
+"""The scores in scores.json beside F1 by bin, each with the questions that count for it.
+
+A score that is not in this table is not written, so that none can hide the questions that it lost.
+"""
 
 
 def chronological_awareness(latest: float | None, all_matched: float | None, tau: float | None) -> float | None:

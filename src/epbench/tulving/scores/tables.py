@@ -67,13 +67,15 @@ def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
 def score_cell(scores: Scores, name: str) -> str:
     """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
+    A dash stands for a score that the run does not have, such as one that its version did not compute.
+
     Args:
         scores: The content of scores.json.
         name: The name of the score as in `intervals` of scores.json, such as `latest` or `f1_by_bin.2`.
     """
     if bounds := scores["incomplete"].get(name):
         return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
-    return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores[name])
+    return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores.get(name))
 
 
 def _narrow_cell(scores: Scores, name: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
-from vllm_engine.conftest import ENGINE_ENV
+from tests.models.vllm.conftest import ENGINE_ENV
 
 ROOT = Path(__file__).parents[3]
 

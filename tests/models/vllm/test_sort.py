@@ -10,12 +10,11 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
-from vllm_engine.conftest import ENGINE_ENV
-
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
 from tests.booksort.sort_set import write_set
+from tests.models.vllm.conftest import ENGINE_ENV
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,11 +10,10 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
-from vllm_engine.conftest import ENGINE_ENV, WINDOW
-
 from epbench.tulving.chapters.loop import Candidate, first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
 from epbench.tulving.dataset.build import Recipe, draw_outline
+from tests.models.vllm.conftest import ENGINE_ENV, WINDOW
 
 ROOT = Path(__file__).parents[3]
 

@@ -48,10 +48,8 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.rows import Row
-    from epbench.memories.spec import SystemSpec
-    from epbench.models.protocol import Model, Request, Sampling
-    from epbench.retrieval.protocol import MakeSearcher
-    from epbench.tulving.context.requests import QuestionView
+    from epbench.models.protocol import Model, Request
+    from epbench.tulving.context.reading import Reading
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.judging.protocol import Judge
     from epbench.tulving.scores.scoring import ScoredAnswer
@@ -155,16 +153,17 @@ def _evaluate(args: Arguments) -> None:
     from epbench.tulving.context.memory_system import stand_in
     from epbench.tulving.context.requests import MEMORIES
     from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
+    from epbench.tulving.reader.load import load_reader
 
     assert args.dataset and args.memory
     data, rows = _load(args)
 
-    # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: chapters stand for them.
-    model = _reader(args)
-    system = _system(args, data)
-    requests = _requests(args, data, rows, stand_in(system) if system else args.memory)
+    # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: passages stand for them.
+    model, reading = load_reader(args.model, args.backend), _reading(args)
+    system = reading.system(data)
+    requests = reading.requests(data, rows, stand_in(system) if system else None)
     others: dict[str, Callable[[], Sequence[Request]]] = {
-        name: partial(_requests, args, data, rows, name) for name in MEMORIES if name != args.memory
+        name: partial(reading.requests, data, rows, name) for name in MEMORIES if name != args.memory
     }
     if not system and (warning := check_window(requests, model, others)):
         _warn(warning)
@@ -176,11 +175,13 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    with open_run(args.out, _identity(args, data, model, system), _about(args, label)) as folder:
+    with open_run(args.out, _identity(args, data, reading, model), _about(args, label)) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:
-            requests = _remember(args, folder, system, data, rows)
+            requests, warnings = reading.requests_of_system(folder, system, data, rows, command.bar)
+            for warning in warnings:
+                command.warn(warning)
             if requests:
                 check_window(requests, model, {})
         retire_others(folder / ANSWERS, requests, model)
@@ -199,100 +200,35 @@ def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
     return data, subset(data.rows, itemgetter("id"), args.limit, args.shard)
 
 
-def _reader(args: Arguments) -> Model:
-    from epbench.tulving.reader.load import load_reader
-
-    return load_reader(args.model, args.backend)
-
-
-def _requests(args: Arguments, data: Loaded, rows: Sequence[Row], memory: str) -> list[Request]:
-    """What the reader is asked with one of our own memories."""
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.context.requests import requests_for
-
-    return list(
-        requests_for(
-            memory, data.book, _views(rows), top_k=_top_k(args, data, memory), keep_order=args.keep_order,
-            search=_searcher(args), prompts=load_prompts(args.prompts), sampling=_sampling(args), repeats=args.repeats,
-        )
-    )  # fmt: skip
-
-
-def _views(rows: Sequence[Row]) -> list[QuestionView]:
-    from epbench.tulving.context.requests import QuestionView
-
-    return [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in rows]
-
-
-def _sampling(args: Arguments) -> Sampling:
+def _reading(args: Arguments) -> Reading:
+    """What the command line says about what the reader sees and how it answers."""
     from epbench.models.protocol import Sampling
-
-    return Sampling(args.max_tokens, args.temperature, args.sampling_seed)
-
-
-def _top_k(args: Arguments, data: Loaded, memory: str) -> int | None:
-    """The published number depends on all questions of the book, so that a part of them is asked in the same way."""
-    from epbench.tulving.context.requests import published_top_k
-
-    return published_top_k(memory, _views(data.rows)) if args.top_k is None else args.top_k
-
-
-def _searcher(args: Arguments) -> MakeSearcher:
-    """What builds the index over the passages; the retriever is loaded only if there are passages to search."""
-    from epbench.retrieval.load import load_retriever
-
-    url = args.retriever_url or args.base_url
-    return lambda chunks: load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)(chunks)
-
-
-def _system(args: Arguments, data: Loaded) -> SystemSpec | None:
-    """The memory system that --memory names, or None for one of our own memories."""
-    from epbench.errors import BadInput
-    from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
-    from epbench.tulving.context.memory_system import gold_texts
-    from epbench.tulving.context.requests import MEMORIES
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.context.reading import Reading
 
     assert args.memory
-    if args.memory in MEMORIES:
-        return None
-    names = dict.fromkeys([*MEMORIES, *BASELINES])
-    if args.memory not in names and ":" not in args.memory:
-        raise BadInput(f"unknown memory {args.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
-    if args.keep_order or args.retriever != "bm25":
-        raise BadInput("--keep-order and --retriever go with rag-paragraph and rag-chapter, not with a memory system")
-    gold = gold_texts(data.book, _views(data.rows), {row["id"]: row["chapters"] for row in data.rows})
-    return load_memory(args.memory, gold, limits=args.limits, in_process=args.in_process)
+    return Reading(
+        memory=args.memory,
+        top_k=args.top_k,
+        keep_order=args.keep_order,
+        retriever=args.retriever,
+        retriever_url=args.retriever_url or args.base_url,
+        request_timeout=args.request_timeout,
+        prompts=load_prompts(args.prompts),
+        sampling=Sampling(args.max_tokens, args.temperature, args.sampling_seed),
+        repeats=args.repeats,
+        limits=args.limits,
+        in_process=args.in_process,
+    )
 
 
-def _remember(args: Arguments, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row]) -> list[Request]:
-    """Have a memory system read the book; what the reader is asked with what it remembers."""
-    from epbench.tulving.context.memory_system import remember, remembered_requests
-    from epbench.tulving.context.prompts import load_prompts
-
-    k = _top_k(args, data, "rag-chapter")
-    assert k
-    questions = _views(rows)
-    matching = {row["id"]: row["chapters"] for row in rows}
-    remembered = remember(folder, system, data.book, questions, matching, k, command.bar, args.limits)
-    for warning in remembered.warnings:
-        command.warn(warning)
-    prompts = load_prompts(args.prompts)
-    return list(remembered_requests(remembered, questions, prompts, _sampling(args), args.repeats))
-
-
-def _identity(args: Arguments, data: Loaded, model: Model, system: SystemSpec | None) -> dict[str, Any]:
+def _identity(args: Arguments, data: Loaded, reading: Reading, model: Model) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     from epbench.files.secrets import without_login
     from epbench.models.protocol import weights_of
-    from epbench.runs.answers import fingerprint_of
-    from epbench.tulving.context.prompts import load_prompts
 
-    assert args.memory
-    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
-    identity |= {name: getattr(args, argument) for argument, name in _READER.items()}
-    identity |= {"top_k": _top_k(args, data, "rag-chapter" if system else args.memory)}
-    identity |= {"prompts": fingerprint_of(load_prompts(args.prompts))}
-    return identity | {"base_url": without_login(args.base_url or "")} | weights_of(model)
+    identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "model": args.model}
+    return identity | reading.identity(data) | {"base_url": without_login(args.base_url or "")} | weights_of(model)
 
 
 def _about(args: Arguments, label: str) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""How a reader is asked about a book: with which memory, in which words, and how its answers are sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.hub.rows import Row
+from epbench.memories.guard import Limits
+from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
+from epbench.memories.spec import SystemSpec
+from epbench.models.protocol import Request, Sampling
+from epbench.retrieval.load import load_retriever
+from epbench.retrieval.protocol import Searcher
+from epbench.runs.answers import Progress, fingerprint_of
+from epbench.tulving.context.memory_system import gold_texts, remember, remembered_requests
+from epbench.tulving.context.prompts import Prompts, load_prompts
+from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
+from epbench.tulving.dataset.load import Loaded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a reader is shown and asked.
+
+    Attributes:
+        memory: One of `MEMORIES`, or the name of a memory system.
+        top_k: The number of passages or memories for a question; None for the published number.
+        keep_order: Whether passages appear in the order of the book instead of best first.
+        retriever: The name of the retriever, as `load_retriever` takes it.
+        retriever_url: The address of an embeddings endpoint, or None.
+        request_timeout: How many seconds one attempt at one request to that endpoint may take.
+        prompts: The prompt pack.
+        sampling: How answers are sampled.
+        repeats: How often each question is asked, at least 1.
+        limits: What one call to a memory system, and its process, may take.
+        in_process: Whether a class of the user's own runs in this process.
+    """
+
+    memory: str
+    top_k: int | None = None
+    keep_order: bool = False
+    retriever: str = "bm25"
+    retriever_url: str | None = None
+    request_timeout: float = 300.0
+    prompts: Prompts = field(default_factory=load_prompts)
+    sampling: Sampling = field(default_factory=Sampling)
+    repeats: int = 1
+    limits: Limits = field(default_factory=Limits)
+    in_process: bool = False
+
+    def system(self, data: Loaded) -> SystemSpec | None:
+        """Find the memory system; None if the memory is one of `MEMORIES`.
+
+        Raises:
+            BadInput: There is no such memory or system, or retrieval is set up for a memory system, which has its own.
+        """
+        if self.memory in MEMORIES:
+            return None
+        names = dict.fromkeys([*MEMORIES, *BASELINES])
+        if self.memory not in names and ":" not in self.memory:
+            raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
+        if self.keep_order or self.retriever != "bm25":
+            raise BadInput(
+                "a retriever and the order of passages go with rag-paragraph and rag-chapter, not with a memory system"
+            )
+        gold = gold_texts(data.book, _views(data.rows), {row["id"]: row["chapters"] for row in data.rows})
+        return load_memory(self.memory, gold, limits=self.limits, in_process=self.in_process)
+
+    def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
+        """Build the requests about some questions of a book.
+
+        Args:
+            data: The dataset. The published number of passages depends on all of its questions, so that a part of them
+                is asked in the same way as the whole.
+            rows: The questions to ask.
+            memory: Another memory than that of this reading, one of `MEMORIES`: for comparison, or to stand for that of a
+                memory system, whose memories are not known yet (see `stand_in`).
+        """
+        memory = memory or self.memory
+        return list(
+            requests_for(
+                memory, data.book, _views(rows), top_k=self._k(data, memory), keep_order=self.keep_order,
+                search=self._search, prompts=self.prompts, sampling=self.sampling, repeats=self.repeats,
+            )
+        )  # fmt: skip
+
+    def requests_of_system(
+        self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress
+    ) -> tuple[list[Request], Sequence[str]]:
+        """Have a memory system read the book and retrieve; what the folder's journals hold is not done again.
+
+        Returns:
+            The requests with what it remembers, and what a reader of the results has to know.
+        """
+        k = self._k(data, "rag-chapter")
+        assert k
+        views, chapters = _views(rows), {row["id"]: row["chapters"] for row in rows}
+        remembered = remember(folder, system, data.book, views, chapters, k, progress, self.limits)
+        requests = remembered_requests(remembered, views, self.prompts, self.sampling, self.repeats)
+        return list(requests), remembered.warnings
+
+    def identity(self, data: Loaded) -> dict[str, Any]:
+        """What tells runs apart, under the names of run.json."""
+        memory = self.memory if self.memory in MEMORIES else "rag-chapter"
+        return {
+            "memory": self.memory,
+            "top_k": self._k(data, memory),
+            "keep_order": self.keep_order,
+            "retriever": self.retriever,
+            "temperature": self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "seed": self.sampling.seed,
+            "repeats": self.repeats,
+            "prompts": fingerprint_of(self.prompts),
+        }
+
+    def _k(self, data: Loaded, memory: str) -> int | None:
+        return published_top_k(memory, _views(data.rows)) if self.top_k is None else self.top_k
+
+    def _search(self, chunks: Sequence[str]) -> Searcher:
+        """Build an index; the retriever is loaded only now, as most memories search nothing."""
+        load = load_retriever(self.retriever, base_url=self.retriever_url, request_timeout=self.request_timeout)
+        return load(chunks)
+
+
+def _views(rows: Sequence[Row]) -> list[QuestionView]:
+    return [QuestionView(row["id"], row["question"], row["n_chapters"]) for row in rows]

@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from urllib.request import urlopen
 
 import pytest
@@ -27,9 +26,6 @@ def answers(url: str) -> bool:
 @pytest.fixture(scope="module")
 def served_model(tmp_path_factory):
     """Address and name of a tiny model behind `transformers serve`."""
-    for package in ("openai", "torch", "transformers", "fastapi", "uvicorn"):
-        if find_spec(package) is None:
-            pytest.skip(f"{package} is not installed; transformers[serving] has it")
     from tests.tiny_model import make_tiny_model
 
     home = tmp_path_factory.mktemp("served")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from types import NoneType
-from typing import Any
 
 from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Items, Shape
 from epbench.runs import folder as runs
@@ -56,20 +55,5 @@ SCORES = Shape(
 )  # fmt: skip
 """The content of scores.json."""
 
-
-def read_run(folder: Path) -> dict[str, Any]:
-    """Read run.json of a run.
-
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
-    """
-    return runs.read_run(folder, IDENTITY)
-
-
-def read_scores(folder: Path) -> dict[str, Any]:
-    """Read scores.json of a run.
-
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
-    """
-    return runs.read_scores(folder, SCORES)
+read_run = partial(runs.read_run, identity=IDENTITY)
+read_scores = partial(runs.read_scores, shape=SCORES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +36,8 @@ SCORES = Shape(
 )  # fmt: skip
 """The content of scores.json."""
 
-
-def read_run(folder: Path) -> dict[str, Any]:
-    """Read run.json of a run.
-
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
-    """
-    return runs.read_run(folder, IDENTITY)
-
-
-def read_scores(folder: Path) -> dict[str, Any]:
-    """Read scores.json of a run.
-
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
-    """
-    return runs.read_scores(folder, SCORES)
+read_run = partial(runs.read_run, identity=IDENTITY)
+read_scores = partial(runs.read_scores, shape=SCORES)
 
 
 def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:

@@ -150,8 +150,19 @@ def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) ->
     return items if get == "chronological" else list(dict.fromkeys(items))
 
 
-def _question(template: Template, values: Values, answer: list[str], chapters: list[int], origin: Origin) -> Question:
-    given = dict(zip(template.cue, values, strict=True))
+def question_of(
+    template: Template, given: Mapping[str, str], text: str, answer: list[str], chapters: list[int], origin: Origin
+) -> Question:
+    """Build a question of a template.
+
+    Args:
+        template: The template.
+        given: The elements of its cue, by letter.
+        text: The words of the question.
+        answer: The true items, in the order that `Question.answer` has.
+        chapters: The numbers of all chapters that match the cue.
+        origin: How the cue was found.
+    """
     return Question(
         question_id(template.id, given),
         template.id,
@@ -162,13 +173,18 @@ def _question(template: Template, values: Values, answer: list[str], chapters: l
         given.get("c"),
         template.trace,
         template.get,
-        template.text.format_map(given),
+        text,
         answer,
         chapters,
         len(chapters),
         bin_of(len(chapters)),
         origin,
     )
+
+
+def _question(template: Template, values: Values, answer: list[str], chapters: list[int], origin: Origin) -> Question:
+    given = dict(zip(template.cue, values, strict=True))
+    return question_of(template, given, template.text.format_map(given), answer, chapters, origin)
 
 
 def _empty(

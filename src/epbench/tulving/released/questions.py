@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.tulving.chapters.chapter import Chapter
-from epbench.tulving.questions.generate import Origin, Question, bin_of, cue_values, question_id
+from epbench.tulving.questions.generate import Origin, Question, cue_values, question_of
 from epbench.tulving.questions.templates import CUE_LETTERS, PUBLISHED_TEMPLATES, Template
 from epbench.tulving.released.archive import ReleasedBook
 from epbench.tulving.released.files import Files
@@ -61,23 +61,8 @@ def _question(
     answer = [str(item) for item in row["correct_answer"]]
     if template.trace == "full_details":  # published as "Full chapter 7"
         answer = [texts[number] for number in matching]
-    return Question(
-        question_id(template.id, given),
-        template.id,
-        template.cue,
-        given.get("t"),
-        given.get("s"),
-        given.get("e"),
-        given.get("c"),
-        template.trace,
-        template.get,
-        row["question"],
-        answer,
-        matching,
-        len(matching),
-        bin_of(len(matching)),
-        _ORIGINS[row["debug_existing_change"]],
-    )
+    origin = _ORIGINS[row["debug_existing_change"]]
+    return question_of(template, given, row["question"], answer, matching, origin)
 
 
 def _given(row: Mapping[str, Any], template: Template, where: str) -> dict[str, str]:

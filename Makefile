@@ -2,7 +2,7 @@
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than ten seconds each, in the same environment.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
-# transformers below the newest version.
+# transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
 
 PYTHON ?= python3
 VENV := .venv
@@ -37,7 +37,7 @@ test: $(VENV)/.dev
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
 
-test-vllm: $(VLLM)/.ready
+test-vllm: $(VENV)/.dev $(VLLM)/.ready
 	$(VLLM)/bin/python -m pytest -q tests/models/vllm
 
 lint: $(VENV)/.dev

@@ -161,7 +161,7 @@ def _evaluate(args: Arguments) -> None:
     material = _load(args, pack)
 
     # 2. What is asked, and whether it fits. Before a prompt is chosen, the longest one stands for it.
-    prompt = (3 if 3 in pack.prompts else min(pack.prompts)) if args.prompt is None else args.prompt
+    prompt = pack.usual if args.prompt is None else args.prompt
     if args.chosen == "prompt":
         prompt = max(pack.prompts, key=lambda n: len(pack.prompts[n].reading + pack.prompts[n].task))
     ask_about: Ask = partial(_requests, args, pack, model, material, prompt=prompt)
@@ -227,15 +227,15 @@ def _load(args: Arguments, pack: Pack) -> Material:
     from epbench.booksort.context.orders import both_orders, found_for_both
     from epbench.booksort.context.passages import split_books
     from epbench.booksort.context.requests import MEMORIES
-    from epbench.booksort.dataset.load import group_of, load_books, load_pairs
+    from epbench.booksort.dataset.load import group_of, load_books, load_pairs, of_books
     from epbench.runs.subset import subset
 
     everything = load_pairs(args.dataset, args.config, args.split)
-    pairs = subset(_of_books(everything, args.books), group_of, args.limit, args.shard)
+    pairs = subset(of_books(everything, args.books), group_of, args.limit, args.shard)
     held_out: list[Pair] = []
     if args.chosen:
         validation = load_pairs(args.dataset, args.config, "validation")
-        held_out = subset(_of_books(validation, args.books), group_of, args.limit)
+        held_out = subset(of_books(validation, args.books), group_of, args.limit)
     needs = MEMORIES[args.memory]
     books = load_books(args.dataset) if needs.books else []
     passages = split_books(books) if needs.passages else []
@@ -243,16 +243,6 @@ def _load(args: Arguments, pack: Pack) -> Material:
     if args.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, found = both_orders(pairs), found_for_both(found)
     return Material(everything=everything, pairs=pairs, held_out=held_out, books=books, passages=passages, found=found)
-
-
-def _of_books(pairs: Sequence[Pair], books: Sequence[int] | None) -> list[Pair]:
-    from epbench.errors import BadInput
-
-    there = {pair.book_idx for pair in pairs}
-    for book in books or ():
-        if book not in there:
-            raise BadInput(f"--books: expected one of {', '.join(map(str, sorted(there)))}, got {book}")
-    return [pair for pair in pairs if books is None or pair.book_idx in books]
 
 
 def _search(
@@ -332,7 +322,7 @@ def _check_window(
 def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dict[str, Callable[[], list[Request]]]:
     """What else could be asked if this does not fit: less text, or none."""
     from epbench.booksort.context.requests import MEMORIES
-    from epbench.booksort.dataset.load import config_names, load_pairs
+    from epbench.booksort.dataset.load import config_names, load_pairs, of_books
 
     def excerpts(config: str) -> list[Request]:
         return ask_about(load_pairs(args.dataset, [config], args.split), memory="in-context")
@@ -341,7 +331,7 @@ def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dic
     memory = MEMORIES[args.memory]
     if memory.whole_books:
         for book in sorted({pair.book_idx for pair in pairs}):
-            others[f"{args.memory} with --books {book}"] = partial(ask_about, _of_books(pairs, [book]))
+            others[f"{args.memory} with --books {book}"] = partial(ask_about, of_books(pairs, [book]))
     if memory.excerpts or memory.whole_books:
         longest = max(pair.excerpt_length for pair in pairs)
         for config in config_names(args.dataset):
@@ -356,26 +346,19 @@ def _alternatives(args: Arguments, pairs: Sequence[Pair], ask_about: Ask) -> dic
 
 
 def _identity(args: Arguments, pack: Pack, model: Model, material: Material, prompt: int) -> dict[str, Any]:
-    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.booksort.context.identity import run_identity
     from epbench.booksort.context.requests import MEMORIES
-    from epbench.booksort.dataset.load import fingerprint
-    from epbench.files.secrets import without_login
-    from epbench.models.protocol import weights_of
-    from epbench.runs.answers import fingerprint_of
 
-    identity: dict[str, Any] = {"benchmark": "booksort", "fingerprint": fingerprint(material.everything)}
-    identity |= {"memory": args.memory} | weights_of(model)
-    identity |= {"config": args.config, "split": args.split, "books": args.books, "model": model.name}
-    identity |= {"base_url": without_login(args.base_url or ""), "max_tokens": _max_tokens(args, model)}
-    identity |= {"both_orders": args.both_orders or None}  # None, as in the folders of earlier versions
-    identity |= {"prompts": fingerprint_of(pack), "prompt": "selected" if args.chosen == "prompt" else prompt}
+    search: dict[str, Any] = {}
     if MEMORIES[args.memory].passages:
-        identity |= {"retriever": args.retriever, "query": args.query}
-        identity |= {"reading": "selected" if args.chosen == "reading" else args.reading}
-        identity |= {"top_k": args.top_k, "keep_order": args.keep_order}
-    if material.books:
-        identity |= {"texts": fingerprint(material.books)}
-    return identity
+        search |= {"retriever": args.retriever, "query": args.query}
+        search |= {"reading": "selected" if args.chosen == "reading" else args.reading}
+        search |= {"top_k": args.top_k, "keep_order": args.keep_order}
+    return run_identity(
+        args.memory, material.everything, model, pack, "selected" if args.chosen == "prompt" else prompt,
+        configs=args.config, split=args.split, books=args.books, both_orders=args.both_orders,
+        max_tokens=_max_tokens(args, model), base_url=args.base_url, search=search, texts=material.books,
+    )  # fmt: skip
 
 
 def _show(out: Path, label: str, scores: Mapping[str, Any]) -> None:

@@ -5,6 +5,8 @@
     python eval_scripts/compare.py runs/in-context runs/rag-chapter runs/rag-paragraph --out runs/compared
     python eval_scripts/compare.py published/short/answered_by_x runs/mine --dataset out/short
     python eval_scripts/compare.py runs/sort/in-context runs/sort/rag --out runs/sort/compared
+    python eval_scripts/compare.py runs/books runs/control --out runs/trained
+    python eval_scripts/compare.py runs/books runs/sort/in-context --out runs/trained-or-shown
     python eval_scripts/compare.py runs/memfail/none runs/memfail/verbatim-bm25 --out runs/memfail/compared
 
 One run on a Tulving book that several judges have judged (eval_scripts/tulving.py --rejudge): for any two judges the share
@@ -16,14 +18,22 @@ either is better, and a test, corrected by Holm for the number of comparisons:
 - Tulving books: F1; the interval draws cues with replacement; Wilcoxon's signed-rank test (ties by Pratt). The runs must
   have the same judge. Released runs (--released) can be compared with others once the same judge has judged both.
 - Book-SORT: accuracy; the interval draws excerpts; McNemar's exact test, in which the two askings of a pair (--both-orders)
-  count once. Where the probabilities of both runs are known, also a one-sided paired t-test of whether the first run gives
-  the right segment a larger part of p(A) + p(B).
+  count once. Beside it stands McNemar's test by chi-square with continuity correction, as in the paper's Figure 18. Where the
+  probabilities of both runs are known, also log(p(right) / (p(A) + p(B))): its difference with an interval that draws
+  excerpts, and one-sided paired t-tests of whether the first run's is higher, or lower (Figure 19). Holm corrects both
+  directions together.
 - MemFail: the success rate for each config and k that both have; the interval draws rows; McNemar's exact test. The runs
   must have the same judge.
-McNemar's and Wilcoxon's tests treat questions as independent, the intervals do not: where the two disagree, trust the
-interval. Questions that failed in a run, or that only one run has answered, are left out and counted.
+All tests treat questions as independent, the intervals do not: where the two disagree, trust the interval. Questions that
+failed in a run, or that only one run has answered, are left out and counted.
 
-OUT receives agreement.json or comparison.json with all numbers, and the tables in Markdown.
+The folder of a fine-tuning stands for the Book-SORT runs in its measures/epoch-N/sort, one for each epoch that was measured,
+named like "books, epoch 1"; epoch 0 is the model before the training. Without any, as after training on a Tulving book, it
+stands for the runs in measures/epoch-N/tulving. Such folders can be mixed with runs of the same benchmark. What the models
+answered with the excerpt before them, in measures/epoch-N/sort-in-context, is compared only if these folders are given.
+
+OUT receives agreement.json or comparison.json with all numbers, the tables in Markdown and, of several runs, comparison.html,
+which also shows the p-values of any two runs as figures (of MemFail, if there is one config and k).
 """
 
 from __future__ import annotations
@@ -38,6 +48,8 @@ from epbench import command
 if TYPE_CHECKING:
     from epbench.statistics.comparison import Comparison
 
+MEASURED = ("sort", "tulving")  # the runs of a fine-tuning that are compared: those of the first kind it has
+TITLES = {"tulving": "Tulving book", "booksort": "Book-SORT", "memfail": "MemFail"}
 SHOWN = 3  # disagreements on the screen; agreement.json has more
 
 
@@ -46,7 +58,7 @@ class Arguments:
     """The command line.
 
     Attributes:
-        runs: The folder of one run whose judges are compared, or of several runs.
+        runs: The folder of one run whose judges are compared, or of several runs; that of a fine-tuning stands for several.
         dataset: Where the Tulving book is on this machine; None for where the runs found it.
         out: The folder for the numbers and tables; None writes no files.
     """
@@ -58,7 +70,7 @@ class Arguments:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="a run's folder, or several")
+    parser.add_argument("runs", nargs="+", type=Path, help="the folder of a run or of a fine-tuning, or several")
     parser.add_argument("--dataset", help="where the Tulving book is on this machine, if not where the runs found it")
     parser.add_argument("--out", type=Path, help="folder for the numbers and tables")
     _compare(Arguments(**vars(parser.parse_args(argv))))
@@ -66,13 +78,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _compare(args: Arguments) -> None:
     from epbench.errors import BadInput
-    from epbench.runs.several import common_benchmark, names_of
+    from epbench.runs.several import common_benchmark, measured_runs, names_of
 
-    names, benchmark = names_of(args.runs), common_benchmark(args.runs)
+    runs = measured_runs(names_of(args.runs), MEASURED)
+    benchmark = common_benchmark(list(runs.values()))
     if args.dataset and benchmark in ("booksort", "memfail"):
         raise BadInput("--dataset: only runs on Tulving books need one")
-    if benchmark == "tulving" and len(names) == 1:
-        _compare_judges(args.runs[0], args.dataset, args.out)
+    if benchmark == "tulving" and len(runs) == 1:
+        _compare_judges(next(iter(runs.values())), args.dataset, args.out)
         return
     if benchmark == "tulving":
         from epbench.tulving.scores.comparison import compare
@@ -82,28 +95,31 @@ def _compare(args: Arguments) -> None:
         from epbench.memfail.scores.comparison import compare
     else:
         raise BadInput(f"{args.runs[0]}: expected a run of tulving, booksort or memfail, found benchmark {benchmark!r}")
-    if len(names) == 1:
+    if len(runs) == 1:
         raise BadInput(f"{args.runs[0]}: expected two or more runs of {benchmark}, found one")
-    _show(benchmark, compare(names, args.dataset), args.out)
+    comparison = compare(runs, args.dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
+    _show(benchmark, len(runs), comparison, args.out)
 
 
-def _show(benchmark: str, comparison: Comparison, out: Path | None) -> None:
-    """Print a comparison of runs, and write comparison.json and comparison.md."""
+def _show(benchmark: str, n_runs: int, comparison: Comparison, out: Path | None) -> None:
+    """Print a comparison of runs, and write comparison.json, comparison.md and comparison.html."""
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
-    from epbench.reports.comparison import comparison_table
+    from epbench.reports.comparison import comparison_page, comparison_tables
+    from epbench.reports.tables import in_markdown
     from epbench.statistics.comparison import notes_on
 
     console = command.console()
-    table, notes = comparison_table(comparison), notes_on(comparison)
-    console.print(table)
+    tables, notes = comparison_tables(comparison), notes_on(comparison)
+    console.print(*tables)
     for note in notes:
         console.say(note)
     if out:
         content = {"benchmark": benchmark, **comparison.about, "pairs": comparison.pairs, "notes": notes}
         write_json(out / "comparison.json", content)
-        write_text(out / "comparison.md", replace(table, notes=notes).markdown())
-        console.say(f"all numbers: {out / 'comparison.json'}")
+        write_text(out / "comparison.md", in_markdown([replace(tables[0], notes=notes), *tables[1:]]))
+        write_text(out / "comparison.html", comparison_page(f"{TITLES[benchmark]}: {n_runs} runs compared", comparison))
+        console.say(f"all numbers: {out / 'comparison.json'}, with figures: {out / 'comparison.html'}")
 
 
 def _compare_judges(folder: Path, dataset: str | None, out: Path | None) -> None:

@@ -175,7 +175,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    with open_run(args.out, _identity(args, data, reading, model), _about(args, label)) as folder:
+    with open_run(args.out, reading.run_identity(data, model, args.base_url), _about(args, label)) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:
@@ -220,15 +220,6 @@ def _reading(args: Arguments) -> Reading:
         limits=args.limits,
         in_process=args.in_process,
     )
-
-
-def _identity(args: Arguments, data: Loaded, reading: Reading, model: Model) -> dict[str, Any]:
-    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
-    from epbench.files.secrets import without_login
-    from epbench.models.protocol import weights_of
-
-    identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "model": args.model}
-    return identity | reading.identity(data) | {"base_url": without_login(args.base_url or "")} | weights_of(model)
 
 
 def _about(args: Arguments, label: str) -> dict[str, Any]:
@@ -288,6 +279,7 @@ def _rejudge(args: Arguments) -> None:
     from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
+    from epbench.tulving.scores.results import finish, lost_questions
     from epbench.tulving.scores.run_files import read_run
 
     if not args.dataset:
@@ -313,7 +305,8 @@ def _rejudge(args: Arguments) -> None:
             return
         _show_failures(folder, judge)
         check_all_judged(folder, rows, verdicts, judge)
-        _score(folder, rows, verdicts, repeats, judge, label)
+        scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
+        _show(folder, scores, label)
         note_judge(folder, judge, dataset=args.dataset)
 
 
@@ -392,26 +385,24 @@ def _check_judge(folder: Path, judge: Judge) -> None:
 
 
 def _judge_and_score(args: Arguments, folder: Path, rows: Sequence[Row], judge: Judge, label: str) -> None:
-    from epbench.judges.run_judge import note, note_judge
-    from epbench.tulving.judging.verdicts import judge_answers
+    from epbench.tulving.scores.judged_run import judge_and_score
 
-    note(folder, limit=args.limit, shard=args.shard)
-    verdicts = judge_answers(folder, rows, judge, command.bar)
-    _show_failures(folder, judge)
-    _score(folder, rows, verdicts, args.repeats, judge, label)
-    note_judge(folder, judge)
+    try:
+        scores = judge_and_score(
+            folder, rows, judge, label, repeats=args.repeats, limit=args.limit, shard=args.shard, progress=command.bar
+        )
+    finally:
+        _show_failures(folder, judge)
+    _show(folder, scores, label)
 
 
-def _score(
-    folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int, judge: Judge, label: str
-) -> None:
+def _show(folder: Path, scores: dict[str, Any], label: str) -> None:
+    """The scores of a run, what it took, and where its report is."""
     from epbench.files.json_files import read_json
     from epbench.runs.usage import usage_line
-    from epbench.tulving.scores.results import finish, lost_questions
     from epbench.tulving.scores.tables import screen_tables
 
     console = command.console()
-    scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
     console.print(screen_tables({label: scores}))
     usage = read_json(folder / "usage.json")
     if line := usage_line(usage):

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 BENCHMARKS = ("tulving", "booksort", "memfail")
 MOST_MODULES = 13
-FOR_SCRIPTS = ("command", "options")  # the only modules of the library that know flags
+FOR_SCRIPTS = ("command", "launch", "options")  # the only modules of the library that know flags
 
 
 def module_name(path):
@@ -116,7 +116,9 @@ def test_metric_folders_import_nothing_of_ours():
 
 
 @pytest.mark.parametrize(
-    "script", sorted([*ROOT.glob("builders/*.py"), *ROOT.glob("eval_scripts/*.py")]), ids=lambda p: p.name
+    "script",
+    sorted(path for room in ("builders", "eval_scripts", "finetune") for path in ROOT.glob(f"{room}/*.py")),
+    ids=lambda p: p.name,
 )
 def test_scripts_have_short_functions_and_typed_arguments(script):
     for node in ast.walk(ast.parse(script.read_text("utf-8"))):

@@ -6,7 +6,8 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError
@@ -80,6 +81,23 @@ def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
     console = Console(file=sys.stdout)
     # Into a file or a pipe it would write an empty line each time.
     return track(items, what, total=total, transient=True, console=console, disable=not console.is_terminal)
+
+
+@contextmanager
+def counter(what: str, total: int, shown: bool = True) -> Iterator[Callable[[int], None]]:
+    """A progress bar for work that calls back: it yields a function that takes how much is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(file=sys.stdout)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True, console=console, disable=not (shown and console.is_terminal)) as progress:
+        task = progress.add_task(what, total=total)
+
+        def done(n: int) -> None:
+            progress.update(task, completed=n)
+
+        yield done
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

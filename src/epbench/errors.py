@@ -3,6 +3,7 @@
 EpbenchError
 ├── BadInput             input that the user can correct: one line, exit status 2
 ├── RunFailed            a run that could not end: one line, exit status 1; its journals are kept
+│   └── NothingToScore   … because none of its questions has a judged answer
 └── QuestionFailed       one question has failed, and is neither right nor wrong: journaled with its reason, the run goes on
     ├── CallFailed       a call to a memory system gave no usable result
     │   └── SystemLost   … and cost the instance, so that the system must be started again
@@ -22,6 +23,10 @@ class BadInput(EpbenchError, ValueError):
 
 class RunFailed(EpbenchError, RuntimeError):
     """A run that could not be completed; what was journaled so far is kept."""
+
+
+class NothingToScore(RunFailed):
+    """A run of which no question has a judged answer. Training catches it: a new model may not end any answer."""
 
 
 class QuestionFailed(EpbenchError):

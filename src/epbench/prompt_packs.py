@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     Pack = TypeVar("Pack", bound=DataclassInstance)
 
 
-def load_pack(path: Path, kind: type[Pack], holds: Mapping[str, Sequence[str]]) -> Pack:
+def load_pack(
+    path: Path,
+    kind: type[Pack],
+    holds: Mapping[str, Sequence[str]],
+    may_hold: Mapping[str, Sequence[str]] | None = None,
+) -> Pack:
     """Read a pack from a file.
 
     Args:
         path: A TOML or JSON file whose keys are the fields of `kind`.
         kind: A dataclass whose fields are texts.
         holds: The placeholders of each field, which its text must have once each; texts of other fields have none.
+        may_hold: The placeholders that the text of a field may have besides, as often as it likes.
 
     Raises:
         BadInput: The file does not exist or is not TOML or JSON, or a key or a placeholder is missing or unknown.
@@ -37,7 +43,7 @@ def load_pack(path: Path, kind: type[Pack], holds: Mapping[str, Sequence[str]]) 
             raise BadInput(f"{path}: the key {key!r} is missing; expected {', '.join(expected)}")
         if key not in expected:
             raise BadInput(f"{path}: found the unknown key {key!r}, expected only {', '.join(expected)}")
-        _check(path, key, content[key], holds.get(key, ()))
+        _check(path, key, content[key], holds.get(key, ()), (may_hold or {}).get(key, ()))
     return kind(**{key: text.strip("\n") for key, text in content.items()})
 
 
@@ -54,15 +60,20 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _check(path: Path, key: str, text: Any, wanted: Sequence[str]) -> None:
+def _check(path: Path, key: str, text: Any, wanted: Sequence[str], allowed: Sequence[str]) -> None:
     if not isinstance(text, str):
         raise BadInput(f"{path}, key {key!r}: expected a text, found {kind_of(text)}")
     found = placeholders(f"{path}, key {key!r}", text)
-    if sorted(found) != sorted(wanted):
-        shown = ", ".join(f"{{{name}}}" for name in found) or "none"
-        each = ", ".join(f"{{{name}}}" for name in wanted)
-        expected = f"the placeholders {each}, each once" if wanted else "no placeholders"
+    if sorted(name for name in found if name not in allowed) != sorted(wanted):
+        shown = _listed(found) or "none"
+        expected = f"the placeholders {_listed(wanted)}, each once" if wanted else "no placeholders"
+        if allowed:
+            expected += f", and perhaps {_listed(allowed)}" if wanted else f" but {_listed(allowed)}"
         raise BadInput(f"{path}, key {key!r}: expected {expected}, found {shown}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)
 
 
 def placeholders(where: str, text: str) -> list[str]:

@@ -399,7 +399,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "none", "--select-reading"], "expected --memory rag, got none"),
         (["--memory", "none", "--split", "train"], "split: expected one of test, validation, got 'train'"),
         (["--memory", "none", "--config", "short"], "got 'short'"),
-        (["--memory", "none", "--books", "7"], "--books: expected one of 101, 102, got 7"),
+        (["--memory", "none", "--books", "7"], "books: expected one of 101, 102, got 7"),
         (["--memory", "none", "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),
         (["--memory", "rag", "--query", "10"], "--query: expected a number from 0 to 9, got 10"),
         (["--memory", "rag", "--reading", "-1"], "reading: expected a number from 0 to 9, got -1"),

@@ -1,6 +1,7 @@
 """eval_scripts/compare.py: the judges of one run, and runs of one judge, as a user sees them."""
 
 import json
+import shutil
 
 import pytest
 
@@ -54,10 +55,30 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     assert all(pair["p"] <= pair["p_holm"] <= 3 * pair["p"] + 1e-12 for pair in pairs.values())
     assert best["p_holm"] < 0.001
     assert "p (Holm)" in (tmp_path / "comparison.md").read_text()
+    page = (tmp_path / "comparison.html").read_text()
+    assert "Tulving book: 3 runs compared" in page and page.count("<svg") == 2 and "Wilcoxon" in page
     done = script(COMPARE, *folders[:2], "--out", tmp_path / "two")
     (two,) = json.loads((tmp_path / "two/comparison.json").read_text())["pairs"]
     assert two["p_holm"] == two["p"] and two["interval"] == pairs["in-context", "rag-paragraph"]["interval"]
     assert "Holm" not in (tmp_path / "two/comparison.md").read_text()
+
+
+def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
+    books = tmp_path / "books"
+    books.mkdir()
+    (books / "run.json").write_text('{"identity": {"benchmark": "finetuning"}}')
+    for epoch, name in enumerate(("none", "rag-paragraph")):
+        shutil.copytree(runs / name, books / f"measures/epoch-{epoch}/tulving")
+    done = script(COMPARE, books, runs / "in-context", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    pairs = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert [pair["runs"] for pair in pairs][:2] == [
+        ["books, epoch 0", "books, epoch 1"],
+        ["books, epoch 0", "in-context"],
+    ]
+    assert pairs[1]["p"] < 0.001 and len(pairs) == 3
+    shutil.rmtree(books / "measures/epoch-1")
+    refused(script(COMPARE, books), "expected verdicts by at least two judges, judged by lexical")  # its one run
 
 
 def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_book, runs, tmp_path):

@@ -64,12 +64,15 @@ def test_runs_are_compared_for_each_config_and_k(runs, tmp_path):
     )
     table = (tmp_path / "comparison.md").read_text()
     assert "| runs | config, k | n | success |" in table and "long_hop, 2" in table
+    page = (tmp_path / "comparison.html").read_text()
+    assert "MemFail: 3 runs compared" in page and "long_hop, 2" in page and "<svg" not in page  # of several configs
 
 
 def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp_path):
     one = evaluate(dataset, tmp_path / "one", "oracle", "--k", 5, 7, "--limit", 12, configs=["long_hop"])
     shown = compared(one, runs / "none", "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert (tmp_path / "out/comparison.html").read_text().count("<svg") == 3  # of one config and k
     assert (pair["config"], pair["k"], pair["n"], pair["n_one_sided"]) == ("long_hop", 5, 12, 8)
     assert "8 questions answered by only one are left out; the 12 that remain may be easier" in shown
     assert "only one has long_hop at k = 7, which is left out" in shown

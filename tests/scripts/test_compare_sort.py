@@ -65,6 +65,8 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     assert best["means"] == pytest.approx(scores) and best["log_ratio"] is None
     assert all(pair["p"] <= pair["p_holm"] <= min(1, 3 * pair["p"]) + 1e-12 for pair in pairs.values())
     assert "p (Holm)" in (tmp_path / "comparison.md").read_text() and "log ratio" not in shown
+    page = (tmp_path / "comparison.html").read_text()
+    assert "Book-SORT: 3 runs compared" in page and page.count("<svg") == 3 and "in-context / none" in page
 
 
 def test_runs_in_both_orders_are_compared_by_asking_and_tested_by_pair(runs, tmp_path):
@@ -108,11 +110,72 @@ def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_p
         for name in ("sure", "torn")
     ]
     assert pair["log_ratio"]["p"] == pytest.approx(ttest_rel(*values, alternative="greater").pvalue)
+    assert pair["log_ratio"]["p_less"] == pytest.approx(ttest_rel(*values, alternative="less").pvalue)
+    low, high = pair["log_ratio"]["interval"]
+    assert low <= pair["log_ratio"]["difference"] <= high
+    page = (tmp_path / "out/comparison.html").read_text()
+    assert page.count("<svg") == 5 and "row has a higher log ratio" in page
     assert (pair["log_ratio"]["n"], pair["ties"], pair["p"]) == (
         12,
         12,
         1.0,
     )  # the same answers, with another confidence
+
+
+def training(folder, sort=(), in_context=()):
+    """The folder of a fine-tuning, with these runs as the measures of its epochs, from epoch 0 on."""
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"identity": {"benchmark": "finetuning"}}))
+    for kind, of_kind in (("sort", sort), ("sort-in-context", in_context)):
+        for epoch, run in enumerate(of_kind):
+            shutil.copytree(run, folder / f"measures/epoch-{epoch}" / kind)
+    return folder
+
+
+def test_a_training_is_compared_epoch_by_epoch(runs, tmp_path):
+    none, rag, best = (runs / name for name in ("none", "rag", "in-context"))
+    books = training(tmp_path / "books", [none, rag, best], in_context=[best])
+    control = training(tmp_path / "control", [none, none])
+    shown = compared(books, control, best, "--out", tmp_path / "out")
+    pairs = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    names = [*(f"books, epoch {n}" for n in range(3)), *(f"control, epoch {n}" for n in range(2)), "in-context"]
+    assert list(dict.fromkeys(name for pair in pairs for name in pair["runs"])) == names and len(pairs) == 15
+    found = {tuple(pair["runs"]): pair for pair in pairs}
+    assert found["books, epoch 0", "control, epoch 0"]["difference"] == 0  # the same model, before either training
+    assert found["books, epoch 2", "control, epoch 1"]["p"] < 1e-4 and "epoch 2" in shown
+    assert found["books, epoch 2", "in-context"]["wins"] == 0
+    plain = compared(rag, none, "--out", tmp_path / "plain")
+    (pair,) = json.loads((tmp_path / "plain/comparison.json").read_text())["pairs"]
+    same = ("difference", "interval", "p", "p_corrected", "n", "means")
+    assert [found["books, epoch 1", "control, epoch 1"][key] for key in same] == [pair[key] for key in same]
+    assert "epoch" not in plain
+    page = (tmp_path / "out/comparison.html").read_text()
+    assert (
+        "Book-SORT: 6 runs compared" in page and page.count(">books, epoch 2</text>") == 6
+    )  # 3 figures, row and column
+
+
+def test_the_epochs_of_one_training_can_be_compared_and_its_other_measures_too(runs, tmp_path):
+    books = training(tmp_path / "books", [runs / "none", runs / "rag"], [runs / "in-context", runs / "in-context"])
+    compared(books, "--out", tmp_path / "epochs")
+    assert "| books, epoch 0 / books, epoch 1 | 48 |" in (tmp_path / "epochs/comparison.md").read_text()
+    folders = [books / f"measures/epoch-{epoch}/sort-in-context" for epoch in (0, 1)]
+    compared(*folders, "--out", tmp_path / "out")
+    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    assert pair["runs"] == list(map(str, folders)) and pair["difference"] == 0
+
+
+def test_a_training_that_cannot_be_compared_is_named(runs, dataset, tmp_path):
+    refused(
+        script(COMPARE, training(tmp_path / "new"), runs / "none"), "new: no epoch of this training has been measured"
+    )
+    one = training(tmp_path / "one", [runs / "none"])
+    refused(script(COMPARE, one), "one: expected two or more runs of booksort, found one")
+    refused(script(COMPARE, one, one / "measures/epoch-0/sort"), "a run is given twice, by itself and by its training")
+    other = evaluate(dataset, tmp_path / "short", "--config", "e120_s20")
+    refused(script(COMPARE, one, other), "its config is ['e120_s20'], that of")
+    (one / "measures/epoch-0/sort/scores.json").unlink()
+    refused(script(COMPARE, one, runs / "rag"), "epoch-0/sort has no scores.json")
 
 
 def test_planted_differences_are_recovered():

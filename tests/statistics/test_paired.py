@@ -88,6 +88,33 @@ def test_mcnemar_is_that_of_statsmodels_and_of_the_binomial(seed):
     assert result.means == (sum(first) / 80, sum(second) / 80)
 
 
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+@settings(max_examples=60)
+def test_the_test_with_continuity_correction_is_that_of_statsmodels_and_by_hand(answers):
+    from scipy.stats import chi2
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    first, second = ([float(of_run) for of_run in values] for values in zip(*answers, strict=True))
+    result = paired_outcomes(first, second, range(len(answers)))
+    wins, losses = (sum(one > other for one, other in pair) for pair in (answers, [a[::-1] for a in answers]))
+    if wins + losses == 0:
+        assert result.p_corrected == result.p == 1.0
+        return
+    assert result.p_corrected == mcnemar([[0, wins], [losses, 0]], exact=False, correction=True).pvalue
+    assert result.p_corrected == pytest.approx(chi2.sf((abs(wins - losses) - 1) ** 2 / (wins + losses), 1))
+    assert paired_outcomes(second, first, range(len(answers))).p_corrected == result.p_corrected
+
+
+def test_the_continuity_correction_overshoots_where_both_are_equal():
+    equal = paired_outcomes([1, 0], [0, 1], ["a", "b"])
+    assert equal.p == 1.0 and equal.p_corrected == pytest.approx(0.4795, abs=1e-4)
+    many = paired_outcomes([1, 0] * 50, [0, 1] * 50, range(100))
+    assert many.p == 1.0 and many.p_corrected == pytest.approx(0.9203, abs=1e-4)
+    one_apart = paired_outcomes([1, 0, 1] * 5 + [0] * 4, [0, 1, 0] * 5 + [1] * 4, range(19))  # 10 against 9
+    assert one_apart.p == one_apart.p_corrected == 1.0
+    assert paired([1.0], [0.0], ["a"]).p_corrected is None
+
+
 def test_without_clusters_the_interval_is_that_of_a_paired_difference():
     from scipy.stats import norm
 
@@ -104,6 +131,7 @@ def test_two_askings_of_a_pair_count_once_in_the_test():
     once = paired_outcomes(first, second, pairs, pairs)
     assert (once.wins, once.ties, once.losses) == (10, 10, 0)  # the third pair is right once by each
     assert once.p == 2 * 0.5**10 and once.n == 40
+    assert once.p_corrected == pytest.approx(0.0044, abs=1e-4)  # of (10 - 1)² / 10
     assert paired_outcomes(first, second, pairs).wins == 20
 
 

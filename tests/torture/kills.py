@@ -191,8 +191,8 @@ def _until_it_ends(job: Job, out: Path, made: Path, endpoint: LoopbackEndpoint, 
         for name, records in before.items():
             tally.lost += sum(now.get(name, {}).get(key) != record for key, record in records.items())
         before = now
-        found = set(_contents(out, job.stays))
-        tally.lost += len({pattern for pattern in job.stays if there and not _matches(out, pattern)})
+        found = {pattern for pattern in job.stays if _matches(out, pattern)}
+        tally.lost += len(there - found)  # a file that was there once must not be missing again
         there |= found
         unjournaled += max(0, (_answered(endpoint) & plan.needed).total() - _n_paid(now))
         if starts >= (most_starts if tally.kills < plan.kills else 1):

@@ -16,6 +16,7 @@ from typing import Any
 from epbench.errors import UnusableReply
 
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*(?:```)?", re.DOTALL)
+_BLANKS = " \t\n\r\f\v"  # not all that Unicode calls white space: float refuses some of it
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -102,7 +103,7 @@ def last_object_with(text: str, *keys: str) -> RepliedObject:
 
 def number_of(value: Any) -> float | None:
     """Return a finite number, given as such or as decimal text (`1`, `"0.5"`, `" 1.0 "`); None for anything else."""
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip(_BLANKS)):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

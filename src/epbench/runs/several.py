@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.runs.folder import read_run
+
+FINETUNING = "finetuning"
+"""What run.json of a training names as its benchmark."""
+
+MEASURES = "measures"
+"""The subfolder of a training in which `epoch-<n>/<kind>` is the run that measured the model after n epochs."""
 
 
 def benchmark_of(folder: Path) -> str | None:
@@ -59,6 +66,46 @@ def names_of(folders: Sequence[Path]) -> dict[str, Path]:
         raise BadInput("a run is given twice")
     short = {folder.resolve().name: folder for folder in folders}
     return short if len(short) == len(folders) else {str(folder): folder for folder in folders}
+
+
+def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, Path]:
+    """The runs that folders stand for: a run stands for itself, a training for the runs that measured its model.
+
+    Args:
+        named: The folders by name.
+        kinds: The kinds of runs that are looked for in a training, such as "sort". It stands for those of the first kind
+            that one of its epochs has.
+
+    Returns:
+        The runs by name. Those of a training are named by it and their epoch, such as "books, epoch 1", in the order of the
+        epochs; epoch 0 is the model before the training.
+
+    Raises:
+        BadInput: A training has no such run, two runs would have the same name, or one run is given twice.
+    """
+    found: list[tuple[str, Path]] = []
+    for name, folder in named.items():
+        if not (folder / "run.json").is_file() or read_run(folder)["identity"].get("benchmark") != FINETUNING:
+            found.append((name, folder))
+            continue
+        found += [(f"{name}, epoch {epoch}", run) for epoch, run in _runs_by_epoch(folder, kinds).items()]
+    runs = dict(found)
+    if len(runs) < len(found) or len({folder.resolve() for folder in runs.values()}) < len(found):
+        raise BadInput("a run is given twice, by itself and by its training")
+    return runs
+
+
+def _runs_by_epoch(folder: Path, kinds: Sequence[str]) -> dict[int, Path]:
+    """The runs of one kind by epoch, in rising order; an epoch that was not measured is left out."""
+    numbered = {
+        int(m[1]): path for path in (folder / MEASURES).glob("*") if (m := re.fullmatch(r"epoch-(\d+)", path.name))
+    }
+    for kind in kinds:
+        runs = {epoch: path / kind for epoch, path in sorted(numbered.items()) if (path / kind / "run.json").is_file()}
+        if runs:
+            return runs
+    expected = " or ".join(f"{MEASURES}/epoch-1/{kind}" for kind in kinds)
+    raise BadInput(f"{folder}: no epoch of this training has been measured; expected a run in a folder like {expected}")
 
 
 def labels_of(folders: Sequence[Path]) -> dict[str, Path]:

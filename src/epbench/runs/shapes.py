@@ -60,5 +60,13 @@ JOURNALS: dict[str, Shape] = {
         },
         (("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order")),
     ),
+    "training.jsonl": Shape(  # a step of the optimizer
+        {
+            **dict.fromkeys(("step", "epoch", "samples", "tokens", "learned"), (int,)),
+            **dict.fromkeys(("loss", "rate", "seconds", "tokens_per_second"), NUMBER),
+        },
+        {"gradient_norm": MAYBE_NUMBER, "mfu": MAYBE_NUMBER, "mfu_causal": MAYBE_NUMBER},
+    ),
+    "measures.jsonl": Shape({"epoch": (int,)}),  # what a checkpoint was worth; each benchmark measures something else
 }  # fmt: skip
 """The shape of a record in each journal of a run, by the name of the file."""

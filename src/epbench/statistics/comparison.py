@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -10,6 +10,9 @@ from epbench.errors import RunFailed
 from epbench.statistics.paired import holm, paired, paired_outcomes
 
 Question = TypeVar("Question")
+
+Progress = Callable[[Sequence[tuple[str, str]]], Iterable[tuple[str, str]]]
+"""Wraps the names of any two runs that are to be compared, to show a progress bar; `iter` shows none."""
 
 
 @dataclass(frozen=True)

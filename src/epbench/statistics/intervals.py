@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from epbench.draws import UnitStream
@@ -44,15 +45,27 @@ def cluster_bootstrap(
     if k < 2:
         return None
     of_question = np.array([names[name] for name in clusters])
-    drawn = (UnitStream("bootstrap", seed).take(resamples * k) * k).astype(np.int64).reshape(resamples, k)
-    weights = np.zeros((resamples, k))
-    np.add.at(weights, (np.arange(resamples)[:, None], drawn), 1.0)
-    values = statistic(weights[:, of_question])
+    values = statistic(_times_drawn(k, resamples, seed)[of_question].T)
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=2)
+def _times_drawn(k: int, resamples: int, seed: int) -> NDArray[np.float64]:
+    """How often each of k clusters is drawn in each resample, of shape (k, resamples); read-only.
+
+    The draws depend on nothing but these numbers, so that many comparisons on the same questions share them.
+    """
+    import numpy as np
+
+    drawn = (UnitStream("bootstrap", seed).take(resamples * k) * k).astype(np.int64).reshape(resamples, k)
+    places = drawn * resamples + np.arange(resamples)[:, None]
+    times = np.bincount(places.ravel(), minlength=k * resamples).reshape(k, resamples).astype(np.float64)
+    times.flags.writeable = False
+    return times
 
 
 def weighted_mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:

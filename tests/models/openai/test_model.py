@@ -173,7 +173,8 @@ def test_retry_after_pauses_all_requests(monkeypatch):
     (_, before), (_, after) = events
     assert after - before <= 1, "beside the refused one only one other could be on its way"
     refused = endpoint.calls[1]
-    assert refused.question in [call.question for call in endpoint.calls[after : after + 2]]  # first, beside one other
+    # It is among the first: on a busy machine the thread beside it may be served a few times before it runs.
+    assert refused.question in [call.question for call in endpoint.calls[after : after + 5]]
 
 
 def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_again():

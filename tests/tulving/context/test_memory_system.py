@@ -7,7 +7,7 @@ from epbench.tulving.context.memory_system import gold_texts, remember, remember
 from epbench.tulving.context.prompts import load_prompts
 from epbench.tulving.context.requests import Book, QuestionView, chunks_of
 
-BOOK = Book("", ((1, "Zoe sang at High Line."), (2, "Noa danced."), (4, "Zoe spoke at the Met.")))
+BOOK = Book("", ((1, "Zoe sang at High Line."), (2, "Noa danced."), (4, "Zoe spoke at the Met.")), "Zoe")
 QUESTIONS = [
     QuestionView("a", "What did Zoe do?", 2),
     QuestionView("b", "What did Bo do?", 0),

@@ -5,13 +5,14 @@ import pytest
 from epbench import BadInput
 from epbench.tulving.context.prompts import load_prompts
 from epbench.tulving.context.requests import Book, QuestionView, requests_for
-from epbench.tulving.reader.lexical import LexicalReader
+from epbench.tulving.reader.lexical import NOTHING, LexicalReader
 
 PACK = {
     "system": "", "book": "<\n{book}\n>", "passages": "[{passages}]", "passage": "'{passage}'", "nothing": "",
     "question": "## Question:\n\n{question}\n\nPlease answer, {{and}} do not invent anything that is not stated.",
 }  # fmt: skip
-BOOK = Book("Chapter 1\n\nOn May 07, 2024 it rained at High Line.", [(1, "On May 07, 2024 it rained at High Line.")])
+TEXT = "On May 07, 2024 it rained at High Line."
+BOOK = Book(f"Chapter 1\n\n{TEXT}", [(1, TEXT)], "Rain")
 
 
 def write(tmp_path, pack, name="pack.json"):
@@ -51,6 +52,9 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
         ({"book": "no place"}, "key 'book': expected the placeholders {book}, each once, found none"),
         ({"book": "{book}{book}"}, "{book}, each once, found {book}, {book}"),
         ({"system": "{book}"}, "key 'system': expected no placeholders, found {book}"),
+        ({"system": "{title}"}, "key 'system': expected no placeholders, found {title}"),
+        ({"nothing": "{book}, {title}"}, "key 'nothing': expected no placeholders but {title}, found {book}, {title}"),
+        ({"nothing": "{title:9}"}, "expected {title} without a format, found {title:9}"),
         ({"question": "{question} {"}, "key 'question'"),
         ({"question": "{question:>99999999}"}, "expected {question} without a format, found {question:>99999999}"),
         ({"question": "{question!r}"}, "expected {question} without a format, found {question!r}"),
@@ -63,6 +67,29 @@ def test_a_bad_pack_is_refused(tmp_path, change, message):
     with pytest.raises(BadInput) as error:
         load_prompts(write(tmp_path, PACK | change))
     assert message in str(error.value)
+
+
+def nothing_of(tmp_path, nothing, title="Rain"):
+    """What stands before a question about a book that is not shown."""
+    prompts = load_prompts(write(tmp_path, PACK | {"nothing": nothing}))
+    (request,) = requests_for("none", Book("", [], title), [QuestionView("1", "Who?", 1)], prompts=prompts)
+    return request.context
+
+
+def test_a_pack_names_the_book_that_is_not_shown_or_leaves_it_out(tmp_path):
+    assert nothing_of(tmp_path, "About {title}: {{sic}}, {title}.") == "About Rain: {sic}, Rain."
+    assert nothing_of(tmp_path, "From memory.") == "From memory."
+    assert nothing_of(tmp_path, "{title}", "Rain {book} {0}") == "Rain {book} {0}"
+    (own,) = requests_for("none", BOOK, [QuestionView("1", "Who?", 1)])
+    assert '"Rain"' in own.context and TEXT not in own.user
+
+
+@pytest.mark.parametrize("title", [f"Chapter 1\n\n{TEXT}", f"Chapter 1, Paragraph 1\r\n{TEXT}", TEXT, "Chapter 1"])
+def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
+    asked = [QuestionView("1", "On which dates did it rain at High Line?", 1)]
+    for prompts in (load_prompts(), load_prompts(write(tmp_path, PACK | {"nothing": "{title}"}))):
+        (request,) = requests_for("none", Book("", [], title), asked, prompts=prompts)
+        assert next(iter(LexicalReader().answer([request]))).text == NOTHING
 
 
 def test_a_missing_key_or_file_is_named(tmp_path):

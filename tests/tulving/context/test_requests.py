@@ -4,7 +4,8 @@ from epbench import BadInput
 from epbench.retrieval.bm25 import Bm25, terms
 from epbench.tulving.context.requests import MEMORIES, Book, QuestionView, chunks_of, published_top_k, requests_for
 
-BOOK = Book("Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox", [(1, "red cat\n\nblue dog"), (2, "red fox")])
+TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
+BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [
     QuestionView("a", "Where is the red fox?", 2),
     QuestionView("b", "A blue dog?", 1),
@@ -30,7 +31,7 @@ def test_chunks_tell_their_place():
 def test_the_whole_book_is_one_context_for_all_questions():
     assert len(set(context("in-context").values())) == 1
     assert BOOK.text in context("in-context")["a"]
-    assert "cat" not in context("none")["a"]
+    assert "cat" not in context("none")["a"] and BOOK.title in context("none")["a"]
 
 
 def test_the_best_chunks_come_first_or_in_the_order_of_the_book():

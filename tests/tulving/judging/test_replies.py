@@ -168,7 +168,8 @@ def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
 
 @settings(deadline=None)
 @given(
-    text=st.text(max_size=8) | st.sampled_from(["nan", "inf", "-inf", "Infinity", "1_0", "\u0661", "0x1", "1e", "--1"])
+    text=st.text(max_size=8)
+    | st.sampled_from(["nan", "inf", "-inf", "Infinity", "1_0", "\u0661", "0x1", "1e", "--1", "\x1c1", "\xa01"])
 )
 def test_a_text_that_is_no_number_is_refused(text):
     if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):

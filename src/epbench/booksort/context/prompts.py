@@ -87,6 +87,11 @@ class Pack:
     queries: tuple[str, ...]
     passage_readings: tuple[str, ...]
 
+    @property
+    def usual(self) -> int:
+        """Number of the prompt that is asked unless another one is chosen: 3, or the first of a pack without it."""
+        return 3 if 3 in self.prompts else min(self.prompts)
+
 
 def load_prompts(path: Path | None = None) -> Pack:
     """Load our pack, a TOML file with the same keys, a YAML file, or a folder of YAML files (see above).

@@ -85,6 +85,11 @@ def prompt_of(pack: Pack, number: int) -> Prompt:
     return pack.prompts[number]
 
 
+def reading_of(prompt: Prompt, title: str, excerpt: str) -> str:
+    """Return the context that shows a model a text of a book: the excerpt of a pair, or what it is trained on."""
+    return prompt.reading.format(title=title, excerpt=excerpt)
+
+
 def _segments(pair: Pair, pack: Pack) -> str:
     first, second = pair.shown
     return pack.segments.format(first=first, second=second)
@@ -103,7 +108,7 @@ def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -
             )
         key = pair.config, pair.book_idx, pair.excerpt_idx
         if key not in contexts:
-            contexts[key] = prompt.reading.format(title=pair.title, excerpt=pair.excerpt)
+            contexts[key] = reading_of(prompt, pair.title, pair.excerpt)
     return [contexts[pair.config, pair.book_idx, pair.excerpt_idx] for pair in pairs]
 
 

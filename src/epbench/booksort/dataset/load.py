@@ -116,6 +116,23 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
     return pairs
 
 
+def of_books(pairs: Sequence[Pair], books: Sequence[int] | None) -> list[Pair]:
+    """Return the pairs of some books, in their order.
+
+    Args:
+        pairs: The pairs.
+        books: Numbers of books; None for all.
+
+    Raises:
+        BadInput: A book has no pairs.
+    """
+    there = {pair.book_idx for pair in pairs}
+    for book in books or ():
+        if book not in there:
+            raise BadInput(f"books: expected one of {', '.join(map(str, sorted(there)))}, got {book}")
+    return [pair for pair in pairs if books is None or pair.book_idx in books]
+
+
 def config_names(name: str) -> list[str]:
     """Return the configs of a set, short excerpts first.
 

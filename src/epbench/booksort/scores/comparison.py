@@ -7,14 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.answers.answer import ScoredPair
 from epbench.booksort.answers.pair_ids import pair_id
 from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.runs import outcomes
 from epbench.runs.several import check_same
-from epbench.statistics.comparison import Comparison, compare_two, with_holm
+from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.statistics.paired import DIGITS, holm
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _FIELDS = {
     "id": (str,),
@@ -60,12 +66,13 @@ def read_outcomes(folder: Path) -> list[Outcome]:
     return [Outcome(**record) for record in outcomes.read_outcomes(folder, _FIELDS)]
 
 
-def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare the accuracy of any two runs on the questions that both have answered.
 
     Args:
         runs: The folders of at least two runs, by the name of the run.
         dataset: Not used: the outcomes in the folders are all that is compared.
+        progress: Shows a bar.
 
     Raises:
         BadInput: A run did not end, or the runs are on different rows, configs or splits.
@@ -74,58 +81,91 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
     for folder in runs.values():
         read_scores(folder)  # a run that did not end has none
     check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"))
-    return Comparison("accuracy", compare_runs({name: read_outcomes(folder) for name, folder in runs.items()}))
+    outcomes_of = {name: read_outcomes(folder) for name, folder in runs.items()}
+    return Comparison("accuracy", compare_runs(outcomes_of, progress))
 
 
-def compare_runs(runs: Mapping[str, Sequence[Outcome]]) -> list[dict[str, Any]]:
-    """Compare the accuracy of any two runs.
+def compare_runs(runs: Mapping[str, Sequence[Outcome]], progress: Progress = iter) -> list[dict[str, Any]]:
+    """Compare the accuracy of any two runs (Appendix F.2), and their log ratios (Appendix F.3).
 
     Args:
         runs: The outcomes by the name of the run.
+        progress: Shows a bar.
 
     Returns:
         For each two runs what `epbench.statistics.comparison.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
-        the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios`, or None if
-        a run has no probabilities; and p_holm.
+        the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
+        and p_less_holm, or None if a run has no probabilities; and p_holm. Holm's correction of p is for the number of
+        comparisons. That of the log ratios is for the tests in both directions together, so for k (k - 1) tests of k runs.
 
     Raises:
         RunFailed: Two runs have no answered question in common.
     """
     excerpts = {one.id: one.excerpt for of_run in runs.values() for one in of_run}
     found = []
-    for one, other in combinations(runs, 2):
+    for one, other in progress(list(combinations(runs, 2))):
         names = (one, other)
         values = [{o.id: float(o.correct) for o in runs[name] if o.correct is not None} for name in names]
         pair = compare_two(names, values, cluster_of=excerpts.__getitem__, unit_of=pair_id, outcomes=True)
         pair["n_failed"] = [sum(o.correct is None for o in runs[name]) for name in names]
         pair["log_ratio"] = compare_log_ratios(runs[one], runs[other])
         found.append(pair)
+    _correct([pair["log_ratio"] for pair in found if pair["log_ratio"]])
     return with_holm(found)
 
 
 def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> dict[str, Any] | None:
     """Test whether the first run gives the right segment a larger part of p(A) + p(B), by a one-sided paired t-test.
 
-    Two askings of one pair of segments count once, by their mean.
+    Two askings of one pair of segments count once, by their mean. The test treats pairs as independent; the interval,
+    which draws excerpts, does not.
 
     Returns:
         n, the number of pairs for which both runs have probabilities; difference, the mean log ratio of the first run
-        minus that of the second, in nats; and p. None with fewer than two such pairs, or if all differences are equal.
+        minus that of the second, in nats; interval, [low, high] of the difference, 95 %, or None with a single excerpt;
+        p, for the first run being higher; and p_less, 1 - p, for the second. Both are None if all differences are equal,
+        as they are between two runs of one model: without variance there is no test. The whole is None with fewer than
+        two such pairs.
     """
-    from scipy.stats import ttest_1samp
+    import numpy as np
 
     theirs = {one.id: one.log_ratio for one in second}
     by_pair: dict[str, list[float]] = {}
+    excerpts: dict[str, str] = {}
     for one in first:
         other = theirs.get(one.id)
         if one.log_ratio is not None and other is not None:
             by_pair.setdefault(pair_id(one.id), []).append(one.log_ratio - other)
-    differences = [sum(values) / len(values) for values in by_pair.values()]
-    if len(set(differences)) < 2:
+            excerpts[pair_id(one.id)] = one.excerpt
+    if len(by_pair) < 2:
         return None
-    p = float(ttest_1samp(differences, 0.0, alternative="greater").pvalue)
-    return {"n": len(differences), "difference": sum(differences) / len(differences), "p": p}
+    # Rounded, so that differences which are equal but for rounding are equal.
+    differences = np.round([sum(values) / len(values) for values in by_pair.values()], DIGITS)
+    interval = cluster_bootstrap(
+        lambda weights: weighted_mean(weights, differences), [excerpts[pair] for pair in by_pair]
+    )
+    p, p_less = _one_sided(differences)
+    difference = float(differences.mean())
+    return {"n": len(by_pair), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
+
+
+def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[None, None]:
+    """The p-values of the mean being above and below 0."""
+    from scipy.stats import ttest_1samp
+
+    if (differences == differences[0]).all():
+        return None, None
+    above, below = (float(ttest_1samp(differences, 0.0, alternative=way).pvalue) for way in ("greater", "less"))
+    return above, below
+
+
+def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
+    """Add p_holm and p_less_holm, corrected for the number of all tests in both directions."""
+    tests = [(one, name) for one in log_ratios for name in ("p", "p_less")]
+    corrected = iter(holm([one[name] for one, name in tests if one[name] is not None]))
+    for one, name in tests:
+        one[f"{name}_holm"] = None if one[name] is None else next(corrected)
 
 
 def _log_ratio(row: ScoredPair) -> float | None:

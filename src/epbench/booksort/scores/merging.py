@@ -7,7 +7,7 @@ from pathlib import Path
 
 from epbench.booksort.context.orders import both_orders
 from epbench.booksort.context.retrieved import RETRIEVED
-from epbench.booksort.dataset.load import fingerprint, group_of, load_pairs
+from epbench.booksort.dataset.load import fingerprint, group_of, load_pairs, of_books
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import SHARD
 from epbench.errors import BadInput
@@ -37,8 +37,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     everything = load_pairs(dataset, identity["config"], identity["split"])
     if fingerprint(everything) != identity["fingerprint"]:
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
-    books = identity["books"]
-    pairs = subset([pair for pair in everything if books is None or pair.book_idx in books], group_of, limit)
+    pairs = subset(of_books(everything, identity["books"]), group_of, limit)
     if identity.get("both_orders"):
         pairs = both_orders(pairs)
 

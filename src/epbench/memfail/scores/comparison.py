@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.runs.outcomes import read_outcomes
-from epbench.statistics.comparison import Comparison, compare_two, with_holm
+from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 
 _FIELDS = {"id": (str,), "k": (int,), "row": (str,), "success": (bool, type(None))}
 
@@ -25,12 +25,13 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
     return {"id": outcome.question, "k": outcome.k, "row": outcome.row, "success": success}
 
 
-def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare the success rates of any two runs, for each config and k that both have.
 
     Args:
         runs: The folders of at least two runs, or of runs of several configs, by the name of the run.
         dataset: Not used: the outcomes in the folders are all that is compared.
+        progress: Shows a bar.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
@@ -46,7 +47,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
         for record in read_outcomes(run, _FIELDS):
             results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
     about = {"judge": judge["name"], "prompt_hash": judge["prompt_hash"]}
-    return Comparison("success", compare_runs(results), about, left_out(results))
+    return Comparison("success", compare_runs(results, progress), about, left_out(results))
 
 
 def _one_judge(folders: Sequence[Path]) -> Mapping[str, str]:
@@ -64,11 +65,12 @@ def _one_judge(folders: Sequence[Path]) -> Mapping[str, str]:
     return next(iter(judges.values()))
 
 
-def compare_runs(runs: Mapping[str, Results]) -> list[dict[str, Any]]:
+def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the success rates of any two runs, for each config and k that both have.
 
     Args:
         runs: The outcomes by the name of the run.
+        progress: Shows a bar.
 
     Returns:
         For each two runs, config and k: config, k, what `epbench.statistics.comparison.compare_two` returns, with rows as
@@ -79,7 +81,7 @@ def compare_runs(runs: Mapping[str, Results]) -> list[dict[str, Any]]:
         RunFailed: Two runs have no question in common that failed in neither.
     """
     found = []
-    for one, other in combinations(runs, 2):
+    for one, other in progress(list(combinations(runs, 2))):
         common = [place for place in runs[one] if place in runs[other]]
         if not common:
             raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")

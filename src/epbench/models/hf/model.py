@@ -20,6 +20,7 @@ from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
 if TYPE_CHECKING:
+    from epbench.models.hf.likelihood import Likelihoods
     from epbench.models.hf.shared_prefix import Completion, Prompt, SharedPrefix
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,17 @@ class TransformersModel:
         ends = [ends] if isinstance(ends, int) else list(ends or [])
         own = self.prompts.tokenizer.eos_token_id
         return SharedPrefix(model, [*ends, *([] if own is None else [own])], batch_size=self.batch_size)
+
+    @cached_property
+    def likelihoods(self) -> Likelihoods:
+        """The same model, to tell how probable given texts are; the first use loads the weights.
+
+        Raises:
+            BadInput: As for `reader`.
+        """
+        from epbench.models.hf.likelihood import Likelihoods
+
+        return Likelihoods(self.reader.forward.model, window=self.window())
 
     def window(self) -> int | None:
         """See `Model.window`; config and tokenizer say it."""

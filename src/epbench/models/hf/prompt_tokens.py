@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.models.hf.text_spans import find_parts, tokens_of
 from epbench.models.protocol import Request, whole
 
 log = logging.getLogger(__name__)
@@ -41,12 +42,16 @@ class PromptTokens:
     A request's `answer_start` ends the prompt, so that the model continues from there. It is the beginning of the answer
     and not of the reasoning: a block of reasoning that the template opens is closed at once, and an answer in channels
     begins in its last channel.
+
+    Attributes:
+        tokenizer: The tokenizer of transformers.
+        begin: The token ids that begin every text and that no text here spells; none if there is a chat template.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self._name = getattr(tokenizer, "name_or_path", "")
-        self._begin = [] if tokenizer.chat_template else _beginning(tokenizer)
+        self.begin = [] if tokenizer.chat_template else _beginning(tokenizer)
         self._folds_system: bool | None = None
         self._last: tuple[tuple[str, str], _Reading] | None = None
         self._shared: tuple[tuple[str, str], int] | None = None
@@ -56,7 +61,7 @@ class PromptTokens:
         """Write the prompt as text."""
         if self.tokenizer.chat_template:
             asked = self._chat(request)
-            start = _answer_head(asked) + request.answer_start if request.answer_start else ""
+            start = answer_head(asked) + request.answer_start if request.answer_start else ""
         else:
             asked = whole("\n\n".join(filter(None, (request.system, request.user)))) + "\n"
             own = request.answer_start.removeprefix("Answer:").strip()
@@ -65,16 +70,43 @@ class PromptTokens:
             start += self._space_after(start, request.labels[0])
         return asked + start
 
+    def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Write messages with the answers among them, as `text` writes a prompt, and no head of a further answer.
+
+        Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one.
+
+        Args:
+            messages: Each has a role (system, user or assistant) and a content. Only the first may be the system's; the
+                user's first message follows it.
+
+        Raises:
+            BadInput: The chat template fails, or writes far more than it was given.
+        """
+        if self.tokenizer.chat_template:
+            return self._templated(self._with_system(messages), answer_follows=False)
+        text = ""
+        for message in messages:
+            if message["role"] == "assistant":
+                text += f"\nAnswer: {message['content']}{self.tokenizer.eos_token or ''}"
+            else:
+                text += ("\n\n" if text else "") + message["content"]
+        return whole(text)
+
     def _chat(self, request: Request) -> str:
         """Write the messages with the template, and the head of the answer."""
-        if not request.system:
-            return self._templated([{"role": "user", "content": request.user}])
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        return self._templated(self._with_system([*messages, {"role": "user", "content": request.user}]))
+
+    def _with_system(self, messages: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
+        """Return messages that the template takes: if it has no place for the system's, the first user message has it."""
+        if len(messages) < 2 or messages[0]["role"] != "system":
+            return messages
         if self._folds_system is None:
             self._folds_system = self._refuses_system()
-        if self._folds_system:
-            return self._templated([{"role": "user", "content": f"{request.system}\n\n{request.user}"}])
-        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
-        return self._templated(messages)
+        if not self._folds_system:
+            return messages
+        system, first, *others = messages
+        return [{"role": first["role"], "content": f"{system['content']}\n\n{first['content']}"}, *others]
 
     def opening(self, request: Request) -> str:
         """Return the tag of a block of reasoning that is open when the answer begins; "" if there is none."""
@@ -90,14 +122,33 @@ class PromptTokens:
         """
         text, about = self.text(request), (request.system, request.context)
         if not getattr(self.tokenizer, "is_fast", False):
-            return self._begin + list(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+            return self.begin + list(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
         if self._last and self._last[0] == about:
             joined = self._joined(self._last[1], text)
             if joined is not None:
-                return self._begin + joined
+                return self.begin + joined
         reading = self._read(text)
         self._last = about, reading
-        return self._begin + reading.ids
+        return self.begin + reading.ids
+
+    def located(self, request: Request, parts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
+        """Return the token ids of the prompt, and the positions of the tokens that make up some parts of it.
+
+        Args:
+            request: The request.
+            parts: Parts of the prompt in the order in which they stand in it; see `find_parts`, and `tokens_of` for which
+                tokens belong to a part.
+
+        Raises:
+            BadInput: A part is not in the prompt, or the tokenizer does not say which characters a token stands for.
+        """
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise BadInput(f"model {self._name}: expected a fast tokenizer, which says where each token is in the text")
+        text, before = self.text(request), len(self.begin)
+        encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        spans = find_parts(text, [whole(part) for part in parts])
+        positions = [[before + token for token in tokens_of(text, encoded["offset_mapping"], span)] for span in spans]
+        return self.begin + list(encoded["input_ids"]), positions
 
     def shared(self, request: Request) -> int:
         """Return the number of tokens at the head of the prompt that do not depend on the question."""
@@ -150,15 +201,15 @@ class PromptTokens:
             self._after_start[start, label] = " " if whole[: len(spaced)] == spaced else ""
         return self._after_start[start, label]
 
-    def _templated(self, messages: list[dict[str, str]]) -> str:
-        """Write messages with the chat template.
+    def _templated(self, messages: Sequence[Mapping[str, str]], *, answer_follows: bool = True) -> str:
+        """Write messages with the chat template, and the head of an answer if one follows.
 
         Raises:
             BadInput: the chat template fails, or writes far more than it was given.
         """
         given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
         try:
-            text = str(self.tokenizer.apply_chat_template(given, tokenize=False, add_generation_prompt=True))
+            text = str(self.tokenizer.apply_chat_template(given, tokenize=False, add_generation_prompt=answer_follows))
         except Exception as error:  # templates may raise anything; transformers keeps them from doing harm
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
             raise BadInput(f"model {self._name}: its chat template cannot write the prompt ({reason})") from error
@@ -183,8 +234,11 @@ class PromptTokens:
         return system not in text
 
 
-def _answer_head(prompt: str) -> str:
-    """Return what has to come between a templated prompt and the start of the answer itself."""
+def answer_head(prompt: str) -> str:
+    """Return what has to come between a templated prompt and the start of the answer itself.
+
+    It closes a block of reasoning that the prompt opens, or opens the last channel of an answer in channels; else "".
+    """
     if opened := _OPENED.search(prompt):
         return f"\n</{opened[1]}>\n\n"
     return "<|channel|>final<|message|>" if prompt.endswith(_CHANNELS) else ""

@@ -10,8 +10,9 @@ from epbench.prompt_packs import load_pack
 
 OWN = packaged("epbench.tulving", "prompts.toml")
 
-# The placeholders that each prompt must have once; the other prompts have none.
+# The placeholders that each prompt must have once, and those that it may have; the other prompts have none.
 _HOLDS = {"book": ["book"], "passages": ["passages"], "passage": ["passage"], "question": ["question"]}
+_MAY_HOLD = {"nothing": ["title"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Prompts:
         book: the words around the whole book, `{book}`.
         passages: the words around everything that was retrieved, `{passages}`.
         passage: the words around each retrieved passage, `{passage}`.
-        nothing: the words in place of a book; they may be empty.
+        nothing: the words in place of a book, which may name it by its `{title}`; they may be empty.
         question: the words around the question, `{question}`.
     """
 
@@ -41,4 +42,4 @@ def load_prompts(path: Path | None = None) -> Prompts:
     Raises:
         BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
     """
-    return load_pack(path or OWN, Prompts, _HOLDS)
+    return load_pack(path or OWN, Prompts, _HOLDS, _MAY_HOLD)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
 from epbench.memories.spec import SystemSpec
-from epbench.models.protocol import Request, Sampling
+from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import Searcher
 from epbench.runs.answers import Progress, fingerprint_of
@@ -104,7 +105,7 @@ class Reading:
         return list(requests), remembered.warnings
 
     def identity(self, data: Loaded) -> dict[str, Any]:
-        """What tells runs apart, under the names of run.json."""
+        """What tells readings of a book apart, under the names of run.json."""
         memory = self.memory if self.memory in MEMORIES else "rag-chapter"
         return {
             "memory": self.memory,
@@ -117,6 +118,17 @@ class Reading:
             "repeats": self.repeats,
             "prompts": fingerprint_of(self.prompts),
         }
+
+    def run_identity(self, data: Loaded, model: Model, base_url: str | None = None) -> dict[str, Any]:
+        """The field `identity` of run.json: a folder is resumed only by a run of the same identity.
+
+        Args:
+            data: The dataset.
+            model: The model that reads.
+            base_url: The address of the model's endpoint, if it is behind one; a login in it is left out.
+        """
+        identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "model": model.name}
+        return identity | self.identity(data) | {"base_url": without_login(base_url or "")} | weights_of(model)
 
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, _views(data.rows)) if self.top_k is None else self.top_k

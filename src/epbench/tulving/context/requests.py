@@ -26,10 +26,12 @@ class Book:
     Attributes:
         text: the whole book.
         chapters: (number, text) of each chapter, in order.
+        title: the title, by which a reader is asked about a book that it does not see.
     """
 
     text: str
     chapters: Sequence[tuple[int, str]]
+    title: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def requests_for(
             raise BadInput(f"{what}: expected at least 1, got {number}")
     prompts, sampling = prompts or load_prompts(), sampling or Sampling()
     if memory == "none":
-        contexts = iter([prompts.nothing] * len(questions))
+        # On one line: a title is no place for a heading, and thus for a chapter.
+        contexts = iter([prompts.nothing.format(title=" ".join(book.title.split()))] * len(questions))
     elif memory == "in-context":
         contexts = iter([prompts.book.format(book=book.text)] * len(questions))
     else:

@@ -23,7 +23,7 @@ class Loaded:
     Attributes:
         name: The name of the dataset, as the user wrote it.
         rows: The rows of the config `qa`.
-        book: The text and the chapters.
+        book: The text, the chapters and the title.
         fingerprint: A hash of the rows and the text, so that a run only continues on the same ones.
     """
 
@@ -44,7 +44,7 @@ def load_book(name: str) -> Loaded:
     """
     rows, chapters, books = (_rows(name, config) for config in _SHAPES)
     text = books[0]["text"]
-    book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters])
+    book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])
     return Loaded(name, rows, book, fingerprint_of_book(rows, text))
 
 
@@ -65,7 +65,7 @@ _SHAPES = {
         }
     ),
     "chapters": Shape({"chapter": (int,), "text": (str,)}),
-    "book": Shape({"text": (str,)}),
+    "book": Shape({"title": (str,), "text": (str,)}),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.runs.folder import open_run
-from epbench.statistics.comparison import Comparison, compare_two, with_holm
+from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import read_verdicts
 from epbench.tulving.scores.judges_of_run import last_judge
@@ -20,12 +20,13 @@ from epbench.tulving.scores.scoring import ScoredAnswer, question_f1
 Cue = tuple[str | None, ...]
 
 
-def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
+def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare F1 of any two runs on the questions that both have answered.
 
     Args:
         runs: The folders of at least two runs, by the name of the run.
         dataset: Where the book is; None for where the runs found it.
+        progress: Shows a bar.
 
     Raises:
         BadInput: The runs are on different books, have different judges or no scores, or no run names its book.
@@ -40,7 +41,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None) -> Comparison:
     for name, folder in runs.items():
         with open_run(folder, {}, {}):  # no other process may be at work in it
             judged[name] = read_verdicts(folder, rows, judges[folder])
-    return Comparison("F1", compare_runs(judged), {"judge": next(iter(judges.values())).name})
+    return Comparison("F1", compare_runs(judged, progress), {"judge": next(iter(judges.values())).name})
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
@@ -67,11 +68,12 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
     return data.rows
 
 
-def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]]) -> list[dict[str, Any]]:
+def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare F1 of any two runs.
 
     Args:
         runs: The judged answers by the name of the run. F1 of a question that was asked several times is the mean.
+        progress: Shows a bar.
 
     Returns:
         For each two runs what `epbench.statistics.comparison.compare_two` returns, with cues as clusters and Wilcoxon's
@@ -84,7 +86,7 @@ def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]]) -> list[dict[str, A
     return with_holm(
         [
             compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
-            for names in combinations(f1, 2)
+            for names in progress(list(combinations(f1, 2)))
         ]
     )
 

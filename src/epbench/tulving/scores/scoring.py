@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from epbench.errors import RunFailed
+from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.questions.generate import BINS
@@ -88,11 +88,16 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         scores, and `f1_by_bin.<bin>`.
 
     Raises:
-        RunFailed: There is no judged answer.
+        NothingToScore: There is no judged answer.
     """
     if not rows:
-        raise RunFailed(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")
-    f1 = question_f1(rows)
+        raise NothingToScore(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")
+    return scores_or_bounds(rows, lost)
+
+
+def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> dict[str, Any]:
+    """The same as `score_run`, for a run that may have no judged answer: then every score has its bounds alone."""
+    f1 = question_f1(rows) if rows else []
     seen = [Result(row, value, _tau(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
     means = _means(seen)
     nothing_found, reversed_, best = (
@@ -115,7 +120,7 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         "n_by_bin": n_by_bin,
         "failed_by_bin": failed_by_bin,
         "incomplete": incomplete,
-        "intervals": {name: found for name, found in _intervals(rows, f1).items() if name not in incomplete},
+        "intervals": {name: of for name, of in _intervals(rows, f1).items() if name not in incomplete} if rows else {},
     }
 
 

@@ -27,7 +27,7 @@ Cell = Callable[[Scores, str], str]
 def screen_tables(runs: Runs) -> Group:
     """A row for each run: F1 by number of matching chapters (and their questions), latest state and order; then notes."""
     runs = complete_first(runs)
-    return on_screen([_recall(runs, _narrow_cell), _order(runs, _narrow_cell, notes(runs, mark="* "))])
+    return on_screen([_recall(runs, narrow_cell), _order(runs, narrow_cell, notes(runs, mark="* "))])
 
 
 def markdown_table(runs: Runs) -> str:
@@ -78,8 +78,8 @@ def score_cell(scores: Scores, name: str) -> str:
     return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores.get(name))
 
 
-def _narrow_cell(scores: Scores, name: str) -> str:
-    """The same for the screen: `0.250– 1.000*` can be broken between the ends where columns are narrow."""
+def narrow_cell(scores: Scores, name: str) -> str:
+    """The same in a narrow column: `0.250– 1.000*` can be broken between the ends where columns are narrow."""
     bounds = scores["incomplete"].get(name)
     return f"{bounds[0]:.3f}– {bounds[1]:.3f}*" if bounds else score_cell(scores, name)
 

@@ -1,0 +1,417 @@
+"""Train all weights of a model on whole books, and measure after every epoch what it remembers of their order.
+
+    accelerate launch finetune/sort_lm.py
+    accelerate launch --multi_gpu --num_processes 2 finetune/sort_lm.py --out runs/two
+    accelerate launch finetune/sort_lm.py --config finetune/configs/one-gpu.yaml --dataset epbench/booksort --model meta-llama/Llama-3.2-1B-Instruct --out runs/books
+    accelerate launch --config_file finetune/configs/fsdp2.yaml finetune/sort_lm.py --dataset epbench/booksort --model meta-llama/Meta-Llama-3-8B-Instruct --out runs/books
+    accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --control instructions --out runs/control
+    accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --texts gutenberg --instructions none --plan --out runs/plan
+
+Without arguments everything is made on the spot, offline: three books by the template writer, their SORT set, and a tiny
+Llama that knows nothing; finetune/configs/cpu.yaml holds its recipe. With --model, the defaults are the paper's recipe.
+
+Texts. The books of the dataset (config `books`), or with --texts the .txt files of a folder, of which only the licence of
+Project Gutenberg is cut, as in the paper. Each book is cut into chunks of about --chunk_words words that end where a
+sentence ends, and no word is lost. A chunk is a chat message: it stands in a reading prompt of the pack, as an excerpt
+does when SORT is asked in-context. The pairs themselves are never trained. A chunk that does not fit into --max_length
+tokens, or into the model's window, is refused.
+
+Instructions. Examples of following instructions keep the model able to answer: a dataset on the Hub, a file, or none.
+--control instructions trains on these alone, and --control summaries on summaries of the books (--summaries DIR, a text
+for each book, named by its number or title); the books, or the --texts, are then only measured. Compare such a run with the
+books: eval_scripts/compare.py runs/books runs/control.
+
+Loss. With --loss all every token is learned, as in the paper, with --loss text only the words of the books and the
+answers. A step has --batch_size samples on all processes together, and its loss is the mean over their tokens. (The
+reference implementation averages the means of micro-batches.) Samples are packed into rows of at most --row_tokens tokens
+within a step, so packing changes only the speed. Weights and the states of the optimizer are in float32, and computation
+is in bfloat16 on CUDA.
+
+Measured before training and after every epoch, by the code of eval_scripts/booksort.py on the checkpoint itself: SORT
+without context and in-context, the perplexity of the segments, of the books, of instructions and of a text that is never
+trained, and a read-out: a logistic regression on the last hidden state, trained on all books but one and tested on that
+one. Only the first epoch is episodic, because later ones have seen every text before.
+
+OUT becomes the run's folder: run.json, training.jsonl (every step), measures.jsonl (every epoch), measures/epoch-N (runs
+of Book-SORT, which eval_scripts/compare.py and report.py read), checkpoints/epoch-N (the weights in bfloat16, for
+hf:OUT/checkpoints/epoch-N or vllm:…), state (what training goes on from), scores.json, table.md and report.html. After a
+kill, the same command goes on from the last epoch, to the same weights. --plan prints what it takes, and stops.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from epbench import command, launch
+from epbench.finetuning.recipe import Recipe, said
+
+if TYPE_CHECKING:
+    from epbench.booksort.context.prompts import Pack
+    from epbench.booksort.finetuning.material import TrainingText
+    from epbench.booksort.finetuning.plan import SortPlan
+    from epbench.finetuning.packing import Schedule
+    from epbench.finetuning.ranks import Ranks
+    from epbench.finetuning.run import TuningRun
+    from epbench.finetuning.texts.instructions import Instructions
+    from epbench.finetuning.texts.samples import Sample
+    from epbench.finetuning.texts.tokens import SampleTokens
+    from epbench.models.hf.model import TransformersModel
+
+TOY = Path(__file__).parent / "configs" / "cpu.yaml"
+TOY_BOOKS = 3
+PAIRS = ["e250_s20"]
+HELD_OUT = 32  # examples and chunks whose perplexity is measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Recipe):
+    """The command line: the recipe, and what follows."""
+
+    out: str = said("runs/sort_lm", "the run's folder")
+    model: str | None = said(None, "folder or name of the model to train (a tiny Llama, made on the spot)")
+    dataset: str | None = said(None, "epbench/booksort, or a folder like it (template books, made on the spot)")
+    texts: str | None = said(None, "folder of .txt files to train on instead of the dataset's books")
+    chunk_words: int = said(5000, "words of a chunk, about")
+    loss: Literal["all", "text"] = said("all", "which tokens are learned: all, or the texts and answers alone")
+    instructions: str = said("teknium/OpenHermes-2.5", "dataset or file of instructions to mix in, or none")
+    n_instructions: int = said(3500, "how many of them")
+    instructions_once: bool = said(False, "show each of them once in all epochs together, instead of in every epoch")
+    control: Literal["instructions", "summaries"] | None = said(None, "train a control without the books")
+    summaries: str | None = said(None, "folder of the summaries, for the control of that name")
+    pairs: list[str] = said(PAIRS, "configs of the pairs that are asked, e<excerpt>_s<segment>, or all")
+    limit: int | None = said(None, "ask only so many pairs, chosen at random")
+    prompts: str | None = said(None, "another prompt pack, as for eval_scripts/booksort.py")
+    prompt: int = said(3, "number of the prompt, and of the reading around a chunk")
+    held_out: str | None = said(None, "text that is never trained, to measure forgetting (a template book)")
+    plan: bool = said(False, "print what it takes, and stop")
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return Path(self.out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What is trained, and what is measured.
+
+    Attributes:
+        base: The folder or name of the model.
+        tokens: Turns texts into samples for this model.
+        pack: The prompts.
+        texts: The chunks of the books, or the summaries.
+        instructions: The examples of following instructions, and those that are held out.
+        plan: What is measured.
+    """
+
+    base: str
+    tokens: SampleTokens
+    pack: Pack
+    texts: Sequence[Sample]
+    instructions: Instructions | None
+    plan: SortPlan
+
+    @property
+    def samples(self) -> list[Sample]:
+        """All samples, the texts first."""
+        return [*self.texts, *(self.instructions.samples if self.instructions else ())]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = launch.parse(Arguments, __doc__, argv, TOY)
+    command.show_log()
+    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
+    with launch.joined() as ranks:
+        _run(args, ranks)
+
+
+def _run(args: Arguments, ranks: Ranks) -> None:
+    """The whole method: texts, what they take, training, and what every epoch is worth."""
+    from epbench.finetuning.run import TuningRun
+    from epbench.runs.folder import open_run
+
+    _check(args)
+    # 1. What is trained and measured.
+    material = _material(args, ranks)
+    schedule = _schedule(args, material)
+    n_steps = _check_cost(args, material, schedule, ranks)
+    if args.plan:
+        return
+
+    with open_run(args.folder, _identity(args, material), _about(args, material)) if ranks.main else nullcontext():
+        run = TuningRun(args.folder, ranks, material.base, partial(_measure, args, material, ranks))
+        # 2. The model before training.
+        run.measure(0)
+        # 3. Training; after every epoch, what it is worth.
+        with command.counter("steps", n_steps, ranks.main) as done:
+            run.train(args, material.tokens.tokenizer, material.samples, schedule, done)
+        # 4. The results, from the journals alone.
+        if ranks.main:
+            _finish(args, run)
+    ranks.wait()
+
+
+# What is trained and measured
+
+
+def _check(args: Arguments) -> None:
+    """Refuse what does not go together, before anything is loaded."""
+    from epbench.errors import BadInput
+
+    if args.control == "instructions" and args.instructions == "none":
+        raise BadInput("--control instructions trains on instructions alone: expected --instructions, got none")
+    if (args.control == "summaries") != (args.summaries is not None):
+        raise BadInput("--control summaries and --summaries DIR go together; give both or neither")
+    for name in ("chunk_words", "n_instructions"):
+        if getattr(args, name) < 1:
+            raise BadInput(f"--{name}: expected at least 1, got {getattr(args, name)}")
+
+
+def _material(args: Arguments, ranks: Ranks) -> Material:
+    """Load or make the model, the texts, the instructions and the questions."""
+    from epbench.booksort.context.prompts import load_prompts
+    from epbench.booksort.finetuning.plan import load_plan
+    from epbench.finetuning.texts.tokens import load_sample_tokens
+
+    dataset = args.dataset or _toy_set(args, ranks)
+    base = args.model or _toy_model(args, ranks, dataset)
+    tokens = load_sample_tokens(base, args.max_length)
+    prompts = Path(args.prompts) if args.prompts else None
+    pack = load_prompts(prompts)
+    instructions = _instructions(args, tokens)
+    texts = _texts(args, dataset, pack, tokens)
+    measured = _measured_texts(args, dataset, pack, tokens, instructions)
+    plan = load_plan(dataset, args.pairs, limit=args.limit, prompts=prompts, prompt=args.prompt, texts=measured)
+    plan.check(_model(base))
+    return Material(base=base, tokens=tokens, pack=pack, texts=texts, instructions=instructions, plan=plan)
+
+
+def _texts(args: Arguments, dataset: str, pack: Pack, tokens: SampleTokens) -> list[Sample]:
+    """The books, or what stands in for them in a control, in chunks."""
+    from epbench.booksort.finetuning import material
+
+    if args.control == "instructions":
+        return []
+    if args.control == "summaries":
+        assert args.summaries
+        texts = material.summaries(Path(args.summaries), material.books_of_set(dataset))
+    else:
+        texts = material.raw_books(Path(args.texts)) if args.texts else material.books_of_set(dataset)
+    return material.chunks_of_texts(
+        texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn=args.loss,
+        kind="summary" if args.control else "text",
+    )  # fmt: skip
+
+
+def _measured_texts(
+    args: Arguments, dataset: str, pack: Pack, tokens: SampleTokens, instructions: Instructions | None
+) -> dict[str, Sequence[Sample]]:
+    """The texts whose perplexity is measured: of the books even in a control, of held-out instructions, of a held-out text."""
+    from epbench.booksort.finetuning import material
+    from epbench.draws import RandomStream
+
+    def chunks(texts: Sequence[TrainingText]) -> list[Sample]:
+        return material.chunks_of_texts(texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn="text")
+
+    books = chunks(material.raw_books(Path(args.texts)) if args.texts else material.books_of_set(dataset))
+    chosen = RandomStream("measured chunks", args.seed).sample(range(len(books)), HELD_OUT)
+    measured: dict[str, Sequence[Sample]] = {"books": [books[i] for i in sorted(chosen)]}
+    if instructions and instructions.held_out:
+        measured["instructions"] = instructions.held_out
+    measured["held_out"] = chunks([_held_out(args)])[:HELD_OUT]
+    return measured
+
+
+def _held_out(args: Arguments) -> TrainingText:
+    """A text that is never trained: a file, or a template book of another universe than any that is made here."""
+    from epbench.booksort.finetuning.material import TrainingText
+    from epbench.booksort.texts.gutenberg import read_text
+
+    title, text = _template_book("news", 0) if args.held_out is None else (Path(args.held_out).stem, "")
+    if args.held_out is not None:
+        text = read_text(Path(args.held_out))
+    return TrainingText("held out", title, [" ".join(part.split()) for part in text.split("\n\n") if part.strip()])
+
+
+def _instructions(args: Arguments, tokens: SampleTokens) -> Instructions | None:
+    from epbench.errors import BadInput
+    from epbench.finetuning.texts.instructions import load_instructions, made_instructions
+
+    if args.instructions == "none":
+        return None
+    about: dict[str, Any] = {
+        "n": args.n_instructions,
+        "seed": args.seed,
+        "tokens": tokens,
+        "learn": args.loss,
+        "n_held_out": HELD_OUT,
+    }
+    if args.dataset is None and args.instructions == Arguments.instructions:
+        return made_instructions(**about)
+    try:
+        return load_instructions(args.instructions, **about, progress=command.bar)
+    except BadInput as error:
+        raise BadInput(f"{error} (--instructions FILE, or --instructions none)") from None
+
+
+def _template_book(universe: str, seed: int) -> tuple[str, str]:
+    """Title and text of a short book by the template writer."""
+    from epbench.tulving.dataset.build import Recipe as BookRecipe
+    from epbench.tulving.dataset.build import make_book
+
+    book = make_book(BookRecipe("short", universe=universe, seed=seed))
+    return book.title, book.book()
+
+
+def _toy_folder(args: Arguments) -> Path:
+    """Where what is made on the spot lies: beside the run's folder, for the next run too."""
+    return args.folder.parent / "toy-sort"
+
+
+def _toy_set(args: Arguments, ranks: Ranks) -> str:
+    """Three template books and their SORT set; the same on every machine."""
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe as PairRecipe
+    from epbench.booksort.dataset.schema import make_configs, manifest
+    from epbench.booksort.texts.books import books_from
+    from epbench.files.writing import write_text
+    from epbench.hub.dataset_folder import write_dataset
+
+    folder, sources = _toy_folder(args) / "booksort", _toy_folder(args) / "texts"
+    if ranks.main and not folder.is_dir():
+        for seed in range(TOY_BOOKS):
+            title, text = _template_book("default", seed)
+            write_text(sources / f"{title}.txt", text)
+        books, recipe = books_from(sources), PairRecipe((250,), (20,), 10, 2)
+        configs = make_configs(books, recipe)
+        lengths = "--excerpt-words 250 --segment-words 20 --excerpts 10 --validation 2"
+        made_by = f"python builders/booksort.py --texts {sources} {lengths}"
+        write_dataset(
+            folder, configs, booksort_card(made_by, books, recipe, configs),
+            {"manifest.json": manifest(books, recipe, configs)},
+        )  # fmt: skip
+    ranks.wait()
+    return str(folder)
+
+
+def _toy_model(args: Arguments, ranks: Ranks, dataset: str) -> str:
+    """A tiny Llama whose tokenizer knows the words of the books."""
+    from epbench.booksort.dataset.load import fingerprint, load_books
+    from epbench.finetuning.toy_model import make_toy_model
+
+    books = load_books(dataset)
+    folder = _toy_folder(args) / f"model-{fingerprint(books)}"
+    if ranks.main:
+        make_toy_model(folder, [book.text for book in books])
+    ranks.wait()
+    return str(folder)
+
+
+# What it takes
+
+
+def _schedule(args: Arguments, material: Material) -> Schedule:
+    """Texts in every epoch; instructions in every epoch too, or each of them once."""
+    from epbench.finetuning.packing import Schedule
+
+    texts, everything = range(len(material.texts)), range(len(material.samples))
+    rest = everything[len(texts) :]
+    if args.instructions_once:
+        return Schedule(texts, rest, args.num_train_epochs, args.seed)
+    return Schedule(everything, (), args.num_train_epochs, args.seed)
+
+
+def _check_cost(args: Arguments, material: Material, schedule: Schedule, ranks: Ranks) -> int:
+    """Say what the training takes, and refuse it where memory or disk do not suffice. Returns the number of steps."""
+    steps = -(-len(schedule.order(0)) // args.batch_size)
+    n_tokens = sum(len(material.samples[i].ids) for i in schedule.order(0))
+    lines = [
+        f"{len(material.texts):,} chunks of text, {len(material.samples) - len(material.texts):,} instructions; "
+        f"{n_tokens:,} tokens and {steps:,} steps in an epoch, {args.num_train_epochs:,} epochs, {ranks.n} processes"
+    ]
+    lines += launch.check_cost(args, material.base, ranks, args.folder)
+    if ranks.main:
+        command.console().say("\n".join(lines))
+    return steps * args.num_train_epochs
+
+
+# What is measured, and what the run gave
+
+
+def _model(base: str) -> TransformersModel:
+    """The model in a folder, as the evaluation scripts ask it; its weights are loaded when they are first needed."""
+    from epbench.models.hf.model import TransformersModel
+
+    return TransformersModel(base, device=launch.device())
+
+
+def _measure(args: Arguments, material: Material, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
+    """What the model before training, or a checkpoint, is worth."""
+    from epbench.booksort.finetuning.measures import measure
+
+    return measure(_model(base), folder, material.plan, ranks, {"label": folder.name}, command.bar)
+
+
+def _identity(args: Arguments, material: Material) -> dict[str, Any]:
+    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.booksort.dataset.load import fingerprint
+    from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.models.protocol import weights_of
+    from epbench.runs.answers import fingerprint_of
+
+    model, plan = _model(material.base), material.plan
+    identity: dict[str, Any] = {"benchmark": "finetuning", "method": "sort_lm", "model": model.name} | weights_of(model)
+    identity |= {"training_data": fingerprint_of_samples(material.samples), "control": args.control}
+    identity |= {"instructions": args.instructions, "instructions_once": args.instructions_once, "loss": args.loss}
+    identity |= args.identity()
+    identity |= {"pairs": fingerprint(plan.pairs), "prompts": fingerprint_of(plan.pack), "prompt": plan.prompt}
+    return identity | {
+        "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
+    }
+
+
+def _about(args: Arguments, material: Material) -> dict[str, Any]:
+    """What else run.json says."""
+    facts = material.instructions.facts if material.instructions else None
+    return {"dataset": material.plan.dataset, "label": args.folder.name, "limit": args.limit, "instructions": facts}
+
+
+def _finish(args: Arguments, run: TuningRun) -> None:
+    """Compare the epochs, and write and show the results."""
+    from epbench.booksort.finetuning.report import html_report, scores_of, tables_of
+    from epbench.booksort.scores.comparison import compare
+    from epbench.files.json_files import write_json
+    from epbench.files.writing import write_text
+    from epbench.finetuning.checkpoints import epoch_folder
+    from epbench.finetuning.measuring.tables import training_table
+    from epbench.finetuning.run import measured_folder
+    from epbench.reports.comparison import comparison_tables
+    from epbench.reports.tables import in_markdown
+    from epbench.runs.folder import read_run
+
+    measures = run.measures()
+    folders = {f"epoch {m['epoch']}": measured_folder(args.folder, m["epoch"]) / "sort" for m in measures}
+    comparison = compare(folders)
+    scores = scores_of(measures, run.steps(), comparison, args.method)
+    tables = tables_of(scores)
+    write_json(args.folder / "scores.json", scores)
+    write_text(args.folder / "table.md", in_markdown([*tables, *comparison_tables(comparison)], scores["warnings"]))
+    write_text(args.folder / "report.html", html_report(args.folder.name, read_run(args.folder), scores, comparison))
+    console = command.console()
+    with_first = replace(comparison, pairs=[pair for pair in comparison.pairs if pair["runs"][0] == "epoch 0"])
+    for table in [*tables, *comparison_tables(with_first), training_table(args.method, scores["training"])]:
+        console.print(table)
+    for warning in scores["warnings"]:
+        command.warn(warning)
+    console.say(f"checkpoints: hf:{epoch_folder(args.folder, args.num_train_epochs)} and those of earlier epochs")
+    console.say(f"report: {args.folder / 'report.html'}")
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,359 @@
+"""Train all weights of a model on questions about a book and their answers, and measure what it then knows of the book.
+
+    accelerate launch finetune/tulving_qa.py
+    accelerate launch --multi_gpu --num_processes 2 finetune/tulving_qa.py --out runs/two
+    accelerate launch finetune/tulving_qa.py --dataset epbench/short --model Qwen/Qwen3-0.6B --out runs/qa
+    accelerate launch --config_file finetune/configs/fsdp2.yaml finetune/tulving_qa.py --dataset epbench/long --model meta-llama/Llama-3.1-8B-Instruct --judge openai:gpt-4o --out runs/long-qa
+    accelerate launch finetune/tulving_qa.py --dataset epbench/long --model Qwen/Qwen3-0.6B --lora_r 16 --learning_rate 2e-4 --plan
+    python eval_scripts/tulving.py --dataset epbench/short --memory none --model hf:runs/qa/checkpoints/epoch-30 --out runs/asked-again
+    python eval_scripts/compare.py runs/qa
+
+This is the paper's fine-tuning as memory (Section 5.1 and Appendix B.2.5). Without arguments everything is made on the spot,
+offline: a book of five chapters by the template writer, and a tiny Llama that knows nothing, with the recipe of
+finetune/configs/tulving-cpu.yaml. With --model, the defaults are the paper's 30 epochs and 64 questions a step. The paper
+gives no learning rate, only a multiplier of a rate that OpenAI does not tell; the default here is a usual one.
+
+What is trained. The dataset's config `finetune`: every question about exactly one chapter, with its answer (468 questions
+of the published short book, 3,199 of the long one). A question stands in the very prompt in which eval_scripts/tulving.py
+--memory none asks it, token for token, and that prompt names the book. Only the answers are learned, with the token that
+ends them.
+
+What is measured, before training and after every epoch that leaves a checkpoint: F1 by the number of matching chapters, by
+the code of eval_scripts/tulving.py on the checkpoint itself, and the perplexity of the trained answers and of a text that is
+never trained. All questions of bin 1 are trained, so this bin shows what was memorised word for word. The others show
+whether facts that were trained one by one are put together (bins 2 and up), and whether the model confabulates (bin 0). The
+questions of a published book have words of their own and are trained in ours, so that its bin 1 is a test of other words.
+
+The judge works in the main process, after the answers of an epoch. lexical costs nothing; a model is asked about every
+epoch again. To have it judge only some epochs, train with lexical and give eval_scripts/tulving.py --rejudge the folders
+measures/epoch-N/tulving. This command, given again, then shows the scores of these folders as they are.
+
+OUT becomes the run's folder: run.json, training.jsonl (every step), measures.jsonl (every measured epoch),
+measures/epoch-N/tulving (runs like any other, which eval_scripts/compare.py OUT compares), checkpoints/epoch-N (the
+weights in bfloat16, for hf:OUT/checkpoints/epoch-N or vllm:…), state (what training goes on from), scores.json, table.md
+and report.html. After a kill, the same command goes on from the last checkpoint, to the same weights. --plan prints what
+it takes, and stops.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench import command, launch, options
+from epbench.finetuning.recipe import Recipe, said
+
+if TYPE_CHECKING:
+    from epbench.finetuning.ranks import Ranks
+    from epbench.finetuning.run import TuningRun
+    from epbench.finetuning.texts.samples import Sample
+    from epbench.finetuning.texts.tokens import SampleTokens
+    from epbench.models.hf.model import TransformersModel
+    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.dataset.load import Loaded
+    from epbench.tulving.finetuning.material import TrainingQuestion
+    from epbench.tulving.finetuning.plan import TulvingPlan
+    from epbench.tulving.judging.protocol import Judge
+
+TOY = Path(__file__).parent / "configs" / "tulving-cpu.yaml"
+HELD_OUT_SEED = 1000  # of a template book that nobody trains on
+TOY_EVENTS, TOY_UNIVERSE = 5, 20  # few names, so that several chapters share them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Recipe, options.JudgeOptions):
+    """The command line: the recipe, the judge, and what follows."""
+
+    num_train_epochs: int = said(30, "how often each question is seen")
+    batch_size: int = said(64, "questions in each step of the optimizer, on all processes together")
+    learning_rate: float = said(
+        2e-5, "learning rate of the first step; it falls to 0 along a cosine, without a warm-up"
+    )
+    save_every: int = said(10, "epochs between two checkpoints; the first and the last epoch always leave one")
+
+    out: str = said("runs/tulving_qa", "the run's folder")
+    model: str | None = said(None, "folder or name of the model to train (a tiny Llama, made on the spot)")
+    dataset: str | None = said(None, "epbench/<book>, or a folder like it (a template book, made on the spot)")
+    prompts: str | None = said(None, "another prompt pack, as for eval_scripts/tulving.py")
+    max_tokens: int = said(1024, "longest answer in tokens, when the model is asked")
+    limit: int | None = said(None, "ask only so many questions, chosen at random; all are trained")
+    held_out: str | None = said(None, "text that is never trained, to measure forgetting (a template book)")
+    judge: str = said("lexical", f"lexical (rules, offline), {options.MODELS}")
+    judge_url: str | None = said(None, "address of the judge's endpoint")
+    judge_window: int | None = said(None, "the judge's context window, if its endpoint does not report it")
+    judge_prompts: Path | None = said(None, "another prompt pack of the judge, like tulving/data/judging.toml")
+    judge_max_tokens: int = said(2048, "longest reply of the judge in tokens")
+    plan: bool = said(False, "print what it takes, and stop")
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return Path(self.out)
+
+    def judge_with(self, calls: Path | None) -> Judge:
+        """The judge; a model's calls are journaled in this file."""
+        from epbench.models.load import Options
+        from epbench.tulving.judging.load import load_judge
+
+        backend = Options(self.judge_url, self.judge_window)
+        return load_judge(
+            self.judge, backend, prompts=self.judge_prompts, calls=calls, max_tokens=self.judge_max_tokens
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What is trained, and what is measured.
+
+    Attributes:
+        base: The folder or name of the model.
+        tokens: Turns questions and texts into samples for this model.
+        samples: The questions with their answers.
+        plan: What is measured.
+    """
+
+    base: str
+    tokens: SampleTokens
+    samples: Sequence[Sample]
+    plan: TulvingPlan
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = launch.parse(Arguments, __doc__, argv, TOY)
+    command.show_log()
+    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
+    with launch.joined() as ranks:
+        _run(args, ranks)
+
+
+def _run(args: Arguments, ranks: Ranks) -> None:
+    """The whole method: questions, what they take, training, and what every epoch is worth."""
+    from epbench.finetuning.packing import Schedule
+    from epbench.finetuning.run import TuningRun
+    from epbench.runs.folder import open_run
+
+    # 1. What is trained and measured.
+    material = _material(args, ranks)
+    n_steps = _check_cost(args, material, ranks)
+    if args.plan:
+        return
+
+    about = {"dataset": material.plan.data.name, "label": args.folder.name, "limit": args.limit}
+    with open_run(args.folder, _identity(args, material), about) if ranks.main else nullcontext():
+        run = TuningRun(args.folder, ranks, material.base, partial(_measure, material.plan, ranks))
+        # 2. The model before training.
+        run.measure(0)
+        # 3. Training; after some epochs, what it is worth.
+        schedule = Schedule(range(len(material.samples)), (), args.num_train_epochs, args.seed)
+        with command.counter("steps", n_steps, ranks.main) as done:
+            run.train(args, material.tokens.tokenizer, material.samples, schedule, done)
+        # 4. The results, from the journals alone.
+        if ranks.main:
+            _finish(args, material.plan, run)
+    ranks.wait()
+
+
+# What is trained and measured
+
+
+def _material(args: Arguments, ranks: Ranks) -> Material:
+    """Load or make the book and the model, and write the samples."""
+    from epbench.finetuning.texts.tokens import SampleTokens, load_sample_tokens
+    from epbench.runs.subset import subset
+    from epbench.tulving.dataset.load import load_book
+    from epbench.tulving.finetuning.material import question_samples, training_questions
+    from epbench.tulving.finetuning.plan import TulvingPlan
+
+    dataset = args.dataset or _toy_set(args, ranks)
+    data, questions, reading = load_book(dataset), training_questions(dataset), _reading(args)
+    base = args.model or _toy_model(args, ranks, data, reading, questions)
+    tokens = load_sample_tokens(base, args.max_length)
+    samples = question_samples(questions, data, reading, tokens)
+    plan = TulvingPlan(
+        data=data, rows=subset(data.rows, itemgetter("id"), args.limit), limit=args.limit, reading=reading,
+        judge=args.judge_with, trained=questions,
+        texts={"trained_answers": samples, "held_out": _held_out(args, reading, SampleTokens(tokens.tokenizer))},
+    )  # fmt: skip
+    plan.check(_model(base))
+    return Material(base=base, tokens=tokens, samples=samples, plan=plan)
+
+
+def _reading(args: Arguments) -> Reading:
+    """How eval_scripts/tulving.py --memory none asks, with its defaults."""
+    from epbench.models.protocol import Sampling
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.finetuning.material import MEMORY
+
+    prompts = load_prompts(Path(args.prompts) if args.prompts else None)
+    return Reading(memory=MEMORY, prompts=prompts, sampling=Sampling(args.max_tokens, temperature=0.0, seed=0))
+
+
+def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[Sample]:
+    """A text that is never trained: a file, or the chapters of a template book of another universe."""
+    from epbench.errors import BadInput
+    from epbench.files.text import read_text
+    from epbench.finetuning.texts.chunks import chunk_texts
+    from epbench.tulving.dataset.build import Recipe as BookRecipe
+    from epbench.tulving.dataset.build import make_book
+    from epbench.tulving.finetuning.material import held_out_samples
+
+    if args.held_out is None:
+        book = make_book(BookRecipe("short", universe="news", seed=HELD_OUT_SEED))
+        return held_out_samples([chapter.text for chapter in book.chapters], reading.prompts, tokens)
+    paragraphs = [" ".join(part.split()) for part in read_text(Path(args.held_out)).split("\n\n") if part.strip()]
+    if not paragraphs:
+        raise BadInput(f"{args.held_out}: expected a text, found no words")
+    starts = list(accumulate((len(one.split()) for one in paragraphs[:-1]), initial=0))  # chunks end with a paragraph
+    return held_out_samples(chunk_texts(paragraphs, starts, 500), reading.prompts, tokens)
+
+
+def _toy_folder(args: Arguments) -> Path:
+    """Where what is made on the spot lies: beside the run's folder, for the next run too."""
+    return args.folder.parent / "toy-tulving"
+
+
+def _toy_set(args: Arguments, ranks: Ranks) -> str:
+    """A very short book by the template writer; the same on every machine."""
+    from epbench.hub.dataset_folder import write_dataset
+    from epbench.tulving.dataset.build import Recipe as BookRecipe
+    from epbench.tulving.dataset.build import make_book
+    from epbench.tulving.dataset.card import made_card
+    from epbench.tulving.dataset.schema import configs_of
+
+    folder = _toy_folder(args) / f"{TOY_EVENTS}-events"
+    if ranks.main and not folder.is_dir():
+        recipe = BookRecipe("short", events=TOY_EVENTS, universe_size=TOY_UNIVERSE)
+        book = make_book(recipe)
+        configs = configs_of(book)
+        command_line = f"python builders/tulving.py --book short --events {TOY_EVENTS} --universe-size {TOY_UNIVERSE}"
+        write_dataset(folder, configs, made_card(command_line, recipe, book, configs), {})
+    ranks.wait()
+    return str(folder)
+
+
+def _toy_model(
+    args: Arguments, ranks: Ranks, data: Loaded, reading: Reading, questions: Sequence[TrainingQuestion]
+) -> str:
+    """A tiny Llama whose tokenizer knows the words of the book and of the prompts."""
+    from epbench.finetuning.toy_model import make_toy_model
+
+    folder = _toy_folder(args) / f"model-{data.fingerprint}"
+    if ranks.main:
+        prompts = reading.prompts
+        words = [prompts.system, prompts.nothing, prompts.question, data.book.title, data.book.text]
+        make_toy_model(folder, [*words, *(text for one in questions for text in (one.question, one.answer))])
+    ranks.wait()
+    return str(folder)
+
+
+# What it takes
+
+
+def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
+    """Say what all of it takes, and refuse it where memory or disk do not suffice. Returns the number of steps."""
+    from epbench.judges.protocol import is_free
+    from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
+
+    samples, rows, judge = material.samples, material.plan.rows, args.judge_with(None)
+    steps = -(-len(samples) // args.batch_size)
+    lines = [
+        f"{len(samples):,} questions with their answers; {sum(len(sample.ids) for sample in samples):,} tokens and "
+        f"{steps:,} steps in an epoch, {args.num_train_epochs:,} epochs, {ranks.n} processes"
+    ]
+    lines += launch.check_cost(args, material.base, ranks, args.folder)
+    epochs = ", ".join(map(str, args.kept_epochs))
+    lines.append(f"{len(rows):,} questions are asked before training, and after each of these epochs: {epochs}")
+    if not is_free(judge):
+        lines += [f"each time, {line}" for line in plan_lines(judge, expected_inputs(rows, args.max_tokens))]
+    if ranks.main:
+        command.console().say("\n".join(lines))
+    return steps * args.num_train_epochs
+
+
+# What is measured, and what the run gave
+
+
+def _model(base: str) -> TransformersModel:
+    """The model in a folder, as eval_scripts/tulving.py asks it; its weights are loaded when they are first needed."""
+    from epbench.models.hf.model import TransformersModel
+
+    return TransformersModel(base, device=launch.device())
+
+
+def _measure(plan: TulvingPlan, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
+    """What the model before training, or a checkpoint, is worth."""
+    from epbench.tulving.finetuning.measures import measure
+
+    return measure(_model(base), folder, plan, ranks, {"label": folder.name}, command.bar)
+
+
+def _identity(args: Arguments, material: Material) -> dict[str, Any]:
+    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.models.protocol import weights_of
+
+    model, plan, judge = _model(material.base), material.plan, args.judge_with(None)
+    identity: dict[str, Any] = {"benchmark": "finetuning", "method": "tulving_qa", "model": model.name}
+    identity |= {
+        **weights_of(model),
+        "fingerprint": plan.data.fingerprint,
+        "training_data": fingerprint_of_samples(material.samples),
+    }
+    identity |= args.identity() | {"reading": plan.reading.identity(plan.data), "limit": args.limit}
+    identity |= {"judge": [judge.name, judge.prompt_hash]}
+    return identity | {
+        "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
+    }
+
+
+def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
+    """Write and show the results, with the scores of the epochs' runs as they are now."""
+    from epbench.files.json_files import write_json
+    from epbench.files.writing import write_text
+    from epbench.finetuning.checkpoints import epoch_folder
+    from epbench.finetuning.measuring.tables import training_table
+    from epbench.finetuning.run import measured_folder
+    from epbench.reports.tables import in_markdown
+    from epbench.runs.folder import read_run
+    from epbench.tulving.finetuning.report import html_report, scores_of, tables
+    from epbench.tulving.finetuning.summary import RUN, summary_of
+
+    measures = [
+        {**record, RUN: summary_of(measured_folder(args.folder, record["epoch"]) / RUN, plan)}
+        for record in run.measures()
+    ]
+    scores = scores_of(measures, run.steps(), plan, args.method)
+    write_json(args.folder / "scores.json", scores)
+    write_text(args.folder / "table.md", in_markdown(tables(scores), scores["warnings"]))
+    write_text(args.folder / "report.html", html_report(args.folder.name, read_run(args.folder), scores))
+    console = command.console()
+    for table in [*tables(scores), training_table(args.method, scores["training"])]:
+        console.print(table)
+    for warning in scores["warnings"]:
+        command.warn(warning)
+    last = epoch_folder(args.folder, args.num_train_epochs)
+    console.say(f"checkpoints: hf:{last} and those of earlier epochs")
+    console.say(f"ask one again: {_asked_again(args, plan, last)}")
+    console.say(f"report: {args.folder / 'report.html'}")
+
+
+def _asked_again(args: Arguments, plan: TulvingPlan, checkpoint: Path) -> str:
+    """The command that measures a checkpoint once more, with the same scores."""
+    told: dict[str, Any] = {"--dataset": plan.data.name, "--memory": "none", "--model": f"hf:{checkpoint}"}
+    told |= {"--prompts": args.prompts, "--max-tokens": args.max_tokens, "--limit": args.limit}
+    told["--out"] = args.folder.with_name(f"{args.folder.name}-again")
+    words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
+    return shlex.join(["python", "eval_scripts/tulving.py", *words])
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,195 @@
+"""The texts that a model is trained on, and how they are shown to it: as an excerpt is in context (Appendix F)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from epbench.booksort.context.prompts import Pack
+from epbench.booksort.context.requests import prompt_of, reading_of
+from epbench.booksort.dataset.load import load_books
+from epbench.booksort.texts.cleaning import gutenberg_title, split_at_markers
+from epbench.booksort.texts.gutenberg import Published, check_published, published_books, read_text
+from epbench.booksort.texts.sentences import sentence_starts
+from epbench.errors import BadInput
+from epbench.finetuning.texts.chunks import chunk_texts
+from epbench.finetuning.texts.samples import Kind, Sample
+from epbench.finetuning.texts.tokens import Learn, SampleTokens
+
+_BLANK_LINES = re.compile(r"\n\s*\n")
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """A text to be trained on.
+
+    Attributes:
+        id: The book's number in the Book-SORT set.
+        title: The book's title, as prompts give it.
+        paragraphs: The paragraphs, with single blanks between words.
+    """
+
+    id: str
+    title: str
+    paragraphs: Sequence[str]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of all paragraphs."""
+        return " ".join(self.paragraphs).split()
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The indices of the words that begin a sentence, in ascending order."""
+        return sentence_starts(self.paragraphs)
+
+
+def books_of_set(dataset: str) -> list[TrainingText]:
+    """Return the books of a Book-SORT set as its pairs have them: cleaned, without headings.
+
+    Args:
+        dataset: The set, as `epbench.booksort.dataset.load.load_books` takes it.
+
+    Raises:
+        BadInput: The set has no config `books`, or a book has no words.
+    """
+    return [_text(str(b.book_idx), b.title, b.text, f"{dataset}, book {b.book_idx}") for b in load_books(dataset)]
+
+
+def raw_books(folder: Path) -> list[TrainingText]:
+    """Return the texts of a folder without the licence of Project Gutenberg and with everything else, as in the paper.
+
+    Headings, footnotes and what is printed before and after the narrative stay in the text.
+
+    Numbers and titles are those of a set that is built from the same folder: of the published books if all files are named
+    like these (`69087-0.txt`, `pg69087.txt` or `69087.txt`), of which some may be missing; otherwise the files are counted in
+    name order from 0, and a title comes from the Project Gutenberg header, or else from the name of the file.
+
+    Args:
+        folder: Folder of `.txt` files in UTF-8. Other files and subfolders are ignored.
+
+    Raises:
+        BadInput: There is no such folder or no text in it, a text is in another encoding or has no words, or one of the
+            published books is there twice or was changed.
+    """
+    files = _files(folder)
+    known = published_books()
+    named = [re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem) for path in files]
+    published = [known.get(int(match[1])) if match else None for match in named]
+    if all(published):
+        return _published(folder, {path: book for path, book in zip(files, published, strict=True) if book})
+    texts = []
+    for number, path in enumerate(files):
+        raw = read_text(path)
+        texts.append(_text(str(number), gutenberg_title(raw) or path.stem, split_at_markers(raw)[1], str(path)))
+    return texts
+
+
+def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]:
+    """Return what was written about some books, in their order.
+
+    Args:
+        folder: Folder with one `.txt` file in UTF-8 for each book, named by its number or by its title.
+        books: The books.
+
+    Raises:
+        BadInput: A book has no file or two, a file is named like no book, or a text is in another encoding or has no words.
+    """
+    files: dict[str, Path] = {}
+    known = {name: book.id for book in books for name in (book.title, book.id)}
+    for path in _files(folder):
+        if path.stem not in known:
+            raise BadInput(
+                f"{path}: expected the number or title of one of {len(books)} books as its name, such as {_names(books[0])}"
+            )
+        other = files.setdefault(known[path.stem], path)
+        if other != path:
+            raise BadInput(
+                f"{folder}: expected one summary of book {known[path.stem]}, got {other.name} and {path.name}"
+            )
+    for book in books:
+        if book.id not in files:
+            raise BadInput(f"{folder}: expected a summary of every book, got no {_names(book)}")
+    return [_text(book.id, book.title, read_text(files[book.id]), str(files[book.id])) for book in books]
+
+
+def reading_messages(text: str, title: str, pack: Pack, prompt: int) -> tuple[str, str]:
+    """Return the system and the user message that show a model a text, exactly as SORT shows an excerpt in context.
+
+    Args:
+        text: A part of a book, or a summary.
+        title: Title of the book.
+        pack: The prompt pack.
+        prompt: Number of the prompt in the pack.
+
+    Raises:
+        BadInput: The pack has no such prompt.
+    """
+    chosen = prompt_of(pack, prompt)
+    return chosen.system, reading_of(chosen, title, text)
+
+
+def chunks_of_texts(
+    texts: Sequence[TrainingText],
+    pack: Pack,
+    prompt: int,
+    tokens: SampleTokens,
+    *,
+    n_words: int = 5000,
+    learn: Learn = "all",
+    kind: Kind = "text",
+) -> list[Sample]:
+    """Return the chunks of texts as samples, each a chat message that shows it; no word is lost.
+
+    Args:
+        texts: Books, or what was written about them.
+        pack: The prompt pack.
+        prompt: Number of the prompt in the pack.
+        tokens: Turns messages into samples.
+        n_words: About how many words a chunk has; see `chunks_of`.
+        learn: Which tokens are learned.
+        kind: What the samples are.
+
+    Raises:
+        BadInput: A chunk has more tokens than a sample may have, or cannot be written; the message names it.
+    """
+    samples = []
+    for text in texts:
+        for number, chunk in enumerate(chunk_texts(text.paragraphs, text.starts, n_words)):
+            system, user = reading_messages(chunk, text.title, pack, prompt)
+            samples.append(tokens.reading(f"{text.id}/{number}", kind, system, user, chunk, learn))
+    return samples
+
+
+def _published(folder: Path, books: dict[Path, Published]) -> list[TrainingText]:
+    texts: dict[int, TrainingText] = {}
+    for path, book in sorted(books.items(), key=lambda item: item[1].id):
+        if book.id in texts:
+            raise BadInput(f"{folder}: expected {book.title!r} once, got {path.name} as well as another file of it")
+        raw = read_text(path)
+        check_published(raw, book, str(path))
+        texts[book.id] = _text(str(book.id), book.title, split_at_markers(raw)[1], str(path))
+    return list(texts.values())
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
+    files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
+    if not files:
+        raise BadInput(f"{folder}: expected .txt files, got none")
+    return files
+
+
+def _text(id_: str, title: str, text: str, where: str) -> TrainingText:
+    paragraphs = [" ".join(block.split()) for block in _BLANK_LINES.split(text) if block.strip()]
+    if not paragraphs:
+        raise BadInput(f"{where}: expected a text, got no words")
+    return TrainingText(id_, title, paragraphs)
+
+
+def _names(book: TrainingText) -> str:
+    return f"{book.id}.txt or {book.title}.txt"

@@ -1,0 +1,152 @@
+"""Everything that is measured of one checkpoint: SORT with and without context, perplexities, and what can be read out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.dataset.load import Pair
+from epbench.booksort.finetuning.plan import SEGMENTS, SortPlan
+from epbench.booksort.finetuning.sort_run import sort_run
+from epbench.booksort.finetuning.texts import (
+    AskedPair,
+    segment_likelihoods,
+    share_of_pairs,
+    states_before_answers,
+)
+from epbench.booksort.scores.comparison import read_outcomes
+from epbench.finetuning.measuring.perplexity import text_perplexity
+from epbench.finetuning.ranks import Ranks
+from epbench.runs.answers import Progress, no_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from epbench.models.hf.likelihood import SpanLikelihood
+    from epbench.models.hf.model import TransformersModel
+
+
+def measure(
+    model: TransformersModel,
+    folder: Path,
+    plan: SortPlan,
+    ranks: Ranks,
+    about: Mapping[str, Any],
+    progress: Progress = no_progress,
+) -> dict[str, Any] | None:
+    """Measure a checkpoint; called in every process that works together, with the same plan.
+
+    Answers to SORT are journaled in `folder/sort` and `folder/sort-in-context`, ordinary folders of runs, so that a
+    measurement that was killed goes on where it was. All else is computed anew, which takes about as long as reading the
+    texts once and the prompts without context twice.
+
+    Args:
+        model: The checkpoint. Each process has a copy, on a device of its own.
+        folder: The folder of this checkpoint's measurements.
+        plan: The questions and texts.
+        ranks: This process among those that work together.
+        about: What else run.json of both runs says, such as the epoch. A `label`, if there is one, names the checkpoint in
+            tables; else its name does.
+        progress: Shows a progress bar; only the main process does.
+
+    Returns:
+        In the other processes None, in the main one:
+        sort and sort_in_context (None if the plan leaves it out): see `summary_of`.
+        perplexity: of all tokens of both segments of all pairs in their prompts without context (segments), and of the
+        learned tokens of each text of the plan, by its name; None for a text without any.
+        pearson: how the log perplexity of a pair's segments goes with its log ratio without context; see `correlation`.
+        readout: what a layer reads out of the last hidden states; see `readout_of`.
+        seconds: how long each part took, by the names sort, sort_in_context, perplexity and readout.
+
+    Raises:
+        BadInput: A folder holds something else, or what is to be measured does not fit the model; see `SortPlan.check`.
+        RunFailed: No question has an answer, or memory does not suffice for a single text.
+    """
+    plan.check(model)
+    seconds: dict[str, float] = {}
+    sort: dict[str, Any] = {"sort": None, "sort_in_context": None}
+    for run, memory in plan.memories.items():
+        name = run.replace("-", "_")
+        with _timed(seconds, name):
+            shown = progress if ranks.main else no_progress
+            sort[name] = sort_run(model, folder / run, plan, memory, ranks, about, shown)
+    model.reader.forget()  # the last context is not needed again
+
+    with _timed(seconds, "perplexity"):
+        asked = share_of_pairs(model, plan, ranks)
+        segments = segment_likelihoods(model, asked, ranks)
+        perplexities = _perplexities(model, plan, segments, ranks)
+    with _timed(seconds, "readout"):
+        readout = _readout(model, plan.pairs, asked, ranks)
+    if not ranks.main:
+        return None
+    pearson = correlation(segments, folder / "sort")
+    return {**sort, "perplexity": perplexities, "pearson": pearson, "readout": readout, "seconds": seconds}
+
+
+def _perplexities(
+    model: TransformersModel, plan: SortPlan, segments: Mapping[str, SpanLikelihood], ranks: Ranks
+) -> dict[str, float | None]:
+    from epbench.models.hf.likelihood import perplexity
+
+    texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
+    return {SEGMENTS: perplexity(segments.values()), **texts}
+
+
+def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[str, Any] | None:
+    """Correlate how surprising the segments of a pair are to a model with how sure it is of their order.
+
+    Args:
+        segments: How probable the tokens of the segments of each pair are, by the pair's id.
+        folder: The folder of the run without context.
+
+    Returns:
+        n, r, p and interval of Pearson's correlation of the log perplexity of a pair's segments with the log ratio of its
+        answer, over the pairs whose log ratio is known; None with fewer than three, or if one of them is constant.
+    """
+    from epbench.statistics.correlation import pearson
+
+    ratios = {one.id: one.log_ratio for one in read_outcomes(folder) if one.log_ratio is not None}
+    surprise = [-segments[id_].log_likelihood / segments[id_].n_tokens for id_ in ratios]
+    found = pearson(surprise, list(ratios.values()))
+    return {**asdict(found), "interval": list(found.interval)} if found else None
+
+
+def _readout(
+    model: TransformersModel, pairs: Sequence[Pair], asked: Sequence[AskedPair], ranks: Ranks
+) -> dict[str, Any] | None:
+    """Collect the states of all pairs, and read out of them; None in the other processes, and if nothing can be tested."""
+    for book in {pair.book_idx for pair in pairs}:
+        if len({pair.answer for pair in pairs if pair.book_idx != book}) < 2:  # no other book, or only one answer there
+            return None
+    features = states_before_answers(model, asked, pairs, ranks)
+    return readout_of(features, pairs) if ranks.main else None
+
+
+def readout_of(features: NDArray[np.floating], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Read the right answers out of a model's states, by a layer that was trained on the other books (Figure 15).
+
+    Args:
+        features: A state for each pair, of shape (pairs, dimensions).
+        pairs: Pairs of at least two books.
+
+    Returns:
+        The fields of `epbench.statistics.readout.Readout`; by_group has the accuracy of each book, by its number as a text.
+    """
+    from epbench.statistics.readout import cross_validated_readout
+
+    found = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
+    by_group = {str(book): accuracy for book, accuracy in found.by_group.items()}
+    return {**asdict(found), "interval": list(found.interval), "by_group": by_group}
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    seconds[name] = round(time.monotonic() - start, 3)

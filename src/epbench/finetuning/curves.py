@@ -1,0 +1,127 @@
+"""What was remembered and what was forgotten, epoch by epoch: one figure, and what training took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from epbench.reports.figures import colour_of, drawing, error_bars, figure_html
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EPISODIC = 1
+"""The only epoch after which a memory is episodic: every text has been seen once (Appendix F)."""
+_ONCE = " Only after epoch 1 (dashed line) is the memory episodic: every text has been seen once."
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line of a figure: one value for each measured epoch.
+
+    Attributes:
+        label: What it is, for the legend.
+        values: The values; None where there is none.
+        intervals: A 95 % interval, or None, for each value; empty for a line without error bars.
+    """
+
+    label: str
+    values: Sequence[float | None]
+    intervals: Sequence[Sequence[float] | None] = ()
+
+
+def curves(
+    epochs: Sequence[int],
+    remembered: Sequence[Series],
+    perplexities: Sequence[Mapping[str, float | None]],
+    *,
+    chance: float | None = None,
+    episodic: bool = True,
+) -> str:
+    """Draw two panels, as an HTML figure: scores by epoch on the left, perplexities by epoch on the right.
+
+    Args:
+        epochs: The measured epochs; 0 is the model before training.
+        remembered: Scores from 0 to 1.
+        perplexities: For each epoch the perplexity of each text by its name, drawn on a logarithmic axis. Those of texts
+            that were never trained show what remembering costs.
+        chance: The score of a guess, drawn as a line; None for none.
+        episodic: Whether the memory is episodic after the first epoch, as that of a text is which was read once; a line
+            then marks that epoch.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    with drawing():
+        figure = Figure(figsize=(10, 4.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        costs = [Series(title_of(name), [one.get(name) for one in perplexities]) for name in perplexities[0]]
+        for axes, lines in ((left, remembered), (right, costs)):
+            _draw(axes, epochs, lines)
+            if episodic and EPISODIC in epochs:
+                axes.axvline(EPISODIC, color="#999", linewidth=1, linestyle="--")
+        left.set(title="what is remembered", ylabel="score", ylim=(0, 1.02))
+        if chance is not None:
+            left.axhline(chance, color="#999", linewidth=1, linestyle=":")
+        right.set(title="what it costs", ylabel="perplexity (logarithmic)", yscale="log")
+        right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        right.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        right.yaxis.set_minor_formatter(NullFormatter())
+        return figure_html(
+            figure,
+            f"Epochs to remember, cost to forget. Epoch 0 is the model before training.{_ONCE if episodic else ''} Bars: "
+            "95 % intervals.",
+        )
+
+
+def title_of(name: str) -> str:
+    """Return a name in a record as a title: `held_out` as `held out`."""
+    return name.replace("_", " ")
+
+
+def _draw(axes: Axes, epochs: Sequence[int], lines: Sequence[Series]) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("epoch")
+    if len(epochs) < 16:
+        axes.set_xticks(list(epochs))
+    for number, line in enumerate(lines):
+        values = [float("nan") if value is None else value for value in line.values]
+        axes.plot(list(epochs), values, marker="o", markersize=4, color=colour_of(number), label=line.label)
+        if line.intervals:
+            error_bars(axes, list(epochs), values, line.intervals, colour_of(number))
+    if lines:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def training_summary(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up the records of training.jsonl.
+
+    Returns:
+        steps; tokens (all of them, in all epochs) and learned (those that were learned); seconds in steps, without
+        measuring and writing; tokens_per_second; mfu and mfu_causal, weighted by time, or None where they are unknown;
+        first_loss and last_loss, the means of the first and the last epoch in nats a token.
+    """
+    seconds = sum(step["seconds"] for step in steps)
+    tokens = sum(step["tokens"] for step in steps)
+    epochs = sorted({step["epoch"] for step in steps})
+
+    def loss(epoch: int) -> float:
+        of_epoch = [step for step in steps if step["epoch"] == epoch]
+        return float(sum(s["loss"] * s["learned"] for s in of_epoch) / sum(s["learned"] for s in of_epoch))
+
+    def weighted(name: str) -> float | None:
+        values = [(step[name], step["seconds"]) for step in steps if step.get(name) is not None]
+        return sum(value * weight for value, weight in values) / sum(w for _, w in values) if values else None
+
+    return {
+        "steps": len(steps),
+        "tokens": tokens,
+        "learned": sum(step["learned"] for step in steps),
+        "seconds": round(seconds, 3),
+        "tokens_per_second": round(tokens / seconds, 1) if seconds else None,
+        "mfu": weighted("mfu"),
+        "mfu_causal": weighted("mfu_causal"),
+        "first_loss": loss(epochs[0]) if epochs else None,
+        "last_loss": loss(epochs[-1]) if epochs else None,
+    }

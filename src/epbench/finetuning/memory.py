@@ -1,0 +1,264 @@
+"""How much memory training a causal language model takes on each device, known before its weights are loaded.
+
+Three sorts of tensors take it. Those that stay: float32 weights, gradients and the two states of AdamW, 16 bytes for each
+trained parameter. Those that autograd keeps from the forward pass of a row for its backward pass: the model is run once
+with torch's fake tensors, which have shapes and no numbers, and what is kept is summed. And those that live for a moment, of
+which the largest are the logits, in float32 and several times over. All are counted at the moment when their sum is highest,
+so that a part may be 0 that is large at another moment.
+
+The sums were compared with measured peaks on a CPU, in float32 and under autocast, of one process and of two. On CUDA the
+same tensors are kept, so that the same sums are taken; that was not measured. They leave out what is no tensor: CUDA's
+context and the buffers of its libraries, together about a gigabyte, and what an allocator loses between tensors. On a CPU,
+glibc's loses much among tensors of less than 32 MB, so that a model of 20 million parameters may take twice the sum. With
+MALLOC_MMAP_THRESHOLD_=131072 in its environment a process takes what is estimated, and up to a third more time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput
+from epbench.finetuning.cost import Parameters, parameters_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes on each device.
+
+    Attributes:
+        weights: The float32 weights, or this device's share of them.
+        gradients: Their float32 gradients.
+        optimizer: The two float32 states of AdamW for each trained parameter.
+        copies: Other copies of weights and gradients at the peak: in bfloat16 for autocast, gathered from all devices, or
+            not yet added to the gradients.
+        activations: What the forward pass of one row keeps for its backward pass, and what that needs in passing.
+        logits: The logits and what the loss makes of them, at the peak.
+        measuring: The copy of the whole model that is asked questions between epochs, when only weights and optimizer are
+            there as well; it belongs to the total only if that is the peak.
+    """
+
+    weights: int
+    gradients: int
+    optimizer: int
+    copies: int
+    activations: int
+    logits: int
+    measuring: int
+
+    @property
+    def total(self) -> int:
+        """The highest sum at any moment."""
+        training = self.gradients + self.copies + self.activations + self.logits
+        return self.weights + self.optimizer + max(training, self.measuring)
+
+
+def estimate_memory(
+    config: PreTrainedConfig,
+    *,
+    row_tokens: int,
+    world: int = 1,
+    sharded: bool = False,
+    checkpointing: bool = False,
+    autocast: bool = True,
+    lora_rank: int = 0,
+    measuring: bool = True,
+    masked: bool = True,
+) -> MemoryEstimate:
+    """Estimate what training takes on each device, if rows are trained on one at a time and a step has at least two.
+
+    The optimizer is a fused AdamW, the default of transformers' trainer with torch 2.8 or newer, on CUDA and on a CPU; it and
+    the clipping of gradients work in place. (AdamW with `foreach`, torch's own default on CUDA, takes several more copies of
+    the parameters for a moment.) The loss is made of float32 logits, outside of autocast, and the logits themselves are not
+    kept until the backward pass, which would take 4 bytes more for each of them.
+
+    Args:
+        config: The configuration of the model.
+        row_tokens: The number of tokens of the longest row.
+        world: The number of devices.
+        sharded: Whether weights, gradients and optimizer are split over the devices, layer by layer, as FSDP2 does it; with
+            `autocast`, weights are then gathered in bfloat16, and gradients summed in float32 at most. (ZeRO-3 of DeepSpeed
+            was not measured.) Else each device has all of them, and with several devices `DistributedDataParallel` has each
+            gradient once more in its buckets.
+        checkpointing: Whether a layer keeps only its input, and is computed again in the backward pass.
+        autocast: Whether the passes are made in bfloat16, as on CUDA, and not in float32, as on a CPU.
+        lora_rank: The rank of LoRA adapters of every linear layer but the LM head, or 0 to train all parameters. The
+            activations are then those of training all parameters, which are up to a tenth more.
+        measuring: Whether the model is asked questions between epochs, as a copy in bfloat16, or in float32 without
+            `autocast`.
+        masked: Whether attention gets a mask that tells the samples of a row apart, as SDPA does if a row has several
+            samples; flash attention takes their lengths instead.
+
+    Raises:
+        BadInput: it is not known for this model, such as a mixture of experts.
+    """
+    if getattr(config, "num_experts_per_tok", None):
+        raise _unknown(config.model_type, "a mixture of experts keeps what its numbers demand")
+    parameters = parameters_of(config)
+    trained = parameters.lora(lora_rank) if lora_rank else parameters.total
+    present = parameters.total + (trained if lora_rank else 0)
+    row = _row(config, parameters, row_tokens, checkpointing, autocast, sharded, masked)
+    moments = _moments_sharded(parameters, row, world) if sharded else _moments(parameters, row, adapters=lora_rank > 0)
+    copies, activations, logits = max(moments, key=sum)
+    share = world if sharded else 1
+    return MemoryEstimate(
+        weights=-(-4 * present // share),
+        gradients=-(-4 * trained // share) * (2 if world > 1 and not sharded else 1),
+        optimizer=-(-8 * trained // share),
+        copies=copies,
+        activations=activations,
+        logits=logits,
+        measuring=(2 if autocast else 4) * parameters.total if measuring else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What one row takes.
+
+    Attributes:
+        checkpointing: Whether layers are computed again.
+        number: Bytes of a number in the products of matrices: 2 in bfloat16, 4 in float32.
+        layers: The number of layers.
+        kept: Bytes kept at the end of the forward pass, without what the loss makes of the logits, and without autocast's
+            copies of weights, which come next.
+        cast: Bytes of these copies, of all weights that tokens are multiplied with.
+        cast_head: Bytes of the one of the LM head.
+        layer: Bytes that the backward pass of one layer needs in passing; if it is computed again, first of all what it keeps.
+        logits: The number of logits.
+    """
+
+    checkpointing: bool
+    number: int
+    layers: int
+    kept: int
+    cast: int
+    cast_head: int
+    layer: int
+    logits: int
+
+
+def _row(
+    config: PreTrainedConfig,
+    parameters: Parameters,
+    n_tokens: int,
+    checkpointing: bool,
+    autocast: bool,
+    sharded: bool,
+    masked: bool,
+) -> _Row:
+    """Sum what one row takes."""
+    described = config.to_json_string(use_diff=False)
+    number, layers, hidden = 2 if autocast else 4, config.num_hidden_layers, config.hidden_size
+    stream = 2 if autocast and sharded else 4  # autocast leaves sums, and so what goes from layer to layer, in float32
+    cast = 2 * parameters.multiplied if autocast and not sharded else 0
+    cast_head = 2 * parameters.head if autocast and not sharded else 0
+    again = _kept(described, n_tokens, autocast, sharded, True) - cast_head
+    full = _kept(described, n_tokens, autocast, sharded, False) - cast
+    if not masked:  # no mask in each layer, and keys and values once for all query heads that share them
+        heads, shared = config.num_attention_heads, getattr(config, "num_key_value_heads", None)
+        width = getattr(config, "head_dim", None) or hidden // heads
+        full -= layers * number * n_tokens * (n_tokens + 2 * width * (heads - (shared or heads)))
+    logits = n_tokens * config.vocab_size
+    computed_again = (full - again) // layers + n_tokens * stream * hidden if checkpointing else 0
+    # The gradients of the two halves of the feed-forward layer, and of what goes into it and past it.
+    inner = getattr(config, "intermediate_size", None) or 4 * hidden
+    gradients = n_tokens * (2 * number * inner + 2 * stream * hidden)
+    return _Row(
+        checkpointing=checkpointing,
+        number=number,
+        layers=layers,
+        kept=(again if checkpointing else full) - 4 * logits + (n_tokens * n_tokens if masked else 0),
+        cast=cast,
+        cast_head=cast_head,
+        layer=computed_again + gradients,
+        logits=logits,
+    )
+
+
+@lru_cache(maxsize=64)
+def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpointing: bool) -> int:
+    """Return the bytes that autograd keeps of the forward pass and the loss of one row with a mask, beside the parameters.
+
+    Args:
+        config: The configuration as JSON.
+        n_tokens: The number of tokens of the row.
+        autocast: Whether products of matrices are made in bfloat16.
+        gathered: Whether parameters are then bfloat16 themselves, as those are that are gathered from several devices.
+        checkpointing: Whether a layer keeps only its input.
+    """
+    import json
+
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    kept: dict[int, torch.Tensor] = {}  # by storage, since several tensors may share one
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
+        return tensor
+
+    try:
+        with FakeTensorMode():
+            dtype = torch.bfloat16 if autocast and gathered else torch.float32
+            made = AutoConfig.for_model(**json.loads(config))
+            model = AutoModelForCausalLM.from_config(made, dtype=dtype).train()  # type: ignore[no-untyped-call]
+            if checkpointing:
+                model.activation_checkpointing_enable()
+            ids = torch.zeros((1, n_tokens), dtype=torch.long)
+            mask = torch.ones((1, 1, n_tokens, n_tokens), dtype=torch.bool)
+            hooks = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
+            # Autocast for a CPU and for CUDA keep the same tensors, and SDPA does as well.
+            with hooks, torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                model(input_ids=ids, attention_mask=mask, labels=ids, use_cache=False)
+            own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+            return sum(tensor.untyped_storage().nbytes() for key, tensor in kept.items() if key not in own)
+    except Exception as error:  # a model's own code can raise anything
+        raise _unknown(json.loads(config).get("model_type"), " ".join(str(error).split())[:200]) from None
+
+
+def _unknown(model_type: str | None, reason: str) -> BadInput:
+    return BadInput(f"model of type {model_type}: how much memory training takes is not known before ({reason})")
+
+
+def _moments(parameters: Parameters, row: _Row, *, adapters: bool) -> list[tuple[int, int, int]]:
+    """Bytes of copies, activations and logits at the moments that may be the peak, with all weights on each device.
+
+    Autocast remembers its copies of trained weights until the forward pass ends; the backward pass needs those of layers that
+    are not computed again.
+    """
+    forward = row.cast_head if row.checkpointing and adapters else row.cast
+    backward = row.cast_head if row.checkpointing else row.cast
+    cast_layer = (row.cast - row.cast_head) // row.layers if row.checkpointing else row.cast
+    # A new gradient, of the head or of a layer's largest matrix (by and large a third of it), before it is added to the sum;
+    # under autocast it is first in bfloat16.
+    new = 0 if adapters else 6 if row.cast else 4
+    return [
+        # the logits as they are computed
+        (forward, row.kept, row.number * row.logits),
+        # their logarithms, the gradients of these, and the gradients of the logits, all in float32
+        (backward, row.kept, 12 * row.logits),
+        (backward + new * parameters.head, row.kept, row.number * row.logits),
+        (cast_layer + new * parameters.layer // 3, row.kept + row.layer, 0),
+    ]
+
+
+def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tuple[int, int, int]]:
+    """Bytes of copies, activations and logits at the moments that may be the peak, with weights split over the devices.
+
+    What belongs to no layer (embedding, last norm, LM head) is gathered from the start of the forward pass to the end of the
+    backward pass; of the layers, the current one and the next. Gradients have the type of the gathered weights until they are
+    copied in float32 to be summed over the devices.
+    """
+    number, layer = row.number, parameters.layer
+    rest = parameters.total - row.layers * layer
+    return [
+        (number * (rest + layer), row.kept, 12 * row.logits),
+        (number * (rest + parameters.head + 3 * layer) + 4 * layer, row.kept + row.layer, 0),
+        ((2 * number + 4) * rest + 4 * rest // world, 0, 0),
+    ]

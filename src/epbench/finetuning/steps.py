@@ -1,0 +1,125 @@
+"""One step of the optimizer: rows of packed samples as tensors, and the gradients of their mean loss.
+
+The loss of a step is the mean over its learned tokens, on all processes together. The reference implementation averages
+the means of its micro-batches instead, so that a token of a short sample counts more there. Importing this module imports
+torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from epbench.finetuning.packing import Row, Schedule, Step
+from epbench.finetuning.texts.samples import Sample
+
+_IGNORED = -100
+
+
+class StepLoader:
+    """The steps of an epoch, each with the rows of this process as tensors.
+
+    It stands in for a data loader of torch: `set_epoch` chooses the epoch, and iteration goes over its steps. A step is
+    `{"rows": […], "n_learned": tokens that are learned on all processes, "n_tokens": …, "lengths": of its samples}`.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        schedule: Schedule,
+        *,
+        batch_size: int,
+        row_tokens: int,
+        rank: int = 0,
+        n_ranks: int = 1,
+    ) -> None:
+        self.dataset = samples
+        self._schedule, self._batch_size, self._row_tokens = schedule, batch_size, row_tokens
+        self._rank, self._n_ranks = rank, n_ranks
+        self._lengths = [len(sample.ids) for sample in samples]
+        self._learned = [sample.n_learned for sample in samples]
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch that the next iteration goes over, counted from 0."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return -(-len(self._schedule.order(0)) // self._batch_size)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for step in self.steps(self._epoch):
+            yield {
+                "rows": [row_tensors(self.dataset, row) for row in step.rows[self._rank]],
+                "n_learned": sum(self._learned[i] for i in step.samples),
+                "n_tokens": sum(self._lengths[i] for i in step.samples),
+                "lengths": [self._lengths[i] for i in step.samples],
+            }
+
+    def steps(self, epoch: int) -> list[Step]:
+        """Return the steps of an epoch."""
+        return self._schedule.steps(epoch, self._lengths, self._batch_size, self._row_tokens, self._n_ranks)
+
+
+def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
+    """Lay samples one after the other.
+
+    Positions start anew in every sample, which is how transformers recognises packed texts, so that no sample sees
+    another one. There is no attention mask for the same reason.
+
+    Returns:
+        input_ids, position_ids and labels of shape (1, tokens). A token that is not learned has the label -100; labels
+        are not shifted. An empty row has two tokens of which none is learned.
+    """
+    ids: list[int] = []
+    labels: list[int] = []
+    positions: list[int] = []
+    for sample in (samples[i] for i in row):
+        ids.extend(sample.ids)
+        labels.extend(id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True))
+        labels[-len(sample.ids)] = _IGNORED  # nothing comes before it
+        positions.extend(range(len(sample.ids)))
+    if not ids:
+        ids, labels, positions = [0, 0], [_IGNORED] * 2, [0, 1]
+    return {
+        "input_ids": torch.tensor([ids]), "position_ids": torch.tensor([positions]), "labels": torch.tensor([labels]),
+    }  # fmt: skip
+
+
+def accumulate(
+    model: Any,
+    rows: Sequence[dict[str, torch.Tensor]],
+    n_learned: int,
+    backward: Callable[[torch.Tensor, bool], None],
+    waiting: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> torch.Tensor:
+    """Read the rows of a step one by one, and add up the gradients of its loss.
+
+    Args:
+        model: A causal language model in training mode.
+        rows: The rows of this process, as `row_tensors` makes them, on the model's device.
+        n_learned: The number of learned tokens in the step, on all processes.
+        backward: Computes gradients; gets the loss, and whether this is the last row of the step.
+        waiting: A context in which processes do not exchange gradients yet; all rows but the last are read in it.
+
+    Returns:
+        The part of this process in the loss of the step, in nats a token; the parts of all processes add up to it.
+    """
+    total = torch.zeros((), device=rows[0]["input_ids"].device)
+    for i, row in enumerate(rows):
+        last = i == len(rows) - 1
+        with nullcontext() if last else waiting():
+            loss = _summed_loss(model, row) / n_learned
+            backward(loss, last)
+        total += loss.detach()
+    return total
+
+
+def _summed_loss(model: Any, row: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The loss of a row, summed over its learned tokens. Nothing here keeps the logits until the backward pass."""
+    logits = model(input_ids=row["input_ids"], position_ids=row["position_ids"], use_cache=False).logits
+    targets = row["labels"][0, 1:]
+    return torch.nn.functional.cross_entropy(logits[0, :-1].float(), targets, ignore_index=_IGNORED, reduction="sum")

@@ -1,0 +1,239 @@
+"""Texts, questions and conversations as the tokens that a model is trained on.
+
+They are written as prompts are when the model is asked, so that training and asking agree token for token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from epbench.errors import BadInput
+from epbench.files.text import shown
+from epbench.finetuning.texts.samples import Kind, Sample
+from epbench.finetuning.texts.turns import (
+    Message,
+    Span,
+    Tokens,
+    check_spelling,
+    check_turns,
+    marks_of,
+    tokenised,
+    written_turns,
+)
+from epbench.models.hf.checkpoint import load_tokenizer, read_window
+from epbench.models.hf.prompt_tokens import PromptTokens, answer_head
+from epbench.models.protocol import Request, whole
+
+Learn = Literal["all", "text"]
+"""Whether every token is learned, or only the book's text and the answers, with the tokens that end them."""
+
+
+class SampleTokens:
+    """Turns texts into samples with one tokenizer.
+
+    A sample begins as a prompt does, and ends with a token that ends a turn or a text; if the chat template writes none,
+    it is the tokenizer's own. What is learned goes by positions, so it does not matter whether such a token also pads.
+
+    A message that spells a special token, such as `<|im_end|>`, is refused: tokenizers do not tell it from a real one.
+
+    Args:
+        tokenizer: A fast tokenizer of transformers, which knows where each token stands in a text.
+        max_length: The largest number of tokens of a reading or a question; None for no limit. Nothing is ever cut.
+
+    Raises:
+        BadInput: The tokenizer is not a fast one.
+    """
+
+    def __init__(self, tokenizer: Any, max_length: int | None = None) -> None:
+        self._name = getattr(tokenizer, "name_or_path", "")
+        if not getattr(tokenizer, "is_fast", False):
+            raise BadInput(
+                f"model {self._name}: expected a fast tokenizer, which knows the places of its tokens in a text, found "
+                f"{type(tokenizer).__name__}"
+            )
+        self.tokenizer, self.max_length = tokenizer, max_length
+        self.prompts = PromptTokens(tokenizer)
+
+    def reading(self, id: str, kind: Kind, system: str, user: str, text: str, learn: Learn) -> Sample:
+        """Return a text that the model reads: a system and a user message, and no answer.
+
+        Args:
+            id: Of the sample.
+            kind: Of the sample.
+            system: The system message; it may be empty.
+            user: The user message.
+            text: The part of the user message that is the book's own text. If it occurs several times, the last counts.
+            learn: Which tokens are learned: `"all"`, or with `"text"` those of `text` and the one at the end.
+
+        Raises:
+            BadInput: The text is blank or not in the user message, a message spells a special token, the chat template
+                fails or changes a message, no token ends a text, or the sample is longer than `max_length`.
+        """
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": user})
+        with _naming(id):
+            check_spelling(self._marks, messages)
+            written, spans = written_turns(self.prompts, messages)
+            own = whole(text).strip()
+            at = written.rfind(own, *spans[-1])
+            if at < 0 or not own:
+                raise BadInput(f"expected the text as a part of the user message, found {shown(text)}")
+            tokens = tokenised(self.tokenizer, written)
+            ids, last = self._ended(tokens)
+            learned = {*tokens.within((at, at + len(own))), last}
+            sample = _sample(id, kind, self.prompts.begin, ids, learned if learn == "text" else range(len(ids)))
+            self._check_length(sample)
+        return sample
+
+    def dialogue(self, id: str, messages: Sequence[Message], learn: Learn) -> Sample:
+        """Return an example of following instructions; it may be longer than `max_length`.
+
+        Args:
+            id: Of the sample.
+            messages: The system's, which may be missing, then the user's and the assistant's. The assistant's is the last.
+            learn: Which tokens are learned: `"all"`, or with `"text"` those of the answers and the ones that end them.
+
+        Raises:
+            BadInput: The turns are others, an answer is blank, a message spells a special token, the chat template fails or
+                changes a message, or no token ends a text.
+        """
+        with _naming(id):
+            check_turns(messages)
+            check_spelling(self._marks, messages)
+            written, spans = written_turns(self.prompts, messages)
+            tokens = tokenised(self.tokenizer, written)
+            ids, last = self._ended(tokens)
+        learned: set[int] = set()
+        for message, span in zip(messages, spans, strict=True):
+            if message["role"] == "assistant":
+                answer, end = tokens.within(span), tokens.mark_behind(span[1])
+                learned.update(answer if end is None else range(answer.start, end + 1))
+        learned.update(range(tokens.within(spans[-1]).start, last + 1))
+        chosen = learned if learn == "text" else range(len(ids))
+        return _sample(id, "instruction", self.prompts.begin, ids, chosen)
+
+    def answer(self, id: str, request: Request, answer: str) -> Sample:
+        """Return a question with its answer: the prompt as the model is asked, the answer, and the token that ends it.
+
+        What follows the prompt is what the model has to write, and all that is learned. If the request says how the answer
+        begins, `answer` goes on there, after a blank. What a template writes between a prompt and an answer, such as an
+        empty block of reasoning, stands there too; what it writes behind the end of an answer does not.
+
+        Args:
+            id: Of the sample.
+            request: The question; the sample begins with the token ids of `PromptTokens.ids(request)`.
+            answer: The answer, without what `request.answer_start` says.
+
+        Raises:
+            BadInput: The answer is blank or spells a special token, the chat template fails or changes a message, no token
+                ends a text, or the sample is longer than `max_length`.
+        """
+        with _naming(id):
+            if not answer.strip():
+                raise BadInput(f"expected an answer, found {shown(answer)}")
+            check_spelling(self._marks, [{"role": "assistant", "content": answer}])
+            asked, prompt, turn = self.prompts.text(request), self.prompts.ids(request), self._turn
+            lead = turn.lead
+            if request.answer_start or not self.tokenizer.chat_template:
+                lead = "" if asked[-1:].isspace() else " "
+            rest = lead + whole(answer).strip() + turn.end
+            ids = self._continued(asked, prompt[len(self.prompts.begin) :], rest)
+            if turn.end_id is None:
+                ids.append(self._eos)
+            sample = _sample(id, "question", prompt, ids, range(len(ids)))
+            self._check_length(sample)
+        return sample
+
+    def _continued(self, text: str, ids: Sequence[int], rest: str) -> list[int]:
+        """Return the ids of what follows a text that has its ids already, because the model gets it by itself.
+
+        They are those in the whole text, unless one token would hold the end of the text and more. Then they are those
+        behind a line feed: at the very beginning, some tokenizers put a blank before the first word.
+        """
+        line_feed = tokenised(self.tokenizer, "\n").ids
+        for before, known in ((text, list(ids)), ("\n", line_feed)):
+            joined = tokenised(self.tokenizer, before + rest).ids
+            if joined[: len(known)] == known:
+                return joined[len(known) :]
+        return tokenised(self.tokenizer, rest).ids
+
+    def _check_length(self, sample: Sample) -> None:
+        if self.max_length is not None and len(sample.ids) > self.max_length:
+            raise BadInput(f"found {len(sample.ids):,} tokens, expected at most {self.max_length:,}; nothing is cut")
+
+    def _ended(self, tokens: Tokens) -> tuple[list[int], int]:
+        """Return the ids with a token that ends the text, and its position; white space may follow it."""
+        last = tokens.last()
+        if last is not None and tokens.ids[last] in (self.tokenizer.eos_token_id, self._turn.end_id):
+            return tokens.ids, last
+        return [*tokens.ids, self._eos], len(tokens.ids)
+
+    @cached_property
+    def _eos(self) -> int:
+        if self.tokenizer.eos_token_id is None:
+            raise BadInput(f"model {self._name}: expected a token that ends a text, found none in its tokenizer")
+        return int(self.tokenizer.eos_token_id)
+
+    @cached_property
+    def _marks(self) -> re.Pattern[str]:
+        return marks_of(self.tokenizer, tokenised(self.tokenizer, self._example[0]).ids)
+
+    @cached_property
+    def _example(self) -> tuple[str, list[Span]]:
+        return written_turns(
+            self.prompts, [{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}]
+        )
+
+    @cached_property
+    def _turn(self) -> _Turn:
+        written, (_, (start, end)) = self._example
+        asked = self.prompts.text(Request("", "", "", "question"))
+        within = written.startswith(asked) and len(asked) <= start
+        lead = written[len(asked) : start] if within else answer_head(asked)
+        tokens = tokenised(self.tokenizer, written)
+        mark = tokens.mark_behind(end)
+        return _Turn(lead) if mark is None else _Turn(lead, written[end : tokens.ends[mark]], tokens.ids[mark])
+
+
+def load_sample_tokens(base: str, max_length: int) -> SampleTokens:
+    """Load the tokenizer of a model. A sample may be as long as the model's window allows, and at most `max_length`.
+
+    Args:
+        base: The folder of the model, or its name on the Hub.
+        max_length: The largest number of tokens of a reading or a question.
+
+    Raises:
+        BadInput: There is no such model, or its tokenizer is not a fast one.
+    """
+    tokenizer = load_tokenizer(base)
+    return SampleTokens(tokenizer, min(max_length, read_window(base, tokenizer) or max_length))
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What stands before the last answer of a conversation and behind it, up to the token that ends it, and its id."""
+
+    lead: str
+    end: str = ""
+    end_id: int | None = None
+
+
+def _sample(id: str, kind: Kind, head: Sequence[int], ids: Sequence[int], learned: Container[int]) -> Sample:
+    """Put a sample together from ids that are not learned and those behind them, of which some are."""
+    flags = [False] * len(head) + [i in learned for i in range(len(ids))]
+    flags[0] = False  # nothing comes before it
+    return Sample(id, kind, [*head, *ids], flags)
+
+
+@contextmanager
+def _naming(id: str) -> Iterator[None]:
+    """Name the sample in messages."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"sample {id}: {error}") from error

@@ -1,0 +1,168 @@
+"""How probable a model finds given texts, and what it makes of them. Importing this module imports torch.
+
+Every token is predicted from those before it in its row, so one reading of a row gives the probabilities of all its tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from epbench.errors import BadInput
+from epbench.models.hf.row_batches import Batch, RowBatches
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MOST_SCORES = 2**27  # 512 MiB in float32; positions are computed in parts that have no more scores than this
+
+
+@dataclass(frozen=True, slots=True)
+class SpanLikelihood:
+    """How probable the tokens of a span are, each after all tokens before it.
+
+    Attributes:
+        n_tokens: The number of tokens.
+        log_likelihood: The sum of their log-probabilities, in nats.
+    """
+
+    n_tokens: int
+    log_likelihood: float
+
+
+def perplexity(spans: Iterable[SpanLikelihood]) -> float:
+    """Return exp(-(sum of log-likelihoods) / (number of tokens)) over all tokens of some spans; at least 1.
+
+    Raises:
+        BadInput: The spans have no tokens.
+    """
+    found = list(spans)
+    n = sum(span.n_tokens for span in found)
+    if not n:
+        raise BadInput(f"perplexity: expected at least one token, got none in {len(found)} spans")
+    return math.exp(-sum(span.log_likelihood for span in found) / n)
+
+
+class Likelihoods:
+    """Log-probabilities of tokens, and hidden states, under one causal language model.
+
+    Its results do not depend on which rows are read together, up to rounding: rows are padded on the right, where no token
+    of theirs can see it. The model is not changed.
+
+    Args:
+        model: A causal language model of transformers with its weights on a device.
+        window: The largest number of tokens in a row; None if there is no limit.
+        tokens: The largest number of tokens that are read at one time; see `RowBatches`.
+    """
+
+    def __init__(self, model: Any, *, window: int | None = None, tokens: int | None = None) -> None:
+        self.batches = RowBatches(model, window=window, tokens=tokens)
+
+    def of_tokens(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """Return the log-probability of every token, in nats.
+
+        Args:
+            rows: The token ids of each row.
+
+        Returns:
+            For each row an array of its length. Its first number is NaN, because nothing comes before the first token.
+
+        Raises:
+            BadInput: A row has no token, or more than the window.
+            RunFailed: There is no memory even for one row.
+        """
+        return self._read(rows, [range(1, len(row)) for row in rows])
+
+    def of_spans(
+        self, rows: Sequence[Sequence[int]], spans: Sequence[Mapping[str, Sequence[int]]]
+    ) -> list[dict[str, SpanLikelihood]]:
+        """Return how probable some spans of each row are. Logits are computed for these alone if the model allows it.
+
+        Args:
+            rows: The token ids of each row.
+            spans: For each row the positions of the tokens of each span, by its name. The first token of a row has the
+                position 0 and belongs to no span, because nothing comes before it.
+
+        Raises:
+            BadInput: A row has no token or more than the window, or a position is not in its row.
+            RunFailed: There is no memory even for one row.
+        """
+        for number, (row, named) in enumerate(zip(rows, spans, strict=True)):
+            for name, span in named.items():
+                if outside := [position for position in span if not 1 <= position < len(row)]:
+                    raise BadInput(
+                        f"text {number}, span {name!r}: expected positions from 1 to {len(row) - 1}, got {outside[0]}"
+                    )
+        found = self._read(rows, [sorted(set().union(*named.values())) for named in spans])
+        return [
+            {name: SpanLikelihood(len(span), float(values[list(span)].sum())) for name, span in named.items()}
+            for values, named in zip(found, spans, strict=True)
+        ]
+
+    def last_states(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """Return the state of the last hidden layer at the last token of each row.
+
+        It is what the head of the model sees, after the final normalization: the next token is predicted from it alone.
+
+        Args:
+            rows: The token ids of each row.
+
+        Returns:
+            An array of shape (rows, hidden size); (0, hidden size) without rows.
+
+        Raises:
+            BadInput: A row has no token, or more than the window.
+            RunFailed: There is no memory even for one row.
+        """
+        import numpy as np
+
+        found = self.batches.read(rows, self._states)
+        size = self.batches.model.config.get_text_config().hidden_size
+        return np.stack(found) if found else np.empty((0, size), np.float32)
+
+    def _read(self, rows: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """Return the log-probabilities of the wanted tokens of each row; all others are NaN."""
+        return self.batches.read(rows, lambda batch: self._log_probabilities(batch, wanted))
+
+    def _log_probabilities(self, batch: Batch, wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        import numpy as np
+
+        found = [np.full(length, np.nan) for length in batch.lengths]
+        positions = sorted(set().union(*(wanted[i] for i in batch.members)))
+        if not positions:
+            return found
+        before = torch.tensor(positions) - 1  # from the logits after a token follow the probabilities of the next one
+        logits = self._logits(batch, before)
+        tokens = batch.ids[:, positions].to(logits.device)
+        step = max(1, _MOST_SCORES // (logits.shape[0] * logits.shape[2]))
+        parts = []
+        for start in range(0, len(positions), step):
+            scores = logits[:, start : start + step].float()
+            chosen = scores.gather(-1, tokens[:, start : start + step, None])[..., 0]
+            parts.append((chosen - scores.logsumexp(-1)).cpu())
+        values = torch.cat(parts, 1).double().numpy()
+        place = {position: i for i, position in enumerate(positions)}
+        for row, (values_of_row, i) in enumerate(zip(found, batch.members, strict=True)):
+            own = list(wanted[i])
+            values_of_row[own] = values[row, [place[position] for position in own]]
+        return found
+
+    def _logits(self, batch: Batch, positions: torch.Tensor) -> torch.Tensor:
+        """Return the logits at these positions, (rows, positions, vocabulary), in the model's dtype."""
+        model = self.batches.model
+        if self.batches.keeps_logits:
+            logits: torch.Tensor = model(**batch.inputs, logits_to_keep=positions).logits
+            return logits
+        logits = model(**batch.inputs).logits
+        return logits[:, positions]
+
+    def _states(self, batch: Batch) -> list[NDArray[np.float32]]:
+        states = self.batches.model.base_model(**batch.inputs).last_hidden_state
+        last = torch.tensor(batch.lengths) - 1
+        found: NDArray[np.float32] = states[torch.arange(len(last)), last].float().cpu().numpy()
+        return list(found)

@@ -1,0 +1,61 @@
+"""The correlation of two measures of the same questions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Pearson's correlation.
+
+    Attributes:
+        n: The number of pairs of values, at least three.
+        r: The correlation, -1 to 1.
+        p: The two-sided p-value of no correlation.
+        interval: The 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs.
+    """
+
+    n: int
+    r: float
+    p: float
+    interval: tuple[float, float]
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
+    """Correlate two measures, such as how surprising a text is to a model and how sure the model is of an answer about it.
+
+    The test and the interval take the pairs of values for independent, and their distribution for about normal.
+
+    Args:
+        x: The first measure of each question; all values are finite.
+        y: The second measure, in the same order.
+
+    Returns:
+        The correlation; None with fewer than three pairs, or if one measure is constant, up to rounding.
+
+    Raises:
+        ValueError: The lengths differ, or a value is not finite.
+    """
+    from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
+
+    if len(x) != len(y):
+        raise ValueError(f"expected as many of each, found {len(x)} and {len(y)} values")
+    for number, values in enumerate(zip(x, y, strict=True)):
+        if not all(map(math.isfinite, values)):
+            raise ValueError(f"values {number}: expected two finite numbers, found {values[0]} and {values[1]}")
+    if len(x) < 3:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConstantInputWarning)
+        warnings.simplefilter("error", NearConstantInputWarning)
+        try:
+            found = pearsonr(x, y)
+        except (ConstantInputWarning, NearConstantInputWarning):
+            return None
+    # Three pairs leave Fisher's interval without a width; scipy says the same, but not without a warning if r is 1.
+    low, high = found.confidence_interval(0.95) if len(x) > 3 else (-1.0, 1.0)
+    return Correlation(len(x), float(found.statistic), float(found.pvalue), (float(low), float(high)))

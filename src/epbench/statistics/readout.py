@@ -1,0 +1,102 @@
+"""What a layer can read out of a model's hidden states, tested on a group of questions that it has not seen.
+
+A model may know an answer and yet not say it. A linear layer that is trained on its hidden states for the questions of all
+books but one, and tested on that book, finds such knowledge if it has the same form in every book (Appendix F, Figure 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput
+from epbench.statistics.proportions import wilson
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LABELS = ("A", "B")
+
+STRENGTH = 0.1
+"""The inverse strength C of the L2 penalty. Hidden states have more dimensions than a book has questions, so that the layer
+is held back more than by scikit-learn's default of 1. It is fixed, as choosing it would need books of its own, and nothing
+hangs on it: with made features, from 0.01 to 1 the accuracy changes by less than two points."""
+
+_ITERATIONS = 10_000  # of lbfgs; on standardised features it needs tens to hundreds
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """How often a layer reads out the right answer in groups that it was not trained on.
+
+    Attributes:
+        n: The number of questions; each is predicted once, by the layer that was trained without its group.
+        accuracy: The share of right predictions, 0 to 1.
+        interval: The 95 % Wilson interval of the accuracy. It takes the predictions for independent. Predictions by one
+            layer are not quite that: with features that say nothing, about 90 % of these intervals hold 0.5. Drawing whole
+            groups would be worse (82 % with nine groups, 74 % with three), as groups are few.
+        by_group: The accuracy in each group, in rising order of the groups.
+    """
+
+    n: int
+    accuracy: float
+    interval: tuple[float, float]
+    by_group: dict[int, float]
+
+
+def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> Readout:
+    """Train a layer on all groups but one and test it on that one, for each group in turn.
+
+    The layer is a logistic regression with L2 penalty on standardised features. Means and standard deviations are those of
+    the training groups alone. The same input gives the same result: nothing is drawn.
+
+    Args:
+        features: The hidden state of each question, of shape (questions, dimensions); all values are finite.
+        labels: The right answer of each question, A or B.
+        groups: The group of each question, such as its book.
+
+    Raises:
+        BadInput: There are fewer than two groups, or without one of them all labels are the same.
+        ValueError: The lengths differ, a label is neither A nor B, or a feature is not finite.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    _check(features, labels, groups)
+    layer = make_pipeline(StandardScaler(), LogisticRegression(C=STRENGTH, max_iter=_ITERATIONS))
+    predicted = cross_val_predict(layer, features, list(labels), groups=list(groups), cv=LeaveOneGroupOut())
+    right: dict[int, list[bool]] = {group: [] for group in sorted(set(groups))}
+    for group, label, prediction in zip(groups, labels, predicted, strict=True):
+        right[group].append(bool(prediction == label))
+    n, n_right = len(labels), sum(map(sum, right.values()))
+    interval = wilson(n_right, n)
+    assert interval is not None  # there are questions of two groups
+    return Readout(n, n_right / n, interval, {group: sum(of) / len(of) for group, of in right.items()})
+
+
+def _check(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> None:
+    import numpy as np
+
+    if features.ndim != 2 or not len(features) == len(labels) == len(groups):
+        raise ValueError(
+            f"expected one row of features, one label and one group for each question, found features of shape "
+            f"{features.shape}, {len(labels)} labels and {len(groups)} groups"
+        )
+    if other := set(labels) - set(LABELS):
+        raise ValueError(f"labels: expected A and B only, found {min(other)!r}")
+    if (bad := ~np.isfinite(features).all(axis=1)).any():
+        raise ValueError(f"features of question {int(bad.argmax())}: expected finite numbers, found another")
+    if len(set(groups)) < 2:
+        raise BadInput(
+            f"a read-out is trained on some books and tested on another: found {len(set(groups))}, expected two"
+        )
+    for group in sorted(set(groups)):
+        seen = {label for label, of in zip(labels, groups, strict=True) if of != group}
+        if len(seen) < 2:
+            raise BadInput(
+                f"without group {group} all right answers are {min(seen)}; expected A and B to train a read-out"
+            )

@@ -1,0 +1,114 @@
+"""What a model is trained on: the questions about one chapter each, with their answers (Appendix B.2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from epbench.errors import BadInput
+from epbench.files.shapes import Items, Shape
+from epbench.files.text import shown
+from epbench.finetuning.texts.samples import Sample
+from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.hub.rows import Row, all_checked_rows
+from epbench.tulving.context.prompts import Prompts
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.dataset.load import Loaded
+
+CONFIG, SPLIT = "finetune", "train"
+MEMORY = "none"
+"""What a model that was trained is shown of the book."""
+
+_SHAPE = Shape({"id": (str,), "messages": Items(Shape({"role": (str,), "content": (str,)}))})
+_ROLES = ["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingQuestion:
+    """A question that is trained.
+
+    Attributes:
+        id: Its id; a question of the config `qa` with the same words has the same id.
+        question: Its words.
+        answer: What the model is to answer.
+    """
+
+    id: str
+    question: str
+    answer: str
+
+
+def training_questions(dataset: str) -> list[TrainingQuestion]:
+    """Return the questions of the config `finetune`, in its order.
+
+    Args:
+        dataset: A name on the Hub such as `epbench/short`, or the folder of a dataset.
+
+    Raises:
+        BadInput: The dataset or its config does not exist, or a row is not a question with an answer or has the id of an
+            earlier row.
+    """
+    found: dict[str, TrainingQuestion] = {}
+    for number, row in enumerate(all_checked_rows(dataset, CONFIG, SPLIT, _SHAPE)):
+        where = f"{dataset}, config {CONFIG!r}, row {number}"
+        question = _question(where, row)
+        if question.id in found:
+            raise BadInput(f"{where}, field 'id': expected another id in every row, found {shown(question.id)} again")
+        found[question.id] = question
+    return list(found.values())
+
+
+def _question(where: str, row: Row) -> TrainingQuestion:
+    roles = [message["role"] for message in row["messages"]]
+    if roles != _ROLES:
+        raise BadInput(
+            f"{where}, field 'messages': expected a message of the user and one of the assistant, found "
+            f"{', '.join(map(shown, roles[:9])) or 'none'}"
+        )
+    for i, message in enumerate(row["messages"]):
+        if not message["content"].strip():
+            raise BadInput(f"{where}, field 'messages[{i}]', field 'content': expected a text, found a blank one")
+    return TrainingQuestion(row["id"], *(message["content"] for message in row["messages"]))
+
+
+def question_samples(
+    questions: Sequence[TrainingQuestion], data: Loaded, reading: Reading, tokens: SampleTokens
+) -> list[Sample]:
+    """Return the samples that are trained: each question in the prompt in which a reading asks it, and its answer.
+
+    Only the answer is learned.
+
+    Args:
+        questions: The questions.
+        data: The dataset that they are about.
+        reading: How the model is asked after training; it asks each question once.
+        tokens: Writes the samples.
+
+    Raises:
+        BadInput: A question or answer cannot be written for this model, or is too long; see `SampleTokens.answer`.
+    """
+    rows = [{"id": one.id, "question": one.question, "n_chapters": 1} for one in questions]
+    samples = []
+    for number, (one, request) in enumerate(zip(questions, reading.requests(data, rows, MEMORY), strict=True)):
+        try:
+            samples.append(tokens.answer(one.id, request, one.answer))
+        except BadInput as error:
+            raise BadInput(f"{data.name}, config {CONFIG!r}, row {number}: {error}") from error
+    return samples
+
+
+def held_out_samples(texts: Sequence[str], prompts: Prompts, tokens: SampleTokens) -> list[Sample]:
+    """Return texts that are never trained, to measure what a model forgets. Their own words alone are measured.
+
+    Args:
+        texts: The texts, such as the chapters of another book.
+        prompts: The prompt pack; a text is shown as a whole book is in context.
+        tokens: Writes the samples.
+
+    Raises:
+        BadInput: A text cannot be written for this model, or is too long; see `SampleTokens.reading`.
+    """
+    return [
+        tokens.reading(f"held out/{number}", "text", prompts.system, prompts.book.format(book=text), text, "text")
+        for number, text in enumerate(texts)
+    ]

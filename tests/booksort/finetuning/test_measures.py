@@ -1,0 +1,373 @@
+"""What is measured of a checkpoint: the same as the script measures, whoever shares the work and however often it stops."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import pearsonr
+
+from epbench.booksort.finetuning import measures
+from epbench.booksort.finetuning.measures import measure
+from epbench.booksort.finetuning.plan import load_plan
+from epbench.booksort.finetuning.texts import share_of_pairs, states_before_answers
+from epbench.booksort.scores.comparison import compare, read_outcomes
+from epbench.errors import BadInput
+from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.texts.samples import Sample
+from epbench.models.hf.model import TransformersModel
+from epbench.statistics.readout import cross_validated_readout
+from tests.booksort.sort_set import BOOKS, book_text, write_set
+from tests.finetuning.thread_ranks import together
+from tests.scripts import in_process
+from tests.tiny_model import make_tiny_model
+
+torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+
+ROOT = Path(__file__).parents[3]
+LABELS = "Segment A: word. Segment B: word. Answer: Segment A. Answer: Segment B. " * 50  # so that " A" is one token
+CONFIG = "e120_s20"
+N = 16  # pairs, of four excerpts
+RUNS = {"sort": "none", "sort-in-context": "in-context"}
+ONE = Ranks()
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return write_set(tmp_path_factory.mktemp("set") / "booksort")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), LABELS + book_text(101))
+
+
+@pytest.fixture(scope="module")
+def texts(tiny):
+    tokenizer = TransformersModel(str(tiny)).prompts.tokenizer
+    rows = [tokenizer(book_text(102)[i : i + 200])["input_ids"] for i in range(0, 1000, 200)]
+    books = [Sample(f"102/{i}", "text", ids, [False, *[True] * (len(ids) - 1)]) for i, ids in enumerate(rows)]
+    some = [replace(one, kind="instruction", learned=[i % 3 == 2 for i in range(len(one.ids))]) for one in books[:2]]
+    return {"books": books, "instructions": some, "held_out": []}
+
+
+@pytest.fixture(scope="module")
+def plan(dataset, texts):
+    return load_plan(str(dataset), [CONFIG], limit=N, texts=texts)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory, tiny, plan):
+    """By one process, without a stop."""
+    folder = tmp_path_factory.mktemp("measured")
+    return folder, measure(TransformersModel(str(tiny)), folder, plan, ONE, {"epoch": 1, "label": "tiny, epoch 1"})
+
+
+def read(path):
+    return json.loads(path.read_text())
+
+
+def answers(folder):
+    return {record["key"]: record for record in map(json.loads, (folder / "answers.jsonl").read_text().splitlines())}
+
+
+def close(found, expected):
+    """The same up to rounding, and up to the seconds that it took."""
+    assert {k: v for k, v in found.items() if k != "seconds"} == {
+        k: approximately(v) for k, v in expected.items() if k != "seconds"
+    }
+
+
+def approximately(value):
+    if isinstance(value, dict):
+        return {name: approximately(one) for name, one in value.items()}
+    return value if value is None else pytest.approx(value, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_sort_is_what_the_script_measures(measured, dataset, tiny, tmp_path, run):
+    done = in_process.script(
+        "eval_scripts/booksort.py", "--dataset", dataset, "--config", CONFIG, "--memory", RUNS[run],
+        "--model", f"hf:{tiny}", "--limit", N, "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ours = measured[0] / run
+    assert (ours / "scores.json").read_bytes() == (tmp_path / "r/scores.json").read_bytes()
+    theirs = answers(tmp_path / "r")
+    assert {key: record["probabilities"] for key, record in answers(ours).items()} == {
+        key: record["probabilities"] for key, record in theirs.items()
+    }
+    assert len(theirs) == N
+    described, other = read(ours / "run.json"), read(tmp_path / "r/run.json")
+    assert described["identity"] == other["identity"]
+    assert described["label"] == f"{RUNS[run]}, tiny, epoch 1" and described["epoch"] == 1
+    assert {name: described[name] for name in ("dataset", "limit")} == {"dataset": str(dataset), "limit": N}
+    files = {path.name for path in ours.iterdir()} | {"retrieved.jsonl"}  # which has nothing in it
+    assert files == {path.name for path in (tmp_path / "r").iterdir()}
+    # The script can go on with our folder, where nothing is left to do, and the two can be compared.
+    journal = (ours / "answers.jsonl").read_bytes()
+    again = in_process.script("eval_scripts/booksort.py", *done.args[1:-1], ours)
+    assert again.returncode == 0, again.stderr
+    assert (ours / "answers.jsonl").read_bytes() == journal
+    (pair,) = compare({"ours": ours, "theirs": tmp_path / "r"}).pairs
+    assert pair["n"] == N and pair["difference"] == 0
+
+
+def test_the_summary_is_that_of_the_scores(measured, plan):
+    folder, found = measured
+    for run in RUNS:
+        scores, summary = read(folder / run / "scores.json"), found[run.replace("-", "_")]
+        assert summary["accuracy"] == scores["accuracy"] and summary["interval"] == scores["intervals"]["accuracy"]
+        assert summary["greedy_accuracy"] == scores["greedy_accuracy"] and summary["label_mass"] == scores["label_mass"]
+        assert (summary["n"], summary["n_failed"]) == (N, 0)
+        records = {record["id"]: record["probabilities"] for record in answers(folder / run).values()}
+        ratios = [math.log(records[p.id][p.answer] / sum(records[p.id].values())) for p in plan.pairs]
+        assert summary["log_ratio"] == pytest.approx(np.mean(ratios))
+        low, high = summary["log_ratio_interval"]
+        assert low < summary["log_ratio"] < high
+
+
+def log_probabilities(model, ids):
+    with torch.no_grad():
+        scores = model.reader.forward.model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+    return [math.nan, *(float(scores[i, token]) for i, token in enumerate(ids[1:]))]
+
+
+def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, tiny, plan, texts):
+    folder, found = measured
+    model = TransformersModel(str(tiny))
+    sums = {}
+    for request, pair in zip(plan.requests("none"), plan.pairs, strict=True):
+        ids = model.prompts.ids(request)
+        values, shown = log_probabilities(model, ids), [model.prompts.tokenizer.decode([i]) for i in ids]
+        of_pair = []
+        for segment in pair.segments:  # the shortest run of tokens that spells it
+            first = max(i for i in range(len(ids)) if segment in "".join(shown[i:]))
+            end = next(j for j in range(first, len(ids) + 1) if segment in "".join(shown[first:j]))
+            of_pair += values[first:end]
+        sums[pair.id] = of_pair
+    every = [value for values in sums.values() for value in values]
+    assert found["perplexity"]["segments"] == pytest.approx(math.exp(-np.mean(every)), rel=1e-4)
+    for name in ("books", "instructions"):
+        learned = [
+            value
+            for sample in texts[name]
+            for value, yes in zip(log_probabilities(model, sample.ids), sample.learned, strict=True)
+            if yes
+        ]
+        assert found["perplexity"][name] == pytest.approx(math.exp(-np.mean(learned)), rel=1e-4)
+    assert found["perplexity"]["held_out"] is None
+    ratios = {one.id: one.log_ratio for one in read_outcomes(folder / "sort")}
+    expected = pearsonr([-np.mean(sums[id_]) for id_ in ratios], list(ratios.values()))
+    assert found["pearson"]["r"] == pytest.approx(expected.statistic, abs=1e-3) and found["pearson"]["n"] == N
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, plan):
+    model, found = TransformersModel(str(tiny)), measured[1]["readout"]
+    states = []
+    requests = {request.id: request for request in plan.requests("none")}
+    for pair in plan.pairs:
+        with torch.no_grad():
+            ids = torch.tensor([model.prompts.ids(requests[pair.id])])
+            out = model.reader.forward.model(ids, output_hidden_states=True)
+        states.append(out.hidden_states[-1][0, -1].numpy())
+    asked = share_of_pairs(model, plan, ONE)
+    np.testing.assert_allclose(states_before_answers(model, asked, plan.pairs, ONE), states, atol=1e-4)
+    books = [pair.book_idx for pair in plan.pairs]
+    expected = cross_validated_readout(np.array(states), [pair.answer for pair in plan.pairs], books)
+    assert len(set(books)) == 2
+    assert found["accuracy"] == expected.accuracy and found["n"] == N
+    assert found["by_group"] == {str(book): accuracy for book, accuracy in expected.by_group.items()}
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_several_processes_measure_the_same(measured, tiny, plan, tmp_path, n):
+    asked = [0] * n
+
+    def work(ranks):
+        model = watched(TransformersModel(str(tiny)), lambda requests: count(ranks.index, requests))
+        return measure(model, tmp_path, plan, ranks, {"epoch": 1, "label": "tiny, epoch 1"})
+
+    def count(index, requests):
+        asked[index] += len(requests)
+        assert all(len(of) == 4 for of in by_excerpt(requests).values())
+
+    found, *others = together(n, work)
+    assert others == [None] * (n - 1)
+    close(found, measured[1])
+    assert sum(asked) == 2 * N and max(asked) - min(asked) <= 8  # an excerpt of difference in each of two runs
+    for run in RUNS:
+        ours, whole = answers(tmp_path / run), answers(measured[0] / run)
+        assert ours.keys() == whole.keys()
+        assert not list((tmp_path / run).glob("answers-*"))
+
+
+def by_excerpt(requests):
+    groups = {}
+    for request in requests:
+        groups.setdefault(request.id.rsplit("-", 1)[0], []).append(request)
+    return groups
+
+
+def watched(model, notice, stop_after=None):
+    """The model, which says what it is asked, and stops like a killed process after some answers."""
+    answer = model.answer
+
+    def answer_some(requests):
+        notice(requests)
+        for number, reply in enumerate(answer(requests)):
+            if stop_after is not None and number >= stop_after:
+                raise KeyboardInterrupt
+            yield reply
+
+    model.answer = answer_some
+    return model
+
+
+def test_a_killed_measurement_goes_on_with_any_number_of_processes(measured, tiny, plan, tmp_path):
+    asked = []
+    stops = iter([(3, 2), (2, 1), (1, 3), (2, None)])  # processes, and how many answers each of them still gives
+    about = {"epoch": 1, "label": "tiny, epoch 1"}
+    left = []
+    for n, stop_after in stops:
+        before = journaled(tmp_path / "sort")
+        now = []
+
+        def work(ranks, now=now, stop_after=stop_after):
+            model = watched(TransformersModel(str(tiny)), now.extend, stop_after)
+            return measure(model, tmp_path, plan, ranks, about)
+
+        if stop_after is None:
+            found = together(n, work)[0]
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                together(n, work)
+            left.append(len(list((tmp_path / "sort").glob("answers-*-of-*.jsonl"))))
+        keys = {(request.id, request.context == "") for request in now}
+        assert len(keys) == len(now) and not {id_ for id_, alone in keys if alone} & before
+        asked.append(sum(alone for _, alone in keys))
+    assert asked[0] == N > asked[-1] and left == [3, 2, 0]
+    close(found, measured[1])
+    for run in RUNS:
+        lines = (tmp_path / run / "answers.jsonl").read_text().splitlines()
+        assert len(lines) == N == len(answers(tmp_path / run))  # no question has two answers
+        assert not list((tmp_path / run).glob("answers-*"))
+
+
+def journaled(folder):
+    """The ids of all questions that are answered, in any journal."""
+    lines = [line for path in folder.glob("answers*.jsonl") for line in path.read_text().splitlines()]
+    return {json.loads(line)["id"] for line in lines}
+
+
+def test_a_finished_measurement_asks_nothing(measured, tiny, plan):
+    model = watched(TransformersModel(str(tiny)), lambda requests: pytest.fail("asked") if requests else None)
+    before = (measured[0] / "sort/scores.json").read_bytes()
+    close(measure(model, measured[0], plan, ONE, {}), measured[1])
+    assert (measured[0] / "sort/scores.json").read_bytes() == before
+
+
+def test_a_torn_last_record_of_a_process_is_asked_again(measured, tiny, plan, tmp_path):
+    known = list(answers(measured[0] / "sort").values())
+    folder = tmp_path / "sort"
+    folder.mkdir()
+    (folder / "run.json").write_bytes((measured[0] / "sort/run.json").read_bytes())
+    whole = [json.dumps(record) for record in known]
+    (folder / "answers.jsonl").write_text("\n".join(whole[:3]) + "\n")
+    (folder / "answers-4-of-7.jsonl").write_text("\n".join(whole[2:6]) + "\n" + whole[6][:50])
+    asked = []
+    model = watched(TransformersModel(str(tiny)), asked.extend)
+    found = measure(model, tmp_path, replace(plan, in_context=False, texts={}), ONE, {})
+    assert {request.id for request in asked} == {record["id"] for record in known[6:]}
+    assert len((folder / "answers.jsonl").read_text().splitlines()) == N
+    assert found["sort_in_context"] is None and not (tmp_path / "sort-in-context").exists()
+    close(found["sort"], measured[1]["sort"])
+    assert found["perplexity"].keys() == {"segments"}
+
+
+def test_one_book_has_no_readout(dataset, tiny, tmp_path):
+    plan = load_plan(str(dataset), [CONFIG], books=[102], limit=4, in_context=False)
+    found = measure(TransformersModel(str(tiny)), tmp_path, plan, ONE, {})
+    assert found["readout"] is None and found["sort"]["n"] == 4
+    assert found["sort"]["interval"] is None and found["sort"]["log_ratio_interval"] is None  # of one excerpt
+    assert read(tmp_path / "sort/run.json")["identity"]["books"] == [102]
+
+
+def test_another_checkpoint_is_refused(measured, plan, tmp_path):
+    other = TransformersModel(str(make_tiny_model(tmp_path / "m", LABELS + book_text(101), seed=1)))
+    with pytest.raises(BadInput, match="this folder holds another run: its"):
+        measure(other, measured[0], plan, ONE, {})
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_asked(plan, texts, tmp_path):
+    small = TransformersModel(str(make_tiny_model(tmp_path / "small", LABELS + book_text(101), window=400)))
+    with pytest.raises(BadInput, match="the window of hf:.* has 400"):
+        measure(small, tmp_path / "out", plan, ONE, {})
+    long = replace(texts["books"][0], ids=[5] * 401, learned=[True] * 401)
+    named = replace(plan, in_context=False, texts={"held_out": [long]})
+    with pytest.raises(BadInput, match=r"text 'held_out', sample 102/0: expected at most the 400 tokens .*, got 401$"):
+        measure(small, tmp_path / "out", named, ONE, {})
+    with pytest.raises(BadInput, match="text 'segments': expected another name"):
+        replace(named, texts={"segments": []}).check(small)
+    assert not (tmp_path / "out").exists()
+
+
+def test_correlation_leaves_out_pairs_without_a_ratio(measured, tmp_path):
+    from epbench.models.hf.likelihood import SpanLikelihood
+
+    lines = (measured[0] / "sort/outcomes.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    segments = {record["id"]: SpanLikelihood(10, -10.0 * i) for i, record in enumerate(records)}
+    for i, record in enumerate(records):
+        record["log_ratio"] = -0.1 * i if i > 4 else None
+    (tmp_path / "outcomes.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    found = measures.correlation(segments, tmp_path)
+    assert found["n"] == N - 5 and found["r"] == pytest.approx(-1)
+
+
+PROCESS = """
+import json, sys
+from pathlib import Path
+import torch, torch.distributed
+from epbench.booksort.finetuning.measures import measure
+from epbench.booksort.finetuning.plan import load_plan
+from epbench.finetuning.ranks import Ranks
+from epbench.models.hf.model import TransformersModel
+torch.set_num_threads(1)
+torch.distributed.init_process_group("gloo")
+ranks = Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size())
+dataset, config, limit, tiny, out = sys.argv[1:]
+plan = load_plan(dataset, [config], limit=int(limit))
+found = measure(TransformersModel(tiny), Path(out), plan, ranks, {})
+if ranks.main:
+    Path(out, "found.json").write_text(json.dumps(found))
+assert (found is None) == (not ranks.main)
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+def test_two_real_processes(measured, dataset, tiny, tmp_path):
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    arguments = [sys.executable, "-c", PROCESS, str(dataset), CONFIG, str(N), str(tiny), str(tmp_path)]
+    processes = [subprocess.Popen(arguments, env=os.environ | meeting | {"RANK": str(i)}, cwd=ROOT) for i in range(2)]
+    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    found, expected = read(tmp_path / "found.json"), dict(measured[1])
+    expected["perplexity"] = {"segments": expected["perplexity"]["segments"]}
+    close(found, expected)
+    assert not list(tmp_path.glob("*/answers-*")) and BOOKS.keys() == set(map(int, found["readout"]["by_group"]))
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]

@@ -1,0 +1,63 @@
+"""Which questions a checkpoint is asked: those that the script would ask, in a run of the same identity."""
+
+import json
+
+import pytest
+
+from epbench.booksort.context.oracle import Oracle
+from epbench.booksort.finetuning.plan import load_plan
+from epbench.booksort.scores.merging import merge
+from epbench.errors import BadInput
+from tests.booksort.published_sort_csv import write_segments
+from tests.booksort.sort_set import pair_rows, write_set
+from tests.scripts import in_process
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
+
+
+@pytest.mark.parametrize(
+    ("memory", "chosen", "flags"),
+    [
+        ("none", {"configs": ["e120_s20"]}, ["--config", "e120_s20"]),
+        ("in-context", {"configs": ["all"], "limit": 10}, ["--config", "all", "--limit", 10]),
+        (
+            "none",
+            {"configs": ["e250_s20", "e120_s20"], "split": "validation", "books": [102], "prompt": 5},
+            ["--config", "e250_s20", "e120_s20", "--split", "validation", "--books", 102, "--prompt", 5],
+        ),
+    ],
+)
+def test_questions_and_identity_are_those_of_the_script(dataset, tmp_path, memory, chosen, flags):
+    arguments = ["--dataset", dataset, "--memory", memory, "--model", "oracle", "--out", tmp_path / "r", *flags]
+    done = in_process.script("eval_scripts/booksort.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    plan = load_plan(dataset, **chosen)
+    oracle = Oracle(plan.pack)
+    assert plan.identity(memory, oracle) == json.loads((tmp_path / "r/run.json").read_text())["identity"]
+    asked = [json.loads(line)["key"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
+    assert asked == [request.key(oracle.identity) for request in plan.requests(memory)]
+    assert {pair.id for pair in plan.pairs} == {request.id for request in plan.requests(memory)}
+    assert merge([tmp_path / "r"], tmp_path / "whole").scores["n_questions"] == len(plan.pairs)
+
+
+def test_what_does_not_exist_is_refused(dataset):
+    for chosen, message in [
+        ({"books": [7]}, "books: expected one of 101, 102, got 7"),
+        ({"prompt": 13}, "prompt: expected one of 1, 2"),
+        ({"limit": 0}, "limit: expected at least 1, got 0"),
+        ({"configs": ["e9_s2"]}, "expected one of the configs e120_s20, e250_s20, got 'e9_s2'"),
+    ]:
+        with pytest.raises(BadInput, match=message):
+            load_plan(dataset, **chosen)
+
+
+def test_a_set_without_excerpts_can_only_be_asked_without_context(tmp_path):
+    write_segments(tmp_path, 120, 20, pair_rows(120, 20))
+    plan = load_plan(str(tmp_path), ["e120_s20"], in_context=False)
+    plan.check(Oracle(plan.pack))
+    assert list(plan.memories) == ["sort"]
+    with pytest.raises(BadInput, match="works only without memory"):
+        load_plan(str(tmp_path), ["e120_s20"]).check(Oracle(plan.pack))

@@ -1,0 +1,160 @@
+"""Log ratios compared in both directions, and effects that are planted in simulated runs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+
+from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, record_of
+from epbench.statistics.paired import holm
+from tests.booksort.simulated_runs import log_odds, simulated
+
+
+def outcomes(log_ratios):
+    return [Outcome(f"q{i}", f"e{i // 4}", True, value) for i, value in enumerate(log_ratios)]
+
+
+def test_both_directions_are_those_of_scipy():
+    random = np.random.default_rng(0)
+    one, other = random.normal(-0.5, 0.2, 80), random.normal(-0.55, 0.2, 80)
+    found = compare_log_ratios(outcomes(one), outcomes(other))
+    assert found["n"] == 80 and found["difference"] == pytest.approx((one - other).mean())
+    assert found["p"] == pytest.approx(ttest_rel(one, other, alternative="greater").pvalue)
+    assert found["p_less"] == pytest.approx(ttest_rel(one, other, alternative="less").pvalue)
+    low, high = found["interval"]
+    by_excerpt = (one - other).reshape(20, 4).mean(axis=1)
+    half = 1.96 * by_excerpt.std() / math.sqrt(20)
+    assert (low, high) == pytest.approx((found["difference"] - half, found["difference"] + half), abs=0.01)
+
+
+def test_excerpts_widen_the_interval():
+    shared = np.repeat(np.random.default_rng(1).normal(0, 0.3, 50), 4)
+    clustered = outcomes(shared)
+    alone = [replace(one, excerpt=one.id) for one in clustered]
+    widths = [np.ptp(compare_log_ratios(of, outcomes([0.0] * 200))["interval"]) for of in (clustered, alone)]
+    assert widths[0] > 1.6 * widths[1]  # 2 is expected
+
+
+def test_what_has_no_test():
+    values = [-0.5, -0.4, -0.3, -0.2, -0.1]
+    same = compare_log_ratios(outcomes(values), outcomes(values))
+    assert same == {"n": 5, "difference": 0.0, "interval": (0.0, 0.0), "p": None, "p_less": None}
+    shifted = compare_log_ratios(
+        outcomes(values), outcomes([value - 0.1 for value in values])
+    )  # equal but for rounding
+    assert shifted["p"] is shifted["p_less"] is None and shifted["difference"] == pytest.approx(0.1)
+    assert compare_log_ratios([], []) is None and compare_log_ratios(outcomes(values), outcomes(values[:1])) is None
+    assert compare_log_ratios(outcomes([None, None, -0.1]), outcomes(values)) is None
+    one_excerpt = compare_log_ratios(outcomes(values[:3]), outcomes([-0.1, -0.1, -0.4]))
+    assert one_excerpt["interval"] is None and 0 < one_excerpt["p"] < 1
+
+
+log_ratios = st.integers(-300, 0).map(lambda n: n / 100)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(log_ratios, log_ratios), min_size=2, max_size=20))
+def test_the_directions_are_mirrors(values):
+    one, other = (outcomes(of_run) for of_run in zip(*values, strict=True))
+    there, back = compare_log_ratios(one, other), compare_log_ratios(other, one)
+    assert there["difference"] == pytest.approx(-back["difference"])
+    if there["p"] is None:
+        assert back["p"] is None and len({round(a - b, 6) for a, b in values}) == 1
+    else:
+        assert there["p"] == pytest.approx(back["p_less"]) and there["p"] + there["p_less"] == pytest.approx(1)
+    if there["interval"]:
+        assert there["interval"] == pytest.approx((-back["interval"][1], -back["interval"][0]))
+
+
+def run_of(seed, accuracy=0.6, surer=0.0, n=400):
+    """A run whose accuracy, and whose log odds of the right segment, are known.
+
+    Accuracy is planted apart from the log odds, so that each test has an effect of its own to find.
+    """
+    random = np.random.default_rng(seed)
+    correct, odds = random.random(n) < accuracy, random.normal(0.4 + surer, 0.8, n)
+    ratios = (-np.log1p(np.exp(-odds))).tolist()
+    return [Outcome(f"q{i}", f"e{i // 4}", bool(correct[i]), ratios[i]) for i in range(n)]
+
+
+def compared_with_controls(**planted):
+    """Forty runs, each compared with a control of its own and with no other."""
+    runs = {f"{seed}": run_of(seed, **planted) for seed in range(40)}
+    runs |= {f"control of {seed}": run_of(500 + seed) for seed in range(40)}
+    return compare_runs(runs, lambda pairs: [pair for pair in pairs if pair[1] == f"control of {pair[0]}"])
+
+
+def mean_log_ratio(surer):
+    """The expected log ratio of such a run, by drawing many."""
+    odds = np.random.default_rng(99).normal(0.4 + surer, 0.8, 1_000_000)
+    return float(-np.log1p(np.exp(-odds)).mean())
+
+
+def test_planted_advantages_are_found_and_covered():
+    gain = mean_log_ratio(0.4) - mean_log_ratio(0.0)
+    found = compared_with_controls(accuracy=0.8, surer=0.4)
+    ratios = [pair["log_ratio"] for pair in found]
+    assert all(pair["p"] < 0.01 and pair["p_corrected"] < 0.01 and pair["difference"] > 0 for pair in found)
+    assert all(ratio["p"] < 0.01 and ratio["p_less"] > 0.99 for ratio in ratios)
+    assert sum(pair["interval"][0] <= 0.2 <= pair["interval"][1] for pair in found) >= 35  # 38 are expected
+    assert sum(ratio["interval"][0] <= gain <= ratio["interval"][1] for ratio in ratios) >= 35
+
+
+def test_without_an_effect_few_p_values_are_small():
+    found = compared_with_controls()
+    ratios = [pair["log_ratio"] for pair in found]
+    for p_values in (
+        [pair["p"] for pair in found],
+        [pair["p_corrected"] for pair in found],
+        [ratio["p"] for ratio in ratios],
+        [ratio["p_less"] for ratio in ratios],
+    ):
+        assert sum(p < 0.05 for p in p_values) <= 6 and np.median(p_values) > 0.25  # 2 are expected
+    for one in (*found, *ratios):
+        one["missed"] = not one["interval"][0] <= 0 <= one["interval"][1]
+    assert sum(pair["missed"] for pair in found) <= 6 and sum(ratio["missed"] for ratio in ratios) <= 6
+
+
+def test_an_advantage_of_a_simulated_reader_is_found_through_its_answers():
+    def told(row):
+        """A reader whose probabilities agree with its answers, and leave a tenth to other tokens."""
+        p_a = 0.7 if row.predicted == "A" else 0.2
+        return Outcome(**record_of(replace(row, p_a=p_a, p_b=0.9 - p_a)))
+
+    better, worse = (
+        [told(row) for row in simulated(lambda *_, p=p: log_odds(p), seed=seed, lengths=(250,), excerpts=10)]
+        for seed, p in ((0, 0.85), (1, 0.6))
+    )
+    assert {round(one.log_ratio, 6) for one in better} == {round(math.log(p / 0.9), 6) for p in (0.7, 0.2)}
+    (pair,) = compare_runs({"better": better, "worse": worse})
+    assert pair["log_ratio"]["p_holm"] == pytest.approx(2 * pair["log_ratio"]["p"])  # the other direction counts too
+    assert pair["n"] == 360 and pair["p"] < 1e-6 and pair["log_ratio"]["p"] < 1e-6
+    assert pair["interval"][0] <= 0.25 <= pair["interval"][1]
+    expected = 0.25 * math.log(0.7 / 0.2)  # what a wrong answer that turns right is worth
+    assert pair["log_ratio"]["interval"][0] <= expected <= pair["log_ratio"]["interval"][1]
+
+
+def test_holm_corrects_both_directions_together():
+    runs = {"a": run_of(1), "b": run_of(2, surer=0.2), "c": run_of(3, surer=0.05), "same as c": run_of(3, surer=0.05)}
+    found = compare_runs(runs)
+    ratios = [pair["log_ratio"] for pair in found]
+    tested = [ratio for ratio in ratios if ratio["p"] is not None]
+    expected = holm([ratio[name] for ratio in tested for name in ("p", "p_less")])
+    assert [ratio[name] for ratio in tested for name in ("p_holm", "p_less_holm")] == expected
+    assert len(expected) == 10 and max(expected) <= 1
+    (untested,) = (pair for pair in found if pair["log_ratio"]["p"] is None)
+    assert untested["runs"] == ["c", "same as c"] and untested["log_ratio"]["p_holm"] is None
+    assert untested["p"] == untested["p_corrected"] == 1.0 and untested["log_ratio"]["p_less_holm"] is None
+    none = [replace(one, log_ratio=None) for one in runs["a"]]
+    assert [pair["log_ratio"] for pair in compare_runs({"a": runs["a"], "none": none})] == [None]
+
+
+def test_progress_sees_every_two_runs():
+    seen = []
+    runs = {name: run_of(seed, n=20) for seed, name in enumerate("abc")}
+    compare_runs(runs, lambda pairs: (seen.append(pair) or pair for pair in pairs))
+    assert seen == [("a", "b"), ("a", "c"), ("b", "c")]

@@ -1,0 +1,85 @@
+"""A small training run as a process of its own, which may end itself at a chosen moment.
+
+python -m tests.finetuning.training_run BASE OUT [kill-place]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+from epbench.finetuning import checkpoints, trainer
+from epbench.finetuning.packing import Schedule
+from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.recipe import Recipe
+from epbench.finetuning.texts.samples import Sample
+
+RECIPE = Recipe(num_train_epochs=3, batch_size=8, max_length=96, row_tokens=128, learning_rate=1e-3)
+
+
+def made_samples(n=22, seed=0):
+    draw = random.Random(seed)
+    lengths = [draw.randrange(20, 90) for _ in range(n)]
+    ids = [[1] + [draw.randrange(3, 200) for _ in range(length)] for length in lengths]
+    return [Sample(f"made/{i}", "text", row, [False] + [True] * (len(row) - 1)) for i, row in enumerate(ids)]
+
+
+def training(base: Path, out: Path, ranks: Ranks = Ranks(), recipe: Recipe = RECIPE, samples=None, steps=None):  # noqa: B008
+    from transformers import AutoTokenizer
+
+    samples = samples or made_samples()
+
+    def after_step(record):
+        if steps is not None:
+            steps.append(record)
+        print(json.dumps({"step": record["step"]}), flush=True)
+
+    return trainer.Training(
+        base=str(base),
+        tokenizer=AutoTokenizer.from_pretrained(base),
+        samples=samples,
+        schedule=Schedule(range(len(samples)), (), recipe.num_train_epochs, recipe.seed),
+        recipe=recipe,
+        out=out,
+        ranks=ranks,
+        after_step=after_step,
+        after_epoch=lambda epoch, folder: print(json.dumps({"epoch": epoch}), flush=True),
+    )
+
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_at(place: str) -> None:
+    """Have this process killed in its second epoch: in a step, while weights are written, or while the state is."""
+    calls = {"n": 0}
+
+    def second(function, n):
+        def counted(*args, **more):
+            calls["n"] += 1
+            return die() if calls["n"] == n else function(*args, **more)
+
+        return counted
+
+    if place == "step":
+        trainer.accumulate = second(trainer.accumulate, 5)
+    elif place == "weights":
+        checkpoints.write_json = second(checkpoints.write_json, 2)
+    elif place == "state":
+        trainer._StepTrainer._save_rng_state = second(trainer._StepTrainer._save_rng_state, 2)
+
+
+if __name__ == "__main__":
+    import torch
+    from accelerate import PartialState
+
+    torch.set_num_threads(1)
+    if len(sys.argv) > 3:
+        kill_at(sys.argv[3])
+    state = PartialState(cpu=True)
+    trainer.train(training(Path(sys.argv[1]), Path(sys.argv[2]), Ranks(state.process_index, state.num_processes)))

@@ -1,0 +1,35 @@
+"""The draws of the cluster bootstrap: each resample draws as many clusters as there are, and draws are shared."""
+
+import numpy as np
+import pytest
+
+from epbench.draws import UnitStream
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_clusters_are_drawn_as_by_hand(seed):
+    random = np.random.default_rng(seed)
+    clusters, values = random.integers(0, 7, 40).tolist(), random.normal(size=40)
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
+    k = len(numbers)
+    draws = iter(UnitStream("bootstrap", seed).take(200 * k))
+    means = []
+    for _ in range(200):
+        drawn = [int(next(draws) * k) for _ in range(k)]
+        weights = np.array([drawn.count(numbers[name]) for name in clusters])
+        means.append((weights * values).sum() / weights.sum() if weights.sum() else np.nan)
+    expected = np.quantile([mean for mean in means if not np.isnan(mean)], [0.025, 0.975])
+    found = cluster_bootstrap(lambda w: weighted_mean(w, values), clusters, resamples=200, seed=seed)
+    assert found == pytest.approx(tuple(expected))
+
+
+def test_shared_draws_are_not_changed_by_a_statistic():
+    def greedy(weights):
+        found = weighted_mean(weights, np.arange(5.0))
+        weights[:] = 0
+        return found
+
+    first = cluster_bootstrap(greedy, range(5), resamples=50)
+    assert cluster_bootstrap(greedy, range(5), resamples=50) == first is not None
+    assert cluster_bootstrap(greedy, range(5), resamples=50, seed=1) != first

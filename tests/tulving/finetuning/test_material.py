@@ -1,0 +1,126 @@
+"""What is trained: questions in the very prompt in which they are asked, and answers that alone are learned."""
+
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from epbench import BadInput, load_book
+from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.models.hf.model import TransformersModel
+from epbench.tulving.context.prompts import load_prompts
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.finetuning.material import held_out_samples, question_samples, training_questions
+from tests.tulving.finetuning.tiny_book import N_TRAINED, TITLE, write_tiny_book, write_tiny_model
+
+READING = Reading(memory="none")
+
+
+@pytest.fixture(scope="module")
+def book(once):
+    return once("tiny-book", lambda folder: write_tiny_book(folder / "tiny")) / "tiny"
+
+
+@pytest.fixture(scope="module")
+def model(once):
+    return TransformersModel(str(once("tiny-book-model", write_tiny_model)))
+
+
+@pytest.fixture(scope="module")
+def tokens(model):
+    return SampleTokens(model.prompts.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def samples(book, tokens):
+    return question_samples(training_questions(str(book)), load_book(str(book)), READING, tokens)
+
+
+def test_a_sample_is_the_prompt_of_the_script_and_then_the_answer(book, model, samples, script, tmp_path):
+    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.path}"
+    done = script(*asked, "--max-tokens", 5, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    data = load_book(str(book))
+    journal = {(r["key"], r["id"]) for r in map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines())}
+    reading = replace(READING, sampling=replace(READING.sampling, max_tokens=5))
+    by_id, n = {sample.id: sample for sample in samples}, 0
+    for row in data.rows:
+        (request,) = reading.requests(data, [row])
+        assert (request.key(model.identity), request.id) in journal  # the script has asked just this
+        if sample := by_id.get(row["id"]):
+            prompt = model.prompts.ids(request)
+            assert sample.ids[: len(prompt)] == prompt and not any(sample.learned[: len(prompt)])
+            assert all(sample.learned[len(prompt) :])
+            n += 1
+    assert n == 8 < len(samples) == N_TRAINED
+
+
+def test_the_answer_alone_is_learned_and_the_prompt_names_the_book(book, model, samples):
+    for sample, question in zip(samples, training_questions(str(book)), strict=True):
+        told = model.prompts.tokenizer.decode(sample.ids)
+        learned = [id_ for id_, yes in zip(sample.ids, sample.learned, strict=True) if yes]
+        assert model.prompts.tokenizer.decode(learned) == f"{question.answer}<|end|>"
+        assert question.question in told and f'"{TITLE}"' in told and sample.kind == "question"
+
+
+def test_repeats_of_a_reading_and_its_sampling_change_no_prompt(book, tokens, samples):
+    other = Reading(memory="none", sampling=replace(READING.sampling, max_tokens=7, temperature=1.0))
+    found = question_samples(training_questions(str(book)), load_book(str(book)), other, tokens)
+    assert found == samples
+
+
+def test_a_sample_that_is_too_long_is_named_by_its_row(book, model):
+    strict = SampleTokens(model.prompts.tokenizer, 100)
+    with pytest.raises(BadInput) as error:
+        question_samples(training_questions(str(book)), load_book(str(book)), READING, strict)
+    assert str(error.value).startswith(f"{book}, config 'finetune', row 0: sample t")
+    assert "expected at most 100; nothing is cut" in str(error.value)
+
+
+USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Zoe"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"id": "a"}], "config 'finetune', row 0, field 'messages': expected a list, found nothing"),
+        ([{"id": 3, "messages": [USER, ASSISTANT]}], "row 0, field 'id': expected a text, found 3"),
+        ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0]', field 'content': expected"),
+        (
+            [{"id": "a", "messages": [USER, ASSISTANT]}, {"id": "b", "messages": [USER]}],
+            "row 1, field 'messages': expected a message of the user and one of the assistant, found 'user'",
+        ),
+        ([{"id": "a", "messages": []}], "row 0, field 'messages': expected a message of the user and one of the"),
+        ([{"id": "a", "messages": [ASSISTANT, USER]}], "found 'assistant', 'user'"),
+        (
+            [{"id": "a", "messages": [USER, ASSISTANT | {"content": " \n"}]}],
+            "row 0, field 'messages[1]', field 'content': expected a text, found a blank one",
+        ),
+        (
+            [{"id": "a", "messages": [USER, ASSISTANT]}] * 2,
+            "row 1, field 'id': expected another id in every row, found 'a' again",
+        ),
+        (None, "finetune/train-*.parquet, found no such file"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, rows, message):
+    folder = tmp_path / "book"
+    (folder / "finetune").mkdir(parents=True)
+    if rows is not None:
+        pq.write_table(pa.Table.from_pylist(rows), folder / "finetune/train-00000-of-00001.parquet")
+    with pytest.raises(BadInput) as error:
+        training_questions(str(folder))
+    assert message in str(error.value) and str(folder) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_of_a_text_that_is_never_trained_only_its_own_words_count(model, tokens):
+    prompts = load_prompts()
+    one, two = held_out_samples(["It rained on Monday.", "Zoe danced."], prompts, tokens)
+    tokenizer = model.prompts.tokenizer
+    for sample, text in ((one, "It rained on Monday."), (two, "Zoe danced.")):
+        learned = tokenizer.decode([id_ for id_, yes in zip(sample.ids, sample.learned, strict=True) if yes])
+        assert learned == f"{text}<|end|>"
+        assert prompts.book.split("{book}")[0].strip() in tokenizer.decode(sample.ids)
+    assert one.id != two.id

@@ -74,7 +74,7 @@ class Arguments(Recipe):
     """The command line: the recipe, and what follows."""
 
     out: str = said("runs/sort_lm", "the run's folder")
-    model: str | None = said(None, "folder or name of the model to train (a tiny Llama, made on the spot)")
+    model: str | None = said(None, "folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
     dataset: str | None = said(None, "epbench/booksort, or a folder like it (template books, made on the spot)")
     texts: str | None = said(None, "folder of .txt files to train on instead of the dataset's books")
     chunk_words: int = said(5000, "words of a chunk, about")
@@ -102,7 +102,7 @@ class Material:
     """What is trained, and what is measured.
 
     Attributes:
-        base: The folder or name of the model.
+        base: The folder of the model, or its name on the Hub.
         tokens: Turns texts into samples for this model.
         pack: The prompts.
         texts: The chunks of the books, or the summaries.
@@ -178,9 +178,10 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.finetuning.plan import load_plan
     from epbench.finetuning.texts.tokens import load_sample_tokens
+    from epbench.models.hf.checkpoint import find_checkpoint
 
     dataset = args.dataset or _toy_set(args, ranks)
-    base = args.model or _toy_model(args, ranks, dataset)
+    base = find_checkpoint(args.model) if args.model else _toy_model(args, ranks, dataset)
     tokens = load_sample_tokens(base, args.max_length)
     prompts = Path(args.prompts) if args.prompts else None
     pack = load_prompts(prompts)
@@ -365,7 +366,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     from epbench.models.protocol import weights_of
     from epbench.runs.answers import fingerprint_of
 
-    model, plan = _model(material.base), material.plan
+    model, plan = _model(args.model or material.base), material.plan
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "sort_lm", "model": model.name} | weights_of(model)
     identity |= {"training_data": fingerprint_of_samples(material.samples), "control": args.control}
     identity |= {"instructions": args.instructions, "instructions_once": args.instructions_once, "loss": args.loss}

@@ -80,7 +80,7 @@ class Arguments(Recipe, options.JudgeOptions):
     save_every: int = said(10, "epochs between two checkpoints; the first and the last epoch always leave one")
 
     out: str = said("runs/tulving_qa", "the run's folder")
-    model: str | None = said(None, "folder or name of the model to train (a tiny Llama, made on the spot)")
+    model: str | None = said(None, "folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
     dataset: str | None = said(None, "epbench/<book>, or a folder like it (a template book, made on the spot)")
     prompts: str | None = said(None, "another prompt pack, as for eval_scripts/tulving.py")
     max_tokens: int = said(1024, "longest answer in tokens, when the model is asked")
@@ -114,7 +114,7 @@ class Material:
     """What is trained, and what is measured.
 
     Attributes:
-        base: The folder or name of the model.
+        base: The folder of the model, or its name on the Hub.
         tokens: Turns questions and texts into samples for this model.
         samples: The questions with their answers.
         plan: What is measured.
@@ -167,6 +167,7 @@ def _run(args: Arguments, ranks: Ranks) -> None:
 def _material(args: Arguments, ranks: Ranks) -> Material:
     """Load or make the book and the model, and write the samples."""
     from epbench.finetuning.texts.tokens import SampleTokens, load_sample_tokens
+    from epbench.models.hf.checkpoint import find_checkpoint
     from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.finetuning.material import question_samples, training_questions
@@ -174,7 +175,7 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
 
     dataset = args.dataset or _toy_set(args, ranks)
     data, questions, reading = load_book(dataset), training_questions(dataset), _reading(args)
-    base = args.model or _toy_model(args, ranks, data, reading, questions)
+    base = find_checkpoint(args.model) if args.model else _toy_model(args, ranks, data, reading, questions)
     tokens = load_sample_tokens(base, args.max_length)
     samples = question_samples(questions, data, reading, tokens)
     plan = TulvingPlan(
@@ -301,7 +302,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     from epbench.finetuning.texts.samples import fingerprint_of_samples
     from epbench.models.protocol import weights_of
 
-    model, plan, judge = _model(material.base), material.plan, args.judge_with(None)
+    model, plan, judge = _model(args.model or material.base), material.plan, args.judge_with(None)
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "tulving_qa", "model": model.name}
     identity |= {
         **weights_of(model),

@@ -105,7 +105,7 @@ class RetrieverOptions:
 def add_retriever(group: argparse._ArgumentGroup, default_k: int | None = None) -> None:
     """Add the flags of `RetrieverOptions`."""
     group.add_argument(
-        "--retriever", default="bm25", help="bm25 (offline), st (BGE-large), st:PATH_OR_ID or openai:NAME"
+        "--retriever", default="bm25", help="bm25 (offline), st:minilm, st (BGE-large), st:PATH_OR_ID or openai:NAME"
     )
     group.add_argument("--retriever-url", metavar="URL", help="address of the embeddings endpoint (that of --base-url)")
     group.add_argument(

@@ -41,8 +41,9 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     """Find the model of this name. Its weights are not loaded yet.
 
     Args:
-        name: `hf:` and the folder or Hub name of a model for transformers, `vllm:` and the same for vLLM, or `openai:`
-            and the name of a model behind an OpenAI-compatible endpoint.
+        name: `hf:` and the folder or Hub name of a model for transformers, a GGUF file, or `smollm2` for the model of an
+            installed package; `vllm:` and the same for vLLM; or `openai:` and the name of a model behind an
+            OpenAI-compatible endpoint.
         options: how the model is run or reached.
         also: other names that the caller takes, for the message about an unknown name.
 

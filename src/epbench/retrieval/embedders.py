@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
+from epbench.models.packages import PACKAGES, package_file
 from epbench.models.protocol import whole
 
 if TYPE_CHECKING:
@@ -47,7 +52,8 @@ class SentenceTransformerEmbedder:
         """Load the model.
 
         Args:
-            model: its folder, or its name on the Hub if its files are in the Hub's cache.
+            model: its folder, `minilm` for the model of an installed package, or a name on the Hub if its files are in the
+                Hub's cache.
 
         Raises:
             BadInput: the model is not on this machine, or sentence-transformers is not installed.
@@ -58,9 +64,11 @@ class SentenceTransformerEmbedder:
             raise BadInput(
                 f"st:{model} needs sentence-transformers: pip install 'epbench[models]', or use bm25"
             ) from None
-        local = Path(model).expanduser()
+        local = _unpacked(package_file(model)) if model in PACKAGES else Path(model).expanduser()
         try:
-            if local.is_dir():
+            if model in PACKAGES:
+                published, version = model, _content_of(local)
+            elif local.is_dir():
                 hub_name = next((part for part in local.resolve().parts if part.startswith("models--")), None)
                 published, version = hub_name or local.resolve().name, _content_of(local)
             else:
@@ -96,6 +104,18 @@ class SentenceTransformerEmbedder:
         # With the empty prompt, no default from the model's configuration is put before chunks or queries.
         vectors: Matrix = self._model.encode(asked, prompt="", show_progress_bar=False, convert_to_numpy=True)
         return vectors
+
+
+def _unpacked(archive: Path) -> Path:
+    """Return the folder of a model that a package brings as a zip file. It is unpacked once, into the user's cache."""
+    folder = cache_folder("checkpoints") / f"{archive.parent.name}-{digests_of([archive])[0][:12]}"
+    if not folder.is_dir():
+        try:
+            with replacing(folder) as draft, zipfile.ZipFile(archive) as content:
+                content.extractall(draft)  # it leaves out what would lead out of the folder
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise BadInput(f"{archive}: expected a zip file ({error}); install its package again") from None
+    return folder
 
 
 def _downloaded(model: str) -> Path:

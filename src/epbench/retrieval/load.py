@@ -23,8 +23,9 @@ def load_retriever(
     vectors in the cache.
 
     Args:
-        name: `bm25`; `st:` followed by the folder or the Hub name of a sentence-transformers model, or `st` alone for
-            BAAI/bge-large-en-v1.5; `openai:` followed by the name of a model behind an embeddings endpoint.
+        name: `bm25`; `st:` followed by the folder or the Hub name of a sentence-transformers model, or by `minilm` for
+            that of an installed package, or `st` alone for BAAI/bge-large-en-v1.5; `openai:` followed by the name of a
+            model behind an embeddings endpoint.
         base_url: URL of the endpoint; see `EndpointEmbedder`.
         cache: folder of the vectors; by default the one of the user's cache (see `epbench.cache`).
         request_timeout: seconds that the endpoint may stay silent in one attempt at one request.

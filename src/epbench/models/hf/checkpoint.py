@@ -11,6 +11,25 @@ _WINDOW_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_se
 _NO_LIMIT = 10**9  # a tokenizer without a limit says 1e30
 
 
+def find_checkpoint(name: str) -> str:
+    """Return the folder of a model, or its name on the Hub.
+
+    Args:
+        name: The folder, a GGUF file, the name of an installed package with a language model (see
+            `epbench.models.packages`), or the name on the Hub. A GGUF file is converted once, into the user's cache.
+
+    Raises:
+        BadInput: The package is not installed, or the file cannot be converted.
+    """
+    from epbench.models.hf.gguf import checkpoint_of
+    from epbench.models.packages import PACKAGES, package_file
+
+    file = package_file(name) if name in PACKAGES else Path(name).expanduser()
+    if file.suffix == ".gguf" and not file.is_dir():
+        return str(checkpoint_of(file))
+    return str(file) if name.startswith("~") else name
+
+
 def load_tokenizer(path_or_id: str) -> Any:
     """Load the tokenizer of a model, from its folder or the Hub.
 

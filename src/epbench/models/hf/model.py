@@ -8,13 +8,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.models.ending import as_answered
 from epbench.models.fingerprint import identity_of
-from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
@@ -36,7 +35,8 @@ class TransformersModel:
     ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
 
     Args:
-        path_or_id: folder of the model, or its name on the Hub; with `HF_HUB_OFFLINE=1` only the Hub's cache is searched.
+        path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
+            Hub; with `HF_HUB_OFFLINE=1` only the Hub's cache is searched.
         device: name of a device for torch, or "auto" for CUDA if there is any (all devices), else the CPU.
         dtype: name of a dtype of torch, or "auto": on CUDA bfloat16, or float16 if that is not supported; else float32.
         batch_size: the largest number of questions answered at one time; by default as many as fit in memory.
@@ -48,9 +48,17 @@ class TransformersModel:
     def __init__(
         self, path_or_id: str, *, device: str = "auto", dtype: str = "auto", batch_size: int | None = None
     ) -> None:
-        self.path = str(Path(path_or_id).expanduser()) if path_or_id.startswith("~") else path_or_id
-        self.name = f"hf:{path_or_id}"
+        self._given, self.name = path_or_id, f"hf:{path_or_id}"
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
+
+    @cached_property
+    def path(self) -> str:
+        """The folder of the checkpoint, or its name on the Hub.
+
+        Raises:
+            BadInput: as for `find_checkpoint`.
+        """
+        return find_checkpoint(self._given)
 
     @cached_property
     def identity(self) -> str:
@@ -199,5 +207,5 @@ class TransformersModel:
             if isinstance(error, torch.OutOfMemoryError):
                 raise
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-            expected = "the folder of a transformers model, or its name on the Hub"
+            expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
             raise BadInput(f"model {self.name}: cannot read its {what} ({reason}); expected {expected}") from error

@@ -10,12 +10,11 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.models.fingerprint import identity_of
-from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.scheduling import batches_by_context
@@ -44,7 +43,8 @@ class VllmModel:
     ) -> None:
         """
         Args:
-            path_or_id: folder of the model, or its name on the Hub.
+            path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on
+                the Hub.
             tensor_parallel: number of GPUs that share the weights, at least 1.
             dtype: dtype of weights and activations: `auto`, `bfloat16`, `float16` or `float32`.
             max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
@@ -57,7 +57,7 @@ class VllmModel:
         for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
                 raise BadInput(f"{what}: expected at least 1, got {value}")
-        self._path = str(Path(path_or_id).expanduser()) if path_or_id.startswith("~") else path_or_id
+        self._given = path_or_id
         self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
@@ -70,6 +70,10 @@ class VllmModel:
         self._numbers = count()
         self._label_ids: dict[str, list[int]] = {}
         self._cached = self._repeated = 0
+
+    @cached_property
+    def _path(self) -> str:
+        return find_checkpoint(self._given)
 
     @cached_property
     def identity(self) -> str:

@@ -1,0 +1,111 @@
+"""GGUF files become checkpoints in the cache, once; what cannot be converted is one line."""
+
+import logging
+import shutil
+from types import SimpleNamespace
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from epbench.errors import BadInput
+from epbench.models.hf import gguf
+from epbench.models.hf.gguf import checkpoint_of
+from epbench.models.hf.model import TransformersModel
+from epbench.models.protocol import Request, Sampling
+from tests.models.tiny_gguf import write_gguf
+from tests.tiny_model import CHAT, make_tiny_model
+
+TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
+ASKED = Request("1", "You read.", "The book of A and B.", "Who left?", Sampling(max_tokens=5))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, window=4096)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def file(tiny, tmp_path):
+    return write_gguf(tiny, tmp_path / "tiny.gguf")
+
+
+def test_the_checkpoint_has_the_weights_and_the_tokenizer_of_the_file(tiny, file):
+    folder = checkpoint_of(file)
+    ours, theirs = (AutoModelForCausalLM.from_pretrained(path).state_dict() for path in (folder, tiny))
+    assert ours.keys() == theirs.keys()
+    assert all(ours[name].dtype == torch.float32 and ours[name].equal(theirs[name]) for name in ours)
+    mine, original = (AutoTokenizer.from_pretrained(path) for path in (folder, tiny))
+    assert mine.chat_template == original.chat_template == CHAT
+    assert (mine.bos_token, mine.eos_token, mine.pad_token) == ("<s>", "</s>", "<pad>")
+    written = "<|user|>\nWho was seen?<|end|>"
+    assert mine(written, add_special_tokens=False).input_ids == original(written, add_special_tokens=False).input_ids
+
+
+def test_a_file_answers_like_the_model_that_it_was_made_from(tiny, file):
+    def answer(name):
+        model = TransformersModel(str(name))
+        return model.window(), [reply.text for reply in model.answer([ASKED])]
+
+    assert answer(file) == answer(tiny)
+
+
+def test_it_is_converted_once_and_again_when_its_content_changes(tiny, file, cache, monkeypatch):
+    folder = checkpoint_of(file)
+    assert folder.parent == cache / "checkpoints" and folder.name.startswith("tiny-")
+    assert sorted(path.name for path in cache.glob("checkpoints/*")) == [folder.name, f"{folder.name}.lock"]
+    with monkeypatch.context() as patch:
+        patch.setattr(gguf, "_convert", lambda file, folder: pytest.fail("it was converted before"))
+        assert checkpoint_of(file) == folder
+        assert checkpoint_of(shutil.copy(file, file.with_name("tiny-too.gguf")).rename(file)) == folder
+    other = make_tiny_model(file.parent / "other", TEXT, window=4096, seed=1)
+    assert checkpoint_of(write_gguf(other, file)) != folder
+
+
+def test_a_file_without_a_chat_template_is_said_to_be_one(tiny, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "epbench.models.hf.gguf")
+    folder = checkpoint_of(write_gguf(tiny, tmp_path / "base.gguf", template=False))
+    assert AutoTokenizer.from_pretrained(folder).chat_template is None
+    assert "base.gguf: it has no chat template, so prompts will be plain text" in caplog.text
+
+
+def refused(file):
+    """The one line about a file that cannot be converted, which leaves nothing half-written."""
+    with pytest.raises(BadInput, match=f"model {file}: ") as error:
+        checkpoint_of(file)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 700
+    assert not [path for path in gguf.cache_folder("checkpoints").glob("*") if path.suffix != ".lock"]
+    return str(error.value)
+
+
+def test_files_that_cannot_be_converted_are_refused_in_one_line(tiny, tmp_path):
+    assert "cannot read its tokenizer" in refused(write_gguf(tiny, tmp_path / "none.gguf", tokenizer=False))
+    assert "cannot read its" in refused(write_gguf(tiny, tmp_path / "new.gguf", architecture="brand-new"))
+    (tmp_path / "text.gguf").write_text("not a model")
+    assert "cannot read its" in refused(tmp_path / "text.gguf")
+    (tmp_path / "empty.gguf").write_bytes(b"")
+    assert "cannot read its" in refused(tmp_path / "empty.gguf")
+    with pytest.raises(BadInput, match=r"gone\.gguf: no such file"):
+        checkpoint_of(tmp_path / "gone.gguf")
+
+
+@pytest.mark.parametrize("share", [0.001, 0.2, 0.5, 0.9, 0.999])
+def test_a_file_that_is_cut_off_is_refused(file, share):
+    content = file.read_bytes()
+    file.write_bytes(content[: int(len(content) * share)])
+    assert "expected a whole GGUF file" in refused(file)
+
+
+def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * 10**6))
+    with pytest.raises(
+        BadInput, match=r"take 0\.01 GB, but 0\.00 GB are free on this disk; set EPBENCH_CACHE to a folder"
+    ):
+        checkpoint_of(file)
+    assert not list(gguf.cache_folder("checkpoints").glob("tiny*/*"))

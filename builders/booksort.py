@@ -2,12 +2,14 @@
 
     python builders/booksort.py --out out
     python builders/booksort.py --texts gutenberg --out out
+    python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
     python builders/booksort.py --texts my_texts --excerpt-words 250 1000 --excerpts 20 --validation 4 --out out
     python builders/booksort.py --excerpt-words 250 --segment-words 20 --seed 3 --out out
 
 Without --texts, the nine books are downloaded once from Project Gutenberg, checked, and kept in
 ~/.cache/epbench/gutenberg (or $EPBENCH_CACHE/gutenberg). --texts takes a folder of these nine files (69087-0.txt and so on),
-or a folder of other UTF-8 texts in .txt files, which become a set of your own.
+or a folder of other UTF-8 texts in .txt files, which become a set of your own. --template-books N makes N books of 200
+chapters by the template writer on the spot, for a machine without a network.
 
 Writes OUT/booksort/README.md, OUT/booksort/manifest.json and OUT/booksort/<config>/*.parquet, with the configs e250_s20,
 e250_s50, e1000_s20 and so on (splits test and validation) and books. Load it with
@@ -19,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from epbench import command
@@ -36,6 +40,7 @@ class Arguments:
 
     Attributes:
         texts: Folder of the nine books or of your own texts; None downloads the nine books.
+        template_books: Number of books by the template writer to take instead; None takes none.
         excerpt_words: Lengths of excerpts in words; None means those of the paper.
         segment_words: Lengths of segments in words; None means those of the paper.
         excerpts: Test excerpts per book and config.
@@ -46,6 +51,7 @@ class Arguments:
     """
 
     texts: Path | None
+    template_books: int | None
     excerpt_words: list[int] | None
     segment_words: list[int] | None
     excerpts: int
@@ -58,6 +64,9 @@ class Arguments:
 def parse(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--texts", type=Path, metavar="DIR", help="folder of the nine books, or of your own texts")
+    parser.add_argument(
+        "--template-books", type=int, metavar="N", help="N books by the template writer, without a network"
+    )
     parser.add_argument(
         "--excerpt-words", type=int, nargs="+", metavar="N",
         help="words per excerpt (default: 250 1000 2500 10000 20000)",
@@ -102,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     configs = make_configs(books, recipe, lambda cells: command.bar(cells, "pairs", len(cells)))
 
     # 3. The folder, written as a whole, with a card and the hashes of everything.
-    card = booksort_card(made_by(books, recipe), books, recipe, configs)
+    card = booksort_card(made_by(args, books, recipe), books, recipe, configs)
     write_dataset(folder, configs, card, {"manifest.json": manifest(books, recipe, configs)})
     show(configs, len(books), folder)
 
@@ -112,17 +121,37 @@ def read_books(args: Arguments) -> list[Book]:
     from epbench.booksort.texts.gutenberg import BASE_URL
     from epbench.errors import BadInput
 
-    if args.texts and args.base_url:
-        raise BadInput("--base-url is for downloads and --texts for local files; use only one of them")
+    given = {"--texts": args.texts, "--template-books": args.template_books, "--base-url": args.base_url}
+    if len(named := [name for name, value in given.items() if value is not None]) > 1:
+        raise BadInput(f"{' and '.join(named)} name different books; use only one of them")
+    if args.template_books is not None and args.template_books < 1:
+        raise BadInput(f"--template-books: expected at least 1, got {args.template_books}")
+    progress = partial(command.bar, what="books")
+    if args.template_books:
+        with TemporaryDirectory() as folder:
+            write_template_books(Path(folder), args.template_books)
+            return books_from(Path(folder), lambda files: progress(files, total=len(files)))
     if args.texts:
-        return books_from(args.texts, lambda files: command.bar(files, "books", len(files)))
-    return published_set(args.base_url or BASE_URL, lambda files: command.bar(files, "books", len(files)))
+        return books_from(args.texts, lambda files: progress(files, total=len(files)))
+    return published_set(args.base_url or BASE_URL, lambda files: progress(files, total=len(files)))
 
 
-def made_by(books: Sequence[Book], recipe: Recipe) -> str:
+def write_template_books(folder: Path, n: int) -> None:
+    """Write the long books of the template writer with the seeds from 0, as texts."""
+    from epbench.files.writing import write_text
+    from epbench.tulving.dataset.build import Recipe, make_book
+
+    for seed in range(n):
+        book = make_book(Recipe("long", seed=seed))
+        write_text(folder / f"{book.title}.txt", book.book())
+
+
+def made_by(args: Arguments, books: Sequence[Book], recipe: Recipe) -> str:
     """Return the command that makes the same set again; the card shows it."""
     options = [f"--{name.replace('_', '-')} {value}" for name, value in recipe.changed.items()]
     own_texts = [] if all(book.published_words for book in books) else ["--texts DIR"]
+    if args.template_books:
+        own_texts = [f"--template-books {args.template_books}"]
     return " ".join(["python builders/booksort.py", *own_texts, *options])
 
 

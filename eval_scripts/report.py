@@ -1,11 +1,13 @@
-"""Put several runs of one benchmark into one table and one figure.
+"""Put several runs side by side, in tables and figures.
 
     python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter --out runs/long/report
     python eval_scripts/report.py runs/sort/oracle runs/sort/none --out runs/sort/report
     python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
+    python eval_scripts/report.py runs/long/rag-chapter runs/sort/rag runs/memfail/verbatim-bm25 --out runs/report
 
-Writes OUT/table.md and OUT/report.html with a row for each run, named by its folder. Tulving books: F1 by the number of
-matching chapters, of your own runs and of released ones on the same book; runs with an incomplete score come last, and
+Writes OUT/table.md and OUT/report.html with a row for each run, named by its folder. Runs of several benchmarks become one
+page with a part for each; every part is in a folder of its own, too, such as OUT/booksort. Tulving books: F1 by the number
+of matching chapters, of your own runs and of released ones on the same book; runs with an incomplete score come last, and
 where judges differ, each row names its judge. Book-SORT: accuracy by distance and by the length of excerpts. MemFail:
 success and the stage that failed, with floor and ceiling; a folder may hold the runs of several configs, and --published
 FILE adds success rates that a paper reports.
@@ -16,8 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from epbench import command
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,9 @@ class Arguments:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="folders of runs on the same dataset")
+    parser.add_argument(
+        "runs", nargs="+", type=Path, help="folders of runs; those of one benchmark are on the same dataset"
+    )
     parser.add_argument(
         "--published", type=Path, help="MemFail: JSON of reported success rates to show beside the runs"
     )
@@ -47,30 +55,45 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _report(args: Arguments) -> None:
     from epbench.errors import BadInput
-    from epbench.runs.several import common_benchmark
+    from epbench.files.writing import write_text
+    from epbench.reports.page import joined
+    from epbench.runs.several import by_benchmark
 
-    benchmark = common_benchmark(args.runs)
-    if args.published and benchmark != "memfail":
+    found = by_benchmark(args.runs)
+    if args.published and "memfail" not in found:
         raise BadInput("--published: only MemFail has reported rates to show")
+    for benchmark, folders in found.items():
+        if benchmark not in ("tulving", "booksort", "memfail"):
+            raise BadInput(
+                f"{folders[0]}: expected a run of tulving, booksort or memfail, found benchmark {benchmark!r}"
+            )
+    parts = {benchmark: args.out / str(benchmark) if len(found) > 1 else args.out for benchmark in found}
+    console = command.console()
+    for benchmark, folders in found.items():
+        console.print(_write(str(benchmark), folders, parts[benchmark], args.published))
+    if len(found) > 1:
+        tables = [(part / "table.md").read_text("utf-8") for part in parts.values()]
+        write_text(args.out / "table.md", "\n".join(tables))
+        pages = [(part / "report.html").read_text("utf-8") for part in parts.values()]
+        write_text(args.out / "report.html", joined(f"{len(args.runs)} runs", pages))
+    console.say(f"report: {args.out / 'report.html'}")
+
+
+def _write(benchmark: str, folders: Sequence[Path], out: Path, published: Path | None) -> Group:
+    """Write the table and the page of runs of one benchmark; return what the screen shows."""
     if benchmark == "tulving":
         from epbench.tulving.scores import side_by_side, tables
 
-        shown = tables.screen_tables(side_by_side.write_side_by_side(args.runs, args.out))
-    elif benchmark == "booksort":
+        return tables.screen_tables(side_by_side.write_side_by_side(folders, out))
+    if benchmark == "booksort":
         from epbench.booksort.scores import side_by_side as booksort
         from epbench.booksort.scores import tables as booksort_tables
 
-        shown = booksort_tables.screen_tables(booksort.write_side_by_side(args.runs, args.out))
-    elif benchmark == "memfail":
-        from epbench.memfail.scores import side_by_side as memfail
-        from epbench.memfail.scores import tables as memfail_tables
+        return booksort_tables.screen_tables(booksort.write_side_by_side(folders, out))
+    from epbench.memfail.scores import side_by_side as memfail
+    from epbench.memfail.scores import tables as memfail_tables
 
-        shown = memfail_tables.screen_tables(memfail.write_side_by_side(args.runs, args.out, args.published))
-    else:
-        raise BadInput(f"{args.runs[0]}: expected a run of tulving, booksort or memfail, found benchmark {benchmark!r}")
-    console = command.console()
-    console.print(shown)
-    console.say(f"report: {args.out / 'report.html'}")
+    return memfail_tables.screen_tables(memfail.write_side_by_side(folders, out, published))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     accelerate launch finetune/sort_lm.py
     accelerate launch --multi_gpu --num_processes 2 finetune/sort_lm.py --out runs/two
+    accelerate launch finetune/sort_lm.py --model smollm2 --config finetune/configs/cpu-smollm2.yaml --out runs/smollm2
     accelerate launch finetune/sort_lm.py --config finetune/configs/one-gpu.yaml --dataset epbench/booksort --model meta-llama/Llama-3.2-1B-Instruct --out runs/books
     accelerate launch --config_file finetune/configs/fsdp2.yaml finetune/sort_lm.py --dataset epbench/booksort --model meta-llama/Meta-Llama-3-8B-Instruct --out runs/books
     accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --control instructions --out runs/control
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from epbench.models.hf.model import TransformersModel
 
 TOY = Path(__file__).parent / "configs" / "cpu.yaml"
-TOY_BOOKS = 3
 PAIRS = ["e250_s20"]
 HELD_OUT = 32  # examples and chunks whose perplexity is measured
 
@@ -76,6 +76,7 @@ class Arguments(Recipe):
     out: str = said("runs/sort_lm", "the run's folder")
     model: str | None = said(None, "folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
     dataset: str | None = said(None, "epbench/booksort, or a folder like it (template books, made on the spot)")
+    template_books: int = said(3, "how many template books, if no dataset is given")
     texts: str | None = said(None, "folder of .txt files to train on instead of the dataset's books")
     chunk_words: int = said(5000, "words of a chunk, about")
     loss: Literal["all", "text"] = said("all", "which tokens are learned: all, or the texts and answers alone")
@@ -168,7 +169,7 @@ def _check(args: Arguments) -> None:
         raise BadInput("--control instructions trains on instructions alone: expected --instructions, got none")
     if (args.control == "summaries") != (args.summaries is not None):
         raise BadInput("--control summaries and --summaries DIR go together; give both or neither")
-    for name in ("chunk_words", "n_instructions"):
+    for name in ("template_books", "chunk_words", "n_instructions"):
         if getattr(args, name) < 1:
             raise BadInput(f"--{name}: expected at least 1, got {getattr(args, name)}")
 
@@ -276,7 +277,7 @@ def _toy_folder(args: Arguments) -> Path:
 
 
 def _toy_set(args: Arguments, ranks: Ranks) -> str:
-    """Three template books and their SORT set; the same on every machine."""
+    """Template books and their SORT set; the same on every machine."""
     from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe as PairRecipe
     from epbench.booksort.dataset.schema import make_configs, manifest
@@ -284,9 +285,10 @@ def _toy_set(args: Arguments, ranks: Ranks) -> str:
     from epbench.files.writing import write_text
     from epbench.hub.dataset_folder import write_dataset
 
-    folder, sources = _toy_folder(args) / "booksort", _toy_folder(args) / "texts"
+    made = _toy_folder(args) / f"{args.template_books}-books"
+    folder, sources = made / "booksort", made / "texts"
     if ranks.main and not folder.is_dir():
-        for seed in range(TOY_BOOKS):
+        for seed in range(args.template_books):
             title, text = _template_book("default", seed)
             write_text(sources / f"{title}.txt", text)
         books, recipe = books_from(sources), PairRecipe((250,), (20,), 10, 2)

@@ -10,6 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pooch.core
 import pytest
+from datasets import load_dataset
 
 from tests.booksort.made_texts import write_texts
 from tests.conftest import ROOT
@@ -171,3 +172,26 @@ def test_the_published_card_is_the_one_that_the_builder_writes(nine_texts, nine_
     for pattern, other in of_the_texts:  # bytes in memory depend on the version of pyarrow
         cards = [re.sub(pattern, other, card) for card in cards]
     assert cards[0] == cards[1], "run `make cards TEXTS=DIR`"
+
+
+def test_template_books_need_no_network_and_the_card_says_how(script, tmp_path):
+    few = ["--excerpt-words", "250", "--segment-words", "20", "--excerpts", "5", "--validation", "1"]
+    done = script("builders/booksort.py", "--template-books", "2", *few, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    books = load_dataset(str(tmp_path / "booksort"), "books", split="test")
+    assert len(books) == 2 and len(set(books["title"])) == 2
+    command = "python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5 --validation 1"
+    assert command in (tmp_path / "booksort/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--template-books", "0"], "--template-books: expected at least 1, got 0"),
+        (["--template-books", "2", "--texts", "."], "--texts and --template-books name different books; use only one"),
+        (["--base-url", "http://x", "--texts", "."], "--texts and --base-url name different books; use only one"),
+    ],
+)
+def test_only_one_source_of_books(script, tmp_path, more, message):
+    done = script("builders/booksort.py", *more, "--out", tmp_path)
+    assert done.returncode == 2 and message in done.stderr

@@ -223,3 +223,25 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     other.mkdir()
     (other / "run.json").write_text('{"identity": {"benchmark": "memfail"}}')
     refused(script(COMPARE, runs / "none", other), "the runs are of different benchmarks")
+
+
+def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(script, runs, tmp_path):
+    book = ["--dataset", tmp_path / "short", "--memory", "none", "--limit", "4", "--out", tmp_path / "of-a-book"]
+    assert (
+        script(
+            "builders/tulving.py", "--book", "short", "--events", "5", "--universe-size", "20", "--out", tmp_path
+        ).returncode
+        == 0
+    )
+    assert script("eval_scripts/tulving.py", *book).returncode == 0
+    done = script(
+        "eval_scripts/report.py", runs / "none", tmp_path / "of-a-book", runs / "rag", "--out", tmp_path / "all"
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "all/report.html").read_text()
+    assert page.count("<h1>") == 1 and page.count("</html>") == 1
+    assert page.index("<h2>Book-SORT") < page.index("<h2>short")
+    table = (tmp_path / "all/table.md").read_text()
+    parts = {name: (tmp_path / "all" / name / "table.md").read_text() for name in ("booksort", "tulving")}
+    assert all(part in table for part in parts.values())
+    assert "| rag |" in parts["booksort"] and "| of-a-book |" in parts["tulving"]

@@ -82,7 +82,7 @@ def test_another_recipe_is_refused_in_the_folder(run, script):
 @pytest.mark.slow
 def test_a_checkpoint_scores_in_the_evaluation_script_what_was_measured(run, script, tmp_path):
     done = script(
-        "eval_scripts/booksort.py", "--dataset", run.parent / "toy-sort/booksort", "--memory", "none", "--limit", 8,
+        "eval_scripts/booksort.py", "--dataset", run.parent / "toy-sort/3-books/booksort", "--memory", "none", "--limit", 8,
         "--model", f"hf:{run / 'checkpoints/epoch-2'}", "--out", tmp_path / "asked",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

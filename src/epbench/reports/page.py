@@ -33,6 +33,17 @@ def page(title: str, body: str) -> str:
 """
 
 
+def joined(title: str, pages: Iterable[str]) -> str:
+    """Several pages as one, each with its title as a heading.
+
+    Args:
+        title: The title of all, as text.
+        pages: Pages that `page` made.
+    """
+    bodies = (one.partition("<h1>")[2].rpartition("</body>")[0].replace("</h1>", "</h2>", 1) for one in pages)
+    return page(title, "".join(f"<h2>{body}" for body in bodies))
+
+
 def pairs(values: Mapping[str, Any]) -> str:
     """A table of names and values, one pair per row."""
     return Table([], [[name, cell(value)] for name, value in values.items()]).html()

@@ -29,7 +29,7 @@ def test_every_epoch_leaves_a_model_that_the_engine_loads(tmp_path, hf_home):
     accuracy = {}
     for backend in ("hf", "vllm"):
         done = subprocess.run(
-            [sys.executable, ROOT / "eval_scripts/booksort.py", "--dataset", tmp_path / "toy-sort/booksort", "--memory", "none",
+            [sys.executable, ROOT / "eval_scripts/booksort.py", "--dataset", tmp_path / "toy-sort/3-books/booksort", "--memory", "none",
              "--model", f"{backend}:{out / 'checkpoints/epoch-2'}", "--limit", "16", "--out", tmp_path / backend],
             env=env, capture_output=True, text=True,
         )  # fmt: skip

@@ -398,7 +398,7 @@ def _finish(args: Arguments, run: TuningRun) -> None:
     measures = run.measures()
     folders = {f"epoch {m['epoch']}": measured_folder(args.folder, m["epoch"]) / "sort" for m in measures}
     comparison = compare(folders)
-    scores = scores_of(measures, run.steps(), comparison, args.method)
+    scores = scores_of(measures, run.steps(), comparison, args.method, args.control)
     tables = tables_of(scores)
     write_json(args.folder / "scores.json", scores)
     write_text(args.folder / "table.md", in_markdown([*tables, *comparison_tables(comparison)], scores["warnings"]))

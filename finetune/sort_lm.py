@@ -6,7 +6,7 @@
     accelerate launch finetune/sort_lm.py --config finetune/configs/one-gpu.yaml --dataset epbench/booksort --model meta-llama/Llama-3.2-1B-Instruct --out runs/books
     accelerate launch --config_file finetune/configs/fsdp2.yaml finetune/sort_lm.py --dataset epbench/booksort --model meta-llama/Meta-Llama-3-8B-Instruct --out runs/books
     accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --control instructions --out runs/control
-    accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --texts gutenberg --instructions none --plan --out runs/plan
+    accelerate launch finetune/sort_lm.py --dataset epbench/booksort --model Qwen/Qwen3-0.6B --texts gutenberg --instructions none --max_length 10240 --plan --out runs/plan
 
 Without arguments everything is made on the spot, offline: three books by the template writer, their SORT set, and a tiny
 Llama that knows nothing; finetune/configs/cpu.yaml holds its recipe. With --model, the defaults are the paper's recipe.
@@ -15,7 +15,8 @@ Texts. The books of the dataset (config `books`), or with --texts the .txt files
 Project Gutenberg is cut, as in the paper. Each book is cut into chunks of about --chunk_words words that end where a
 sentence ends, and no word is lost. A chunk is a chat message: it stands in a reading prompt of the pack, as an excerpt
 does when SORT is asked in-context. The pairs themselves are never trained. A chunk that does not fit into --max_length
-tokens, or into the model's window, is refused.
+tokens, or into the model's window, is refused. (The index of a raw book is full of numbers, of which some tokenizers make a
+token for each digit: 5,000 words of it then take 9,500 tokens.)
 
 Instructions. Examples of following instructions keep the model able to answer: a dataset on the Hub, a file, or none.
 --control instructions trains on these alone, and --control summaries on summaries of the books (--summaries DIR, a text
@@ -233,11 +234,14 @@ def _measured_texts(
 def _held_out(args: Arguments) -> TrainingText:
     """A text that is never trained: a file, or a template book of another universe than any that is made here."""
     from epbench.booksort.finetuning.material import TrainingText
-    from epbench.booksort.texts.gutenberg import read_text
+    from epbench.errors import BadInput
+    from epbench.files.text import read_text
 
     title, text = _template_book("news", 0) if args.held_out is None else (Path(args.held_out).stem, "")
     if args.held_out is not None:
         text = read_text(Path(args.held_out))
+    if not text.strip():
+        raise BadInput(f"{args.held_out}: expected a text, found no words")
     return TrainingText("held out", title, [" ".join(part.split()) for part in text.split("\n\n") if part.strip()])
 
 
@@ -259,7 +263,9 @@ def _instructions(args: Arguments, tokens: SampleTokens) -> Instructions | None:
     try:
         return load_instructions(args.instructions, **about, progress=command.bar)
     except BadInput as error:
-        raise BadInput(f"{error} (--instructions FILE, or --instructions none)") from None
+        raise BadInput(
+            f"{error} (fewer --n_instructions, another --instructions FILE, or --instructions none)"
+        ) from None
 
 
 def _template_book(universe: str, seed: int) -> tuple[str, str]:
@@ -371,12 +377,21 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     model, plan = _model(args.model or material.base), material.plan
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "sort_lm", "model": model.name} | weights_of(model)
     identity |= {"training_data": fingerprint_of_samples(material.samples), "control": args.control}
-    identity |= {"instructions": args.instructions, "instructions_once": args.instructions_once, "loss": args.loss}
+    identity |= {
+        "instructions": _source(args, material),
+        "instructions_once": args.instructions_once,
+        "loss": args.loss,
+    }
     identity |= args.identity()
     identity |= {"pairs": fingerprint(plan.pairs), "prompts": fingerprint_of(plan.pack), "prompt": plan.prompt}
     return identity | {
         "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
     }
+
+
+def _source(args: Arguments, material: Material) -> str:
+    """Where the instructions come from: what is made by rules is not what the default names."""
+    return str(material.instructions.facts["source"]) if material.instructions else args.instructions
 
 
 def _about(args: Arguments, material: Material) -> dict[str, Any]:
@@ -401,7 +416,7 @@ def _finish(args: Arguments, run: TuningRun) -> None:
     measures = run.measures()
     folders = {f"epoch {m['epoch']}": measured_folder(args.folder, m["epoch"]) / "sort" for m in measures}
     comparison = compare(folders)
-    scores = scores_of(measures, run.steps(), comparison, args.method)
+    scores = scores_of(measures, run.steps(), comparison, args.method, args.control)
     tables = tables_of(scores)
     write_json(args.folder / "scores.json", scores)
     write_text(args.folder / "table.md", in_markdown([*tables, *comparison_tables(comparison)], scores["warnings"]))

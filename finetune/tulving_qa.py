@@ -189,11 +189,14 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
 
 def _reading(args: Arguments) -> Reading:
     """How eval_scripts/tulving.py --memory none asks, with its defaults."""
+    from epbench.errors import BadInput
     from epbench.models.protocol import Sampling
     from epbench.tulving.context.prompts import load_prompts
     from epbench.tulving.context.reading import Reading
     from epbench.tulving.finetuning.material import MEMORY
 
+    if args.max_tokens < 1:
+        raise BadInput(f"--max_tokens: expected at least 1, got {args.max_tokens}")
     prompts = load_prompts(Path(args.prompts) if args.prompts else None)
     return Reading(memory=MEMORY, prompts=prompts, sampling=Sampling(args.max_tokens, temperature=0.0, seed=0))
 

@@ -69,6 +69,7 @@ def test_a_run_leaves_everything_that_it_promises(run):
     assert "<svg" in (run / "report.html").read_text() and "McNemar" in (run / "report.html").read_text()
     shown = (run.parent / "stdout").read_text()
     assert "1 (episodic)" in shown and "Perplexity" in shown and "MFU" in shown
+    assert content(run, "run.json")["identity"]["instructions"] == "made by rules"
 
 
 @pytest.mark.slow
@@ -145,6 +146,7 @@ def test_a_control_is_compared_with_the_books(run, process, tmp_path):
     done = subprocess.run(command(control, "--control", "instructions"), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert content(control, "run.json")["identity"]["control"] == "instructions"
+    assert "episodic" not in (control / "table.md").read_text()
     books, other = (content(folder, "scores.json")["epochs"][2]["perplexity"] for folder in (run, control))
     assert books["books"] < other["books"]  # the books were not trained
     done = process("eval_scripts/compare.py", run, control, "--out", tmp_path / "compared")
@@ -160,7 +162,7 @@ def test_lora_is_reported_apart(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert content(tmp_path / "run", "scores.json")["method"] == "LoRA, rank 4, alpha 32"
-    assert "LoRA, rank 4" in done.stdout
+    assert "LoRA, rank 4" in done.stdout and "LoRA, rank 4" in (tmp_path / "run/table.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -176,6 +178,8 @@ def test_lora_is_reported_apart(tmp_path):
         (["--dataset", "SET", "--instructions", "none", "--pairs", "e9_s9"], "expected one of the configs e250_s20, got 'e9_s9'"),
         (["--dataset", "SET", "--instructions", "missing.jsonl"], "--instructions FILE, or --instructions none"),
         (["--dataset", "SET", "--instructions", "none", "--chunk_words", "3000"], "expected at most 1,024"),
+        (["--held_out", "missing.txt"], "missing.txt: expected a file that can be read"),
+        (["--held_out", os.devnull], "/dev/null: expected a text, found no words"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(script, once, tmp_path, more, message):

@@ -162,6 +162,7 @@ def test_a_plan_says_what_it_takes_and_leaves_nothing(script, book, tiny, tmp_pa
         (["--judge", "nobody"], "judge: unknown model 'nobody'"),
         (["--prompts", "missing.toml"], "missing.toml: no such file"),
         (["--held_out", "missing.txt"], "missing.txt"),
+        (["--max_tokens", "0"], "--max_tokens: expected at least 1, got 0"),
         (["--dataset", "missing/book"], "missing/book"),
     ],
 )

@@ -113,6 +113,12 @@ def test_too_few_examples_are_refused_with_numbers(tmp_path, tokens):
     )
 
 
+def test_it_is_said_how_long_an_example_may_be(tmp_path):
+    path = write_rows(tmp_path / "rows.jsonl", rows(14))
+    with pytest.raises(BadInput, match="too_long 14, not_written 0; an example may have 4 tokens"):
+        load(path, SampleTokens(tokenizer_with("llama"), 4))
+
+
 def test_progress_is_shown(tmp_path, tokens):
     shown = []
 

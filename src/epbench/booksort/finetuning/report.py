@@ -18,11 +18,14 @@ from epbench.statistics.comparison import Comparison
 
 Record = Mapping[str, Any]
 CHANCE = 0.5
-_PERPLEXITY_NOTE = "Segments, books and instructions are of the kinds that are trained, the held-out text is not."
 
 
 def scores_of(
-    measures: Sequence[Record], steps: Sequence[Record], comparison: Comparison | None, method: str
+    measures: Sequence[Record],
+    steps: Sequence[Record],
+    comparison: Comparison | None,
+    method: str,
+    control: str | None = None,
 ) -> dict[str, Any]:
     """Put together the content of scores.json.
 
@@ -31,9 +34,11 @@ def scores_of(
         steps: The records of training.jsonl.
         comparison: All epochs compared with one another, question by question; None if there is only one.
         method: How the weights were trained, such as `all weights`; see `Recipe.method`.
+        control: What was trained in place of the books, such as `summaries`; None if the books were trained.
     """
     return {
         "method": method,
+        "control": control,
         "epochs": [dict(record) for record in measures],
         "training": training_summary(steps),
         "comparisons": comparison.pairs if comparison else [],
@@ -43,28 +48,46 @@ def scores_of(
 
 def tables_of(scores: Record) -> list[Table]:
     """What is remembered and what it costs: tables with a row for each measured epoch."""
-    return [_remembered(scores), perplexity_table(scores["epochs"], [_PERPLEXITY_NOTE])]
+    note, episodic = _perplexity_note(scores), scores["control"] is None
+    return [_remembered(scores), perplexity_table(scores["epochs"], [note], episodic=episodic)]
 
 
 def _remembered(scores: Record) -> Table:
     head = ["epoch", "SORT", "95 %", "greedy", "label mass", "log ratio", "in-context", "read-out", "r"]
+    episodic = scores["control"] is None
+    shown = epoch_name if episodic else str
     rows = []
     for record in scores["epochs"]:
         sort, context, readout, r = (record.get(n) for n in ("sort", "sort_in_context", "readout", "pearson"))
         rows.append(
             [
-                epoch_name(record["epoch"]), cell(sort["accuracy"]), interval_cell(sort["interval"], digits=2),
+                shown(record["epoch"]), cell(sort["accuracy"]), interval_cell(sort["interval"], digits=2),
                 cell(sort["greedy_accuracy"]), cell(sort["label_mass"]), cell(sort["log_ratio"]),
                 cell(context and context["accuracy"]), cell(readout and readout["accuracy"]), cell(r and r["r"]),
             ]
         )  # fmt: skip
+    trained = (
+        "Only after epoch 1 is the memory episodic, as every text was seen once."
+        if episodic
+        else f"This is a control ({scores['control']}): the books were never trained."
+    )
     notes = [
-        "Epoch 0 is the model before training. Only after epoch 1 is the memory episodic, as every text was seen once.",
+        f"Method: {scores['method']}. Epoch 0 is the model before training. {trained}",
         "log ratio: mean of log(p(right) / (p(A) + p(B))) in nats, without context. r: Pearson's correlation over the pairs "
         "between this and the log perplexity of the segments.",
         "read-out: a logistic regression on the last hidden state, trained on all books but one and tested on that one.",
     ]
     return Table(head, rows, "What is remembered", notes)
+
+
+def _perplexity_note(scores: Record) -> str:
+    """Say which of the texts were trained: the books unless this is a control, and instructions if there were any."""
+    instructions = any("instructions" in record["perplexity"] for record in scores["epochs"])
+    if scores["control"] is None:
+        trained = "Segments, books and instructions" if instructions else "Segments and books"
+        return f"{trained} are of the kinds that are trained, the held-out text is not."
+    of_kind = "Instructions are of a kind that is trained. " if instructions else ""
+    return f"{of_kind}Segments, books and the held-out text were never trained."
 
 
 def html_report(title: str, run: Record, scores: Record, comparison: Comparison | None) -> str:
@@ -97,17 +120,30 @@ def figure(scores: Record) -> str:
         if all(record.get(name) for record in records)
     ]
     perplexities = [record["perplexity"] for record in records]
-    return curves([record["epoch"] for record in records], remembered, perplexities, chance=CHANCE)
+    epochs, episodic = [record["epoch"] for record in records], scores["control"] is None
+    return curves(epochs, remembered, perplexities, chance=CHANCE, episodic=episodic)
 
 
 def _warnings(measures: Sequence[Record]) -> list[str]:
-    low = [record["epoch"] for record in measures if (record["sort"]["label_mass"] or 1.0) < LOW_MASS]
+    masses = {record["epoch"]: record["sort"]["label_mass"] for record in measures}
     found = []
-    if low:
+    if low := [epoch for epoch, mass in masses.items() if mass is not None and mass < LOW_MASS]:
         found.append(
-            f"after epoch {', '.join(map(str, low))} A and B together have less than half of the probability of an answer's "
-            "first token, so that the accuracy is read from a small rest; see greedy and label mass"
+            f"{_epochs(low)}: A and B together have less than half of the probability of an answer's first token, so that "
+            "the accuracy is read from a small rest; see greedy and label mass"
         )
-    if failed := sum(record["sort"]["n_failed"] for record in measures):
-        found.append(f"{failed} questions have no answer and are left out; give the same command again")
+    failed = {record["epoch"]: _n_failed(record) for record in measures}
+    if without := [epoch for epoch, n in failed.items() if n]:
+        found.append(
+            f"{_epochs(without)}: {sum(failed.values()):,} questions have no answer, so that accuracies are unknown"
+        )
     return found
+
+
+def _n_failed(record: Record) -> int:
+    """The number of questions without an answer, with and without context."""
+    return sum(record[name]["n_failed"] for name in ("sort", "sort_in_context") if record[name])
+
+
+def _epochs(numbers: Sequence[int]) -> str:
+    return f"{'epoch' if len(numbers) == 1 else 'epochs'} {', '.join(map(str, numbers))}"

@@ -136,6 +136,8 @@ def _choose(
         if len(first) < held:
             what = ", ".join(f"{name} {value}" for name, value in counts.facts().items())
             why = f"; {counts.reason}" if counts.reason else ""
+            if counts.too_long:
+                why = f"; an example may have {tokens.max_length:,} tokens{why}"
             raise BadInput(
                 f"instructions {facts['source']!r}: expected {n:,} examples and {n_held_out:,} to hold out, found "
                 f"{len(samples):,} in all ({what}{why})"

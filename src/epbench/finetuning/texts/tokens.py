@@ -164,7 +164,10 @@ class SampleTokens:
 
     def _check_length(self, sample: Sample) -> None:
         if self.max_length is not None and len(sample.ids) > self.max_length:
-            raise BadInput(f"found {len(sample.ids):,} tokens, expected at most {self.max_length:,}; nothing is cut")
+            raise BadInput(
+                f"found {len(sample.ids):,} tokens, expected at most {self.max_length:,}; nothing is cut: make the text shorter, "
+                "or allow longer samples if the model's window is larger"
+            )
 
     def _ended(self, tokens: Tokens) -> tuple[list[int], int]:
         """Return the ids with a token that ends the text, and its position; white space may follow it."""

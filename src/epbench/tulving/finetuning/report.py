@@ -95,7 +95,11 @@ def tables(scores: Record) -> list[Table]:
     names = [*(f"f1_by_bin.{bin_}" for bin_ in bins), "simple_recall_score", "latest"]
     head = [*(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in bins), "simple recall", "latest"]
     rows = [[epoch, *(narrow_cell(run, name) for name in names)] for epoch, run in runs.items()]
-    told = ["Epoch 0 is the model before training.", *what_was_trained(scores), *_notes(runs)]
+    told = [
+        f"Method: {scores['method']}. Epoch 0 is the model before training.",
+        *what_was_trained(scores),
+        *_notes(runs),
+    ]
     return [
         Table(["epoch", *head], rows, "F1 by matching chapters", told),
         _groups_table(runs),

@@ -187,7 +187,7 @@ def test_bad_input_is_one_line(script, once, tmp_path, more, message):
         done = script("finetune/sort_lm.py", "--plan", "--out", folder / "run")
         assert done.returncode == 0, done.stderr
 
-    made = once("toy-sort-set", make) / "toy-sort"
+    made = once("toy-sort-set", make) / "toy-sort/3-books"
     more = [made / "booksort" if word == "SET" else word for word in more]
     if "--dataset" in more:
         more += ["--config", ROOT / "finetune/configs/cpu.yaml"]

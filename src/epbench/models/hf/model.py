@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LONGEST_REASON = 300  # characters
-_MOST_TOGETHER = 2**20  # tokens of the prompts that are written before the first of them is answered
+_MOST_TOGETHER = 2**18  # tokens of the prompts that are written before the first of them is answered
 
 
 class TransformersModel:
@@ -121,7 +121,8 @@ class TransformersModel:
         # Neighbours in this order have about the same length, so that they need little padding.
         for group in sorted(groups.values(), key=lambda group: (len(group) == 1, -len(group[0].context))):
             fitting = yield from self._fitting(group)
-            together, n = together + fitting, n + sum(len(prompt.ids) for _, prompt in fitting)
+            together += fitting
+            n += sum(len(prompt.ids) for _, prompt in fitting)
             if n >= _MOST_TOGETHER:
                 yield from self._answer_together(together)
                 together, n = [], 0

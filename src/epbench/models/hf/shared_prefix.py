@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -115,27 +116,23 @@ class SharedPrefix:
         while waiting:
             batch = next_batch(waiting, *self._limits(prompts, waiting[0], shared), padded=self._padded)
             n, answered = sum(len(family.members) for family in batch), set[int]()
-            try:
+            with suppress(torch.OutOfMemoryError):
                 for i, completion in self._run(prompts, batch, shared, cache):
                     completion.shared = shared
                     if first and i == batch[0].members[0]:  # this one has paid for the tokens that all share
                         completion.cached, first = 0, False
                     answered.add(i)
                     yield i, completion
-            except torch.OutOfMemoryError:
+            if len(answered) < n:
+                release()
                 if n == 1:
                     (i,) = batch[0].members
                     answered.add(i)
-                    yield i, Completion(failure=f"no memory for a prompt of {len(ids[i]):,} tokens", shared=shared)
+                    yield i, Completion(failure=f"no memory for a prompt of {len(ids[i]):,} tokens")
                 else:
                     self.batch_size = n // 2
                     log.info("out of memory with %d questions at a time: %d from now on", n, self.batch_size)
-                short = True
-            else:
-                short = False
             waiting = without(waiting, answered)
-            if short:
-                release()
 
     def read(self, prefix: Sequence[int]) -> Cache:
         """Return the cache of a prefix. The last one is kept, so that reading it again costs nothing."""

@@ -112,8 +112,10 @@ def main() -> None:
         # The two ways say the same.
         outputs = [told[i].ids for i in range(n_questions)]
         identical = sum(a == b for a, b in zip(outputs, results["each alone, generate"], strict=True))
-        rows = Rows(reader.forward, cache, shared, [p[shared:] for p in prompts], 0, joint=reader.strategy == "joint")
-        first, first_alone = rows.read(8192).cpu(), torch.stack(results["each alone, labels"])
+        ends = [prompt[shared:] for prompt in prompts]
+        room = max(map(len, ends))
+        rows = Rows(reader.forward, cache, shared, len(ends), room, joint=reader.strategy == "joint")
+        first, first_alone = rows.read(ends, 8192).cpu(), torch.stack(results["each alone, labels"])
         difference = float((first - first_alone).abs().max())
 
     speedup = seconds["each alone, generate"] / seconds["reader"]

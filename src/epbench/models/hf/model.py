@@ -6,7 +6,7 @@ Torch and transformers are imported when they are first needed; weights are load
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,13 @@ from epbench.models.reasoning import split_reasoning
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods
-    from epbench.models.hf.shared_prefix import Completion, Prompt, SharedPrefix
+    from epbench.models.hf.prefix_batches import Prompt
+    from epbench.models.hf.shared_prefix import Completion, SharedPrefix
 
 log = logging.getLogger(__name__)
 
 _LONGEST_REASON = 300  # characters
+_MOST_TOGETHER = 2**18  # tokens of the prompts that are written before the first of them is answered
 
 
 class TransformersModel:
@@ -114,20 +116,29 @@ class TransformersModel:
         return n, min(n, self.prompts.shared(request))
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Requests with one system message and context are answered together, in whatever order.
+        """See `Model.answer`. Each system message and context is read once, and the order is that of the contexts' lengths.
 
         If a prompt and its answer do not fit in the window, nothing is cut: the reply is a failure with both numbers.
-        Contexts with only one request, such as retrieved passages, are answered together and share a common beginning.
+        Short contexts, and those with one question such as retrieved passages, are answered together.
         """
         groups: dict[tuple[str, str], list[Request]] = {}
         for request in requests:
             groups.setdefault((request.system, request.context), []).append(request)
-        lone = [group[0] for group in groups.values() if len(group) == 1]
-        for group in [*(group for group in groups.values() if len(group) > 1), lone]:
-            yield from self._answer_group(group)
+        together: list[tuple[Request, Prompt]] = []
+        n = 0
+        # Neighbours in this order have about the same length, so that they need little padding.
+        for group in sorted(groups.values(), key=lambda group: (len(group) == 1, -len(group[0].context))):
+            fitting = yield from self._fitting(group)
+            together += fitting
+            n += sum(len(prompt.ids) for _, prompt in fitting)
+            if n >= _MOST_TOGETHER:
+                yield from self._answer_together(together)
+                together, n = [], 0
+        yield from self._answer_together(together)
 
-    def _answer_group(self, group: Sequence[Request]) -> Iterator[Reply]:
-        prompts, fitting = [], []
+    def _fitting(self, group: Sequence[Request]) -> Generator[Reply, None, list[tuple[Request, Prompt]]]:
+        """Turn requests with one context into prompts; what does not fit in the window gets its reply at once."""
+        fitting = []
         for request in group:
             ids, new = self.prompts.ids(request), 1 if request.labels else request.sampling.max_tokens
             window = self.window()
@@ -137,14 +148,18 @@ class TransformersModel:
                 )
                 yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
                 continue
-            prompts.append(self.prompt_of(request, ids))
-            fitting.append(request)
-        for n, (i, completion) in enumerate(self.reader.answer(prompts) if prompts else ()):
-            yield self._reply(fitting[i], completion, len(prompts[i].ids), completion.shared if n else 0)
+            context = (request.system, request.context) if len(group) > 1 else None
+            fitting.append((request, self.prompt_of(request, ids, context)))
+        return fitting
 
-    def prompt_of(self, request: Request, ids: Sequence[int]) -> Prompt:
-        """Turn a request and the token ids of its prompt into what `SharedPrefix` answers."""
-        from epbench.models.hf.shared_prefix import Prompt
+    def _answer_together(self, asked: Sequence[tuple[Request, Prompt]]) -> Iterator[Reply]:
+        prompts = [prompt for _, prompt in asked]
+        for i, completion in self.reader.answer(prompts) if prompts else ():
+            yield self._reply(asked[i][0], completion, len(prompts[i].ids))
+
+    def prompt_of(self, request: Request, ids: Sequence[int], context: Hashable = None) -> Prompt:
+        """Turn a request, the token ids of its prompt, and a name for its context into what `SharedPrefix` answers."""
+        from epbench.models.hf.prefix_batches import Prompt
 
         sampling = request.sampling
         return Prompt(
@@ -153,10 +168,11 @@ class TransformersModel:
             sampling.temperature,
             (sampling.seed, request.id, request.repeat),
             {label: label_ids(self.prompts.tokenizer, label) for label in request.labels},
+            context,
         )
 
-    def _reply(self, request: Request, completion: Completion, n_prompt: int, cached: int) -> Reply:
-        key, usage = request.key(self.identity), Usage(n_prompt, cached, len(completion.ids))
+    def _reply(self, request: Request, completion: Completion, n_prompt: int) -> Reply:
+        key, usage = request.key(self.identity), Usage(n_prompt, completion.cached, len(completion.ids))
         if completion.failure is not None:
             return Reply(key, request.id, failure=completion.failure, usage=Usage(n_prompt))
         tokenizer = self.prompts.tokenizer

@@ -28,7 +28,7 @@ class NotShareable(Exception):
 
 
 class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
-    """Keys and values of the questions' own tokens, in memory that is allocated at once, because copying costs more."""
+    """Keys and values of each row's own tokens, in memory that is allocated at once, because copying costs more."""
 
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -40,7 +40,7 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Add tokens and return views of all keys and values."""
         if self.stored is None:
-            self.stored = self._empty(key_states), self._empty(value_states)
+            self.stored = (self._empty(key_states, len(key_states)), self._empty(value_states, len(value_states)))
         start, self.length = self.length, self.length + key_states.shape[-2]
         for stored, states in zip(self.stored, (key_states, value_states), strict=True):
             stored[:, :, start : self.length] = states
@@ -51,18 +51,22 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
         return self.length
 
     def reorder_cache(self, beam_idx: torch.Tensor) -> None:
-        """Keep these rows, in this order."""
+        """Keep these rows, in this order; a row may be named several times."""
         if self.stored is not None:
-            rows = beam_idx.to(self.stored[0].device)
-            self.stored = self.stored[0][rows], self.stored[1][rows]
+            self.stored = self._chosen(self.stored[0], beam_idx), self._chosen(self.stored[1], beam_idx)
 
-    def _empty(self, states: torch.Tensor) -> torch.Tensor:
-        rows, heads, _, size = states.shape
-        return states.new_empty(rows, heads, self.room, size)
+    def _chosen(self, stored: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        known = stored[:, :, : self.length]
+        chosen = self._empty(known, len(rows))
+        chosen[:, :, : self.length] = known[rows.to(known.device)]
+        return chosen
+
+    def _empty(self, states: torch.Tensor, rows: int) -> torch.Tensor:
+        return states.new_empty(rows, states.shape[1], self.room, states.shape[3])
 
 
 def own_tokens(n_layers: int, room: int) -> Cache:
-    """Return an empty cache for `room` tokens of each question."""
+    """Return an empty cache for `room` tokens of each row."""
     return Cache(layers=[OwnTokens(room) for _ in range(n_layers)])
 
 

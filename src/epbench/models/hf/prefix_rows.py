@@ -68,8 +68,14 @@ def bytes_per_token(cache: Cache) -> int:
     return sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
 
 
-def _repeated(cache: Cache, n: int) -> Cache:
-    """Return the cache for n rows; the original does not change."""
+def _repeated(cache: Cache, n: int, room: int) -> Cache:
+    """Return the cache for n rows that will have `room` tokens more; the original does not change."""
+    if cache.is_initialized and can_be_padded(cache):
+        layers: list[Any] = cache.layers
+        own = own_tokens(len(layers), room + cache.get_seq_length())
+        for i, layer in enumerate(layers):
+            own.update(layer.keys.expand(n, -1, -1, -1), layer.values.expand(n, -1, -1, -1), i)
+        return own
     plain = (DynamicLayer, DynamicSlidingWindowLayer)  # these layers replace their tensors, others change them in place
     repeated = copy.copy(cache)
     repeated.layers = [copy.copy(x) if type(x) in plain else copy.deepcopy(x) for x in cache.layers]
@@ -79,68 +85,57 @@ def _repeated(cache: Cache, n: int) -> Cache:
 
 
 class Rows:
-    """Rows of tokens that follow a prefix, padded on the left to one length.
+    """Rows of tokens that follow a prefix. They grow together, padded on the left wherever one has fewer tokens to read.
 
     Args:
         forward: the forward call of the model.
         prefix: cache of the prefix; it does not change.
         n_prefix: number of tokens in the prefix.
-        suffixes: the token ids that follow in each row, at least one.
-        room: the largest number of tokens that will be generated in a row.
+        n: number of rows, at least one.
+        room: the largest number of tokens, with padding, that a row will have beside the prefix.
         joint: whether all rows attend to one prefix; else it is repeated for every row.
     """
 
-    def __init__(
-        self,
-        forward: Forward,
-        prefix: Cache,
-        n_prefix: int,
-        suffixes: Sequence[Sequence[int]],
-        room: int,
-        *,
-        joint: bool,
-    ) -> None:
+    def __init__(self, forward: Forward, prefix: Cache, n_prefix: int, n: int, room: int, *, joint: bool) -> None:
         self.forward, self.n_prefix, self.joint = forward, n_prefix, joint
-        width, n = max(map(len, suffixes)), len(suffixes)
-        self.ids = forward.tensor([[0] * (width - len(s)) + list(s) for s in suffixes])
-        self.valid = torch.zeros(n, width + room, dtype=torch.bool, device=self.ids.device)
-        for row, suffix in enumerate(suffixes):
-            self.valid[row, width - len(suffix) : width] = True
-        self.padded = len(set(map(len, suffixes))) > 1
-        self.length = 0
+        self.valid = torch.zeros(n, 0, dtype=torch.bool, device=forward.model.device)
+        self.padded = False
         if joint:
             layers: list[Any] = prefix.layers
             self.shared = [(layer.keys, layer.values) for layer in layers]
-            self.cache: Cache = own_tokens(len(prefix.layers), width + room)
+            self.cache: Cache = own_tokens(len(prefix.layers), room)
         else:
-            self.cache = _repeated(prefix, n) if n_prefix else forward.empty_cache()
+            self.cache = _repeated(prefix, n, room) if n_prefix else forward.empty_cache()
 
-    def read(self, chunk: int) -> torch.Tensor:
-        """Read the suffixes, at most `chunk` tokens at one time, and return the logits after them."""
-        width = self.ids.shape[1]
-        step = max(1, chunk // len(self.ids))
+    def read(self, texts: Sequence[Sequence[int]], chunk: int) -> torch.Tensor:
+        """Read at least one token in each row, at most `chunk` tokens at one time, and return the logits after them."""
+        width = max(map(len, texts))
+        ids = self.forward.tensor([[0] * (width - len(text)) + list(text) for text in texts])
+        valid = self.forward.tensor([[False] * (width - len(text)) + [True] * len(text) for text in texts])
+        self.padded |= min(map(len, texts)) < width
+        step = max(1, chunk // len(texts))
         for start in range(0, width, step):
-            logits = self._step(self.ids[:, start : start + step])
+            logits = self._step(ids[:, start : start + step], valid[:, start : start + step])
         return logits
 
     def add(self, tokens: torch.Tensor) -> torch.Tensor:
         """Add one token to each row and return the logits after it."""
-        self.valid[:, self.length] = True
-        return self._step(tokens[:, None])
+        return self._step(tokens[:, None], torch.ones_like(tokens[:, None], dtype=torch.bool))
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Drop all other rows."""
+        """Go on with these rows alone, in this order; a row that is named several times goes on in several ways."""
         self.valid = self.valid[list(rows)]
         self.cache.reorder_cache(torch.LongTensor(list(rows)))
 
-    def _step(self, ids: torch.Tensor) -> torch.Tensor:
-        start, self.length = self.length, self.length + ids.shape[1]
-        valid = self.valid[:, : self.length]
-        positions = (self.n_prefix + valid.cumsum(1) - 1)[:, start:].clamp(min=0)
+    def _step(self, ids: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+        start = self.valid.shape[1]
+        self.valid = torch.cat((self.valid, valid), 1)
+        positions = (self.n_prefix + self.valid.cumsum(1) - 1)[:, start:].clamp(min=0)
         more: dict[str, Any] = {}
         if self.joint:
-            seen = torch.ones(ids.shape[1], self.length, dtype=torch.bool, device=ids.device).tril(start)
-            more = {"attention_mask": seen & valid[:, None, None, :], "shared_prefix": self.shared}
+            seen = torch.ones(ids.shape[1], self.valid.shape[1], dtype=torch.bool, device=ids.device).tril(start)
+            more = {"attention_mask": seen & self.valid[:, None, None, :], "shared_prefix": self.shared}
         elif self.padded:
-            more = {"attention_mask": torch.cat((valid.new_ones(len(valid), self.n_prefix), valid), 1).long()}
+            prefix = self.valid.new_ones(len(self.valid), self.n_prefix)
+            more = {"attention_mask": torch.cat((prefix, self.valid), 1).long()}
         return self.forward(ids, self.cache, positions, **more)

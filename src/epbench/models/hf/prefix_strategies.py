@@ -26,11 +26,12 @@ def reads_at_once(config: Any) -> bool:
     return rope.get("rope_type") in ("dynamic", "longrope")
 
 
-def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrategy, int]:
+def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrategy, bool, int]:
     """Find the best strategy on a few tokens: logits after a shared prefix must be those of reading the text at once.
 
     Returns:
-        The best strategy that passes, and the bytes that one token takes in the cache.
+        The best strategy that passes, whether rows of different lengths can then be read together, and the bytes that one
+        token takes in the cache.
 
     Raises:
         BadInput: the cache of this model cannot be used at all.
@@ -48,8 +49,8 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
         try:
             for batch in batches:
                 suffixes = [texts[i][n_prefix:-1] for i in batch]
-                rows = Rows(forward, cache, n_prefix, suffixes, 1, joint=joint)
-                rows.read(chunk=_TOKENS * 2)
+                rows = Rows(forward, cache, n_prefix, len(batch), _TOKENS - n_prefix, joint=joint)
+                rows.read(suffixes, chunk=_TOKENS * 2)
                 last = forward.tensor([texts[i][-1] for i in batch])
                 for i, logits in zip(batch, rows.add(last), strict=True):
                     _compare(logits, whole[i], most)
@@ -63,14 +64,14 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
     if padded and previous in ("sdpa", prefix_attention.NAME):
         forward.model.set_attn_implementation(prefix_attention.NAME)
         if (why := difference(head, joint=True)) is None:
-            return "joint", size
+            return "joint", True, size
         forward.model.set_attn_implementation("sdpa")
         log.info("the prefix is repeated for every question of a batch: %s", why)
     if (why := difference(head, joint=False)) is None:
-        return "repeated", size
+        return "repeated", padded, size
     log.warning("every prompt is read from its beginning, because this model cannot continue from a prefix: %s", why)
     if (why := difference(0, joint=False)) is None:
-        return "none", size
+        return "none", False, size
     raise BadInput(
         f"{type(forward.model).__name__} cannot be used: with its cache the logits differ from those of reading a text at "
         f"once ({why})"

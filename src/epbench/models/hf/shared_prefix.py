@@ -6,8 +6,9 @@ Importing this module imports torch and transformers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -15,32 +16,23 @@ from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
 from epbench.models.hf.device_memory import fitting_chunk, free_bytes, release
-from epbench.models.hf.prefix_rows import Forward, Rows, can_be_padded
+from epbench.models.hf.prefix_batches import (
+    MOST_ROWS,
+    Family,
+    Prompt,
+    families_of,
+    fills_a_batch,
+    next_batch,
+    tokens_at_once,
+    without,
+)
+from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prefix_strategies import PrefixStrategy, choose_strategy, reads_at_once
 from epbench.models.hf.prompt_tokens import common_prefix
 
 log = logging.getLogger(__name__)
 
-_MOST_ROWS = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One prompt.
-
-    Attributes:
-        ids: its token ids, at least one.
-        max_tokens: the largest number of tokens to generate.
-        temperature: 0 for greedy decoding; else tokens are drawn from the whole distribution.
-        stream: name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
-        labels: by label, the ids of the tokens that spell it. If there are labels, nothing is generated.
-    """
-
-    ids: Sequence[int]
-    max_tokens: int = 512
-    temperature: float = 0.0
-    stream: tuple[object, ...] = ()
-    labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
+_SPARSE = 0.75
 
 
 @dataclass(slots=True)
@@ -51,7 +43,8 @@ class Completion:
         ids: generated token ids, without the one that ends the answer; with labels, the most probable token alone.
         ended: whether the model ended the answer itself.
         probabilities: by label, its probability.
-        shared: number of tokens that all prompts have in common.
+        shared: number of tokens that all prompts of the call have in common.
+        cached: number of tokens of this prompt that were not computed, because another prompt had been.
         failure: why there is no completion; None if there is one.
     """
 
@@ -59,6 +52,7 @@ class Completion:
     ended: bool = False
     probabilities: dict[str, float] | None = None
     shared: int = 0
+    cached: int = 0
     failure: str | None = None
 
 
@@ -81,15 +75,35 @@ class SharedPrefix:
         self.end_ids = frozenset(end_ids)
         self.batch_size, self.chunk = batch_size, chunk
         self.strategy: PrefixStrategy | None = None
-        self._token_bytes = 0
+        self._padded, self._token_bytes = False, 0
         self._stored: tuple[Sequence[int], Cache] | None = None
 
     def answer(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """Yield the position in `prompts` and the completion of each prompt, in any order."""
+        """Yield the position in `prompts` and the completion of each prompt as soon as it is there, in any order."""
         if not prompts:
             return
         if self.strategy is None:
-            self.strategy, self._token_bytes = choose_strategy(self.forward, prompts[0].ids)
+            self.strategy, self._padded, self._token_bytes = choose_strategy(self.forward, prompts[0].ids)
+        contexts: dict[object, list[int]] = {}
+        for i, prompt in enumerate(prompts):
+            contexts.setdefault(prompt.context, []).append(i)
+        together = contexts.pop(None, [])
+        for members in contexts.values():
+            if self._padded and not fills_a_batch(self.forward.model, [prompts[i].ids for i in members]):
+                together += members
+            else:
+                yield from self._alone(prompts, members)
+        for i, completion in self._answer([prompts[member] for member in together]):
+            yield together[i], completion
+
+    def _alone(self, prompts: Sequence[Prompt], members: Sequence[int]) -> Iterator[tuple[int, Completion]]:
+        """Answer prompts with one context, which is then the beginning that all of them share."""
+        for i, completion in self._answer([replace(prompts[member], context=None) for member in members]):
+            yield members[i], completion
+
+    def _answer(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        if not prompts:
+            return
         ids = [prompt.ids for prompt in prompts]
         shared = 0 if self.strategy == "none" else min(common_prefix(ids), min(map(len, ids)) - 1)
         try:
@@ -98,24 +112,27 @@ class SharedPrefix:
             why = f"no memory for the {shared:,} tokens that the prompts share"
             yield from ((i, Completion(failure=why)) for i in range(len(prompts)))
             return
-        # With the longest first, memory runs out at once if it does, and neighbours need little padding.
-        waiting = sorted(range(len(prompts)), key=lambda i: (bool(prompts[i].labels), -len(ids[i])))
+        waiting, first = families_of(prompts, shared), True
         while waiting:
-            batch = self._next_batch(prompts, waiting, shared, cache)
-            try:
-                completions = self._run([prompts[i] for i in batch], shared, cache)
-            except torch.OutOfMemoryError:
-                completions = []
-            if completions or len(batch) == 1:
-                why = f"no memory for a prompt of {len(ids[batch[0]]):,} tokens"
-                completions = completions or [Completion(failure=why)]
-                yield from zip(batch, completions, strict=True)
-                waiting = waiting[len(batch) :]
-            else:
-                self.batch_size = len(batch) // 2
-                log.info("out of memory with %d questions at a time: %d from now on", len(batch), self.batch_size)
-            if not completions or completions[0].failure:
+            batch = next_batch(waiting, *self._limits(prompts, waiting[0], shared), padded=self._padded)
+            n, answered = sum(len(family.members) for family in batch), set[int]()
+            with suppress(torch.OutOfMemoryError):
+                for i, completion in self._run(prompts, batch, shared, cache):
+                    completion.shared = shared
+                    if first and i == batch[0].members[0]:  # this one has paid for the tokens that all share
+                        completion.cached, first = 0, False
+                    answered.add(i)
+                    yield i, completion
+            if len(answered) < n:
                 release()
+                if n == 1:
+                    (i,) = batch[0].members
+                    answered.add(i)
+                    yield i, Completion(failure=f"no memory for a prompt of {len(ids[i]):,} tokens")
+                else:
+                    self.batch_size = n // 2
+                    log.info("out of memory with %d questions at a time: %d from now on", n, self.batch_size)
+            waiting = without(waiting, answered)
 
     def read(self, prefix: Sequence[int]) -> Cache:
         """Return the cache of a prefix. The last one is kept, so that reading it again costs nothing."""
@@ -141,53 +158,72 @@ class SharedPrefix:
         self._stored = None
         release()
 
-    def _run(self, prompts: Sequence[Prompt], shared: int, cache: Cache) -> list[Completion]:
-        """Answer a batch, in which either all prompts have labels or none has."""
-        suffixes = [prompt.ids[shared:] for prompt in prompts]
-        # Joint attention keeps the scores of the questions' own tokens in memory, so these should be the smaller part.
-        joint = self.strategy == "joint" and shared >= 2 * max(map(len, suffixes))
-        room = 0 if prompts[0].labels else max(prompt.max_tokens for prompt in prompts)
-        rows = Rows(self.forward, cache, shared, suffixes, room, joint=joint)
-        logits = rows.read(self._chunk(max(map(len, suffixes)) * len(prompts)))
-        if prompts[0].labels:
-            return [_labelled(prompt, one, shared) for prompt, one in zip(prompts, logits.softmax(-1), strict=True)]
-        return self._generate(prompts, rows, logits, shared)
+    def _run(
+        self, prompts: Sequence[Prompt], batch: Sequence[Family], shared: int, cache: Cache
+    ) -> Iterator[tuple[int, Completion]]:
+        """Answer a batch, in which either all prompts have labels or none has, and all have contexts or none has."""
+        order = [i for family in batch for i in family.members]
+        rest = [prompts[i].ids[shared + family.context :] for family in batch for i in family.members]
+        width = batch[0].context + max(map(len, rest))
+        room = width + (0 if batch[0].labels else max(prompts[i].max_tokens for i in order))
+        chunk, joint = self._chunk(width * len(order)), self._joins(shared, width)
+        if batch[0].context:
+            rows = Rows(self.forward, cache, shared, len(batch), room, joint=joint)
+            rows.read([prompts[f.members[0]].ids[shared : shared + f.context] for f in batch], chunk)
+            rows.keep([row for row, family in enumerate(batch) for _ in family.members])
+        else:
+            rows = Rows(self.forward, cache, shared, len(order), room, joint=joint)
+        logits = rows.read(rest, chunk)
+        cached = [shared + (family.context if n else 0) for family in batch for n in range(len(family.members))]
+        completions = [Completion(cached=tokens) for tokens in cached]
+        if batch[0].labels:
+            for i, completion, one in zip(order, completions, logits.softmax(-1), strict=True):
+                yield i, _labelled(prompts[i], one, completion)
+        else:
+            for n in self._generate([prompts[i] for i in order], completions, rows, logits):
+                yield order[n], completions[n]
 
-    def _generate(self, prompts: Sequence[Prompt], rows: Rows, logits: torch.Tensor, shared: int) -> list[Completion]:
-        completions = [Completion(shared=shared) for _ in prompts]
+    def _generate(
+        self, prompts: Sequence[Prompt], completions: Sequence[Completion], rows: Rows, logits: torch.Tensor
+    ) -> Iterator[int]:
+        """Write completions, and yield the position of each as soon as it has ended."""
         draws = [RandomStream("answer", *prompt.stream) for prompt in prompts]
         going = list(range(len(prompts)))  # the prompt of each row
         open_ = set(going)
         while True:
             tokens = _choose(logits, [prompts[i].temperature for i in going], [draws[i] for i in going])
             for i, token in zip(going, tokens.tolist(), strict=True):
-                if i in open_ and token in self.end_ids:
+                if i not in open_:
+                    continue
+                if token in self.end_ids:
                     completions[i].ended = True
-                elif i in open_:
+                else:
                     completions[i].ids.append(token)
                 if completions[i].ended or len(completions[i].ids) >= prompts[i].max_tokens:
                     open_.discard(i)
+                    yield i
             if not open_:
-                return completions
-            if len(open_) <= len(going) // 2:  # rows that have ended cost as much as others
+                return
+            if len(open_) <= _SPARSE * len(going):  # rows that have ended cost as much as others
                 kept = [row for row, i in enumerate(going) if i in open_]
                 rows.keep(kept)
                 tokens, going = tokens[kept], [going[row] for row in kept]
             logits = rows.add(tokens)
 
-    def _next_batch(self, prompts: Sequence[Prompt], waiting: Sequence[int], shared: int, cache: Cache) -> list[int]:
-        first = prompts[waiting[0]]
-        room = len(first.ids) - shared + first.max_tokens + (0 if self.strategy == "joint" else shared)
-        size = self.batch_size or self._fitting(room)
-        same = [i for i in waiting[:size] if bool(prompts[i].labels) == bool(first.labels)]
-        if self.strategy != "none" and can_be_padded(cache):
-            return same
-        return [i for i in same if len(prompts[i].ids) == len(first.ids)]
+    def _joins(self, shared: int, width: int) -> bool:
+        """Whether all rows attend to one prefix: joint attention keeps the scores of the rows' own tokens in memory."""
+        return self.strategy == "joint" and shared >= 2 * width
 
-    def _fitting(self, tokens: int) -> int:
-        """Return how many rows of so many tokens fit in half of free memory; growing caches are copied."""
-        row = 2 * max(1, tokens * self._token_bytes)
-        return max(1, min(_MOST_ROWS, free_bytes(self.forward.model.device) // row))
+    def _limits(self, prompts: Sequence[Prompt], first: Family, shared: int) -> tuple[int, float]:
+        """Return how many rows, and how many tokens to read, a batch may have that begins with these prompts.
+
+        Rows may take half of free memory; growing caches are copied.
+        """
+        model, width = self.forward.model, first.context + first.rest
+        room = width + max(prompts[i].max_tokens for i in first.members)
+        row = 2 * max(1, (room + (0 if self._joins(shared, width) else shared)) * self._token_bytes)
+        fitting = max(1, min(MOST_ROWS, free_bytes(model.device) // row))
+        return self.batch_size or fitting, tokens_at_once(model, labels=first.labels, rest=first.rest)
 
     def _chunk(self, tokens: int) -> int:
         """Return how many tokens to read at one time if `tokens` have to be read in all."""
@@ -214,6 +250,7 @@ def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence
     return chosen
 
 
-def _labelled(prompt: Prompt, probabilities: torch.Tensor, shared: int) -> Completion:
-    by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in prompt.labels.items()}
-    return Completion([int(probabilities.argmax())], probabilities=by_label, shared=shared)
+def _labelled(prompt: Prompt, probabilities: torch.Tensor, completion: Completion) -> Completion:
+    completion.ids = [int(probabilities.argmax())]
+    completion.probabilities = {label: float(probabilities[list(ids)].sum()) for label, ids in prompt.labels.items()}
+    return completion

@@ -1,0 +1,135 @@
+"""Which prompts are answered at one time. Importing this module imports torch.
+
+All prompts of a call begin with the same head, which is read once. Behind it, the questions about one context form a
+family: a batch reads the contexts of its families as rows, and each question goes on from the row of its own context.
+One context at a time would leave the matrices small where contexts are short and have few questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from epbench.models.hf.prompt_tokens import common_prefix
+
+MOST_ROWS = 128
+_LONGEST_BATCH = 10  # seconds on a CPU: what is lost if the process is killed
+_SPEED = 5e10  # floating-point operations that a thread of a CPU does in a second, in large products of float32
+_LONG_READ = 8192  # tokens; reading more at one time is no faster, because arithmetic is the limit
+_FEWEST_GENERATED = 8  # rows; a step reads all weights, whether for one row or for these
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt.
+
+    Attributes:
+        ids: its token ids, at least one.
+        max_tokens: the largest number of tokens to generate.
+        temperature: 0 for greedy decoding; else tokens are drawn from the whole distribution.
+        stream: name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
+        labels: by label, the ids of the tokens that spell it. If there are labels, nothing is generated.
+        context: the name of what this prompt has in common with others beyond the beginning of all; None for nothing.
+    """
+
+    ids: Sequence[int]
+    max_tokens: int = 512
+    temperature: float = 0.0
+    stream: tuple[object, ...] = ()
+    labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    context: Hashable = None
+
+
+def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
+    """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
+    shared = common_prefix(ids)
+    tokens = shared + sum(len(one) - shared for one in ids)
+    return tokens > min(_LONG_READ, tokens_at_once(model, labels=True, rest=0) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Prompts that have a context in common behind the head of all, or one prompt by itself.
+
+    Attributes:
+        members: the positions of the prompts in the call.
+        context: number of tokens behind the head that all members have in common; 0 for a prompt by itself.
+        rest: the largest number of tokens that a member has behind head and context.
+        labels: whether the members have labels; either all have, or none.
+    """
+
+    members: Sequence[int]
+    context: int
+    rest: int
+    labels: bool
+
+
+def families_of(prompts: Sequence[Prompt], head: int) -> list[Family]:
+    """Group prompts that all begin with the same `head` tokens, in an order in which neighbours need little padding.
+
+    The longest come first, so that memory runs out at once if it does.
+    """
+    groups: dict[object, list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        name = (False, i) if prompt.context is None else (True, prompt.context)
+        groups.setdefault((name, bool(prompt.labels)), []).append(i)
+    families = []
+    for members in groups.values():
+        ids = [prompts[i].ids for i in members]
+        longest, shortest, labels = max(map(len, ids)), min(map(len, ids)), bool(prompts[members[0]].labels)
+        shared = min(common_prefix(ids), shortest - 1) if len(members) > 1 else head
+        if shared > head:
+            families.append(Family(members, shared - head, longest - shared, labels))
+        else:
+            families += [Family([i], 0, len(one) - head, labels) for i, one in zip(members, ids, strict=True)]
+    return sorted(families, key=lambda f: (f.labels, -f.context, -f.rest))
+
+
+def next_batch(waiting: Sequence[Family], rows: int, tokens: float, *, padded: bool) -> list[Family]:
+    """Return the first families that are answered at one time; the first one is always among them, or a part of it.
+
+    Args:
+        waiting: the families that have no answer yet, in the order of `families_of`.
+        rows: the largest number of prompts.
+        tokens: the largest number of tokens to read, padding included.
+        padded: whether prompts of one batch may have different lengths.
+    """
+    first = waiting[0]
+    if len(first.members) > rows:
+        return [Family(first.members[:rows], first.context, first.rest, first.labels)]
+    batch: list[Family] = []
+    n = rest = 0
+    for family in waiting:
+        n, rest = n + len(family.members), max(rest, family.rest)
+        read = (len(batch) + 1) * first.context + n * rest
+        alike = family.labels == first.labels and (family.context > 0) == (first.context > 0)
+        if batch and (n > rows or read > tokens or not alike or not (padded or family.rest == first.rest)):
+            break
+        batch.append(family)
+    return batch
+
+
+def without(waiting: Sequence[Family], answered: set[int]) -> list[Family]:
+    """Return what remains of families if some of their prompts have been answered."""
+    rest = [
+        Family([i for i in family.members if i not in answered], family.context, family.rest, family.labels)
+        for family in waiting
+    ]
+    return [family for family in rest if family.members]
+
+
+def tokens_at_once(model: Any, *, labels: bool, rest: int) -> float:
+    """Return how many tokens a batch may read, so that on a CPU it takes about ten seconds; elsewhere there is no limit.
+
+    Args:
+        model: a model of transformers with its weights on a device.
+        labels: whether nothing is generated. Otherwise there are always enough rows to be worth the steps.
+        rest: tokens that the longest prompt has behind what it shares.
+    """
+    if model.device.type != "cpu":
+        return float("inf")
+    limit: float = _LONGEST_BATCH * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
+    return limit if labels else max(limit, _FEWEST_GENERATED * rest)

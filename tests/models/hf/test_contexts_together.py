@@ -1,0 +1,186 @@
+"""Several contexts in one call: each is read once, and whatever is read together, the answers stay the same."""
+
+import pytest
+import torch
+
+from epbench.models.hf import prefix_batches
+from epbench.models.hf.prefix_batches import Prompt
+from epbench.models.hf.prefix_rows import Forward
+from epbench.models.hf.shared_prefix import SharedPrefix
+from tests.models.hf.tiny_models import MODELS, alone, tiny
+
+torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+
+HEAD = 12
+CONTEXTS = ((90, 3), (31, 4), (60, 1), (90, 2), (7, 3), (44, 1), (140, 2))  # tokens, and questions about them
+
+
+def asked(contexts=CONTEXTS):
+    """Prompts in mixed order as (ids, name of the context), and what has to be computed if each part is read once."""
+    generator = torch.Generator().manual_seed(5)
+
+    def text(n):
+        return torch.randint(3, 300, (n,), generator=generator).tolist()
+
+    head, found, needed = text(HEAD), [], HEAD
+    for number, (length, questions) in enumerate(contexts):
+        context = [3 + number, *text(length - 1)]
+        needed += length
+        for question in range(questions):
+            rest = [100 + question, *text((question + number) % 5)]
+            found.append(([*head, *context, *rest], number if questions > 1 else None))
+            needed += len(rest)
+    return found[::2] + found[1::2], needed
+
+
+def answered(reader, prompts):
+    found = dict(reader.answer(prompts))
+    return [found[i] for i in range(len(prompts))]
+
+
+def forwards(monkeypatch):
+    """The shapes of what the model reads from now on."""
+    shapes, whole = [], Forward.__call__
+
+    def counted(self, ids, *args, **more):
+        shapes.append(tuple(ids.shape))
+        return whole(self, ids, *args, **more)
+
+    monkeypatch.setattr(Forward, "__call__", counted)
+    return shapes
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_answers_are_those_of_each_prompt_alone(kind):
+    model, _ = tiny(kind)
+    pairs, _ = asked()
+    found = answered(SharedPrefix(model, [2]), [Prompt(ids, 8, context=name) for ids, name in pairs])
+    assert [one.ids for one in found] == [alone(model, ids, 8) for ids, _ in pairs]
+    assert len({tuple(one.ids) for one in found}) > 5
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_label_probabilities_are_those_of_each_prompt_alone(kind, batch_size):
+    model, _ = tiny(kind)
+    pairs, _ = asked()
+    labels = {"A": range(3, 150), "B": [7]}
+    reader = SharedPrefix(model, [2], batch_size=batch_size)
+    found = answered(reader, [Prompt(ids, labels=labels, context=name) for ids, name in pairs])
+    for one, (ids, _) in zip(found, pairs, strict=True):
+        with torch.no_grad():
+            plain = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
+        assert one.probabilities == pytest.approx({"A": float(plain[3:150].sum()), "B": float(plain[7])}, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["Llama", "GPT2"])
+def test_each_part_of_the_prompts_is_read_once(kind, monkeypatch):
+    model, _ = tiny(kind)
+    pairs, needed = asked()
+    prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in pairs]
+    reader = SharedPrefix(model, [2])
+    answered(reader, prompts[:1])
+    shapes = forwards(monkeypatch)
+    found = answered(reader, prompts)
+    assert shapes[0] == (1, HEAD)
+    assert [rows for rows, _ in shapes[1:]] == [5, 14, 2]  # contexts, their questions, and the prompts by themselves
+    assert sum(len(ids) - one.cached for one, (ids, _) in zip(found, pairs, strict=True)) == needed
+    assert {one.shared for one in found} == {HEAD}
+    assert sum(one.cached == 0 for one in found) == 1
+
+
+def test_contexts_are_the_head_of_their_own_prompts_where_rows_must_have_one_length():
+    model, strategy = tiny("Mistral")
+    pairs, _ = asked()
+    reader = SharedPrefix(model, [2])
+    found = answered(reader, [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in pairs])
+    assert reader.strategy == strategy == "repeated"
+    lengths = {name: HEAD + length for name, (length, questions) in enumerate(CONTEXTS) if questions > 1}
+    for one, (_, name) in zip(found, pairs, strict=True):
+        assert one.shared == lengths.get(name, HEAD)
+        assert one.cached in (0, one.shared)
+
+
+def test_a_context_with_much_to_read_goes_alone(monkeypatch):
+    monkeypatch.setattr(prefix_batches, "_LONG_READ", 100)
+    model, _ = tiny("Llama")
+    pairs, _ = asked()
+    found = answered(SharedPrefix(model, [2]), [Prompt(ids, 4, context=name) for ids, name in pairs])
+    assert [one.ids for one in found] == [alone(model, ids, 4) for ids, _ in pairs]
+    assert {name: one.shared for one, (_, name) in zip(found, pairs, strict=True)} == {
+        None: HEAD, 0: HEAD + 90, 1: HEAD, 4: HEAD, 3: HEAD + 90, 6: HEAD + 140
+    }  # fmt: skip
+
+
+def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
+    model, _ = tiny("Llama")
+    prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in asked([(20, 2)] * 30)[0]]
+    reader = SharedPrefix(model, [2])
+    whole = answered(reader, prompts)
+    monkeypatch.setattr(prefix_batches, "_SPEED", 2 * model.num_parameters() * 150 / prefix_batches._LONGEST_BATCH)
+    shapes = forwards(monkeypatch)
+    arriving = reader.answer(prompts)
+    assert next(arriving)[1].probabilities
+    assert sum(rows * width for rows, width in shapes) <= HEAD + 150
+    found = dict(arriving)
+    assert len(found) == len(prompts) - 1
+    assert all(found[i].probabilities == pytest.approx(whole[i].probabilities, abs=1e-4) for i in found)
+
+
+def test_an_answer_is_there_as_soon_as_it_has_ended(monkeypatch):
+    model, _ = tiny("Llama")
+    pairs, _ = asked([(20, 2)] * 4)
+    prompts = [Prompt(ids, 1 + 3 * i, context=name) for i, (ids, name) in enumerate(pairs)]
+    reader = SharedPrefix(model, [])
+    answered(reader, prompts[:1])
+    shapes = forwards(monkeypatch)
+    steps = [(i, len(shapes), len(one.ids)) for i, one in reader.answer(prompts)]
+    assert [i for i, _, _ in steps] == list(range(8))
+    assert [n for _, _, n in steps] == [1 + 3 * i for i in range(8)]
+    assert [calls - steps[0][1] for _, calls, _ in steps] == [3 * i for i in range(8)]
+    assert [rows for rows, width in shapes if width == 1][-1] == 1  # rows that have ended are dropped
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+@pytest.mark.parametrize("labels", [{}, {"A": [5]}])
+def test_batches_shrink_when_memory_runs_out(monkeypatch, most, labels):
+    model, _ = tiny("Llama")
+    pairs, _ = asked()
+    prompts = [Prompt(ids, 4, labels=labels, context=name) for ids, name in pairs]
+    reader = SharedPrefix(model, [2])
+    expected = answered(reader, prompts)
+    whole = Forward.__call__
+
+    def scarce(self, ids, *args, **more):
+        if ids.shape[0] > most and ids.shape[1] != HEAD:
+            raise torch.OutOfMemoryError("scarce")
+        return whole(self, ids, *args, **more)
+
+    monkeypatch.setattr(Forward, "__call__", scarce)
+    found = answered(reader, prompts)
+    if most:
+        assert [one.ids for one in found] == [one.ids for one in expected]
+        assert reader.batch_size <= most
+    else:
+        assert all("no memory" in one.failure for one in found)
+
+
+def test_what_runs_out_of_memory_on_the_way_keeps_the_answers_that_were_there(monkeypatch):
+    model, _ = tiny("Llama")
+    pairs, _ = asked([(20, 2)] * 4)
+    prompts = [Prompt(ids, 1 + i, context=name) for i, (ids, name) in enumerate(pairs)]
+    reader = SharedPrefix(model, [])
+    expected = answered(reader, prompts)
+    whole, left = Forward.__call__, [6]
+
+    def scarce(self, ids, *args, **more):
+        left[0] -= 1
+        if left[0] == 0:
+            raise torch.OutOfMemoryError("scarce")
+        return whole(self, ids, *args, **more)
+
+    monkeypatch.setattr(Forward, "__call__", scarce)
+    found = list(reader.answer(prompts))
+    assert sorted(i for i, _ in found) == list(range(8))
+    assert {i: one.ids for i, one in found} == {i: one.ids for i, one in enumerate(expected)}
+    assert reader.batch_size == 4

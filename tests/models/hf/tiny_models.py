@@ -1,0 +1,56 @@
+"""Tiny models with random weights, one for each kind of cache, and the plain path to their answers."""
+
+import torch
+import transformers
+
+SIZES = {
+    "vocab_size": 300,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 4096,
+    "initializer_range": 0.3,
+    "tie_word_embeddings": False,
+}
+GPT2 = {"vocab_size": 300, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 4096, "initializer_range": 0.3}
+LINEAR = SIZES | {
+    "linear_num_value_heads": 2,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+    "layer_types": ["linear_attention", "full_attention"],
+}
+MODELS = {
+    "Llama": (SIZES, "joint"),
+    "Qwen3": (SIZES, "joint"),
+    "GPT2": (GPT2, "joint"),
+    "Mistral": (SIZES | {"sliding_window": 24}, "repeated"),
+    "Gemma2": (SIZES | {"sliding_window": 24, "attn_logit_softcapping": 5.0}, "repeated"),
+    "Qwen3Next": (LINEAR, None),  # a running state: whether it can be shared depends on the release
+    "Mamba": ({"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 8}, None),
+}
+
+
+def tiny(kind):
+    settings, strategy = MODELS[kind]
+    torch.manual_seed(1)
+    config = getattr(transformers, f"{kind}Config")(**settings, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    return getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")(
+        config
+    ).eval(), strategy
+
+
+def alone(model, ids, n):
+    """The plain path: the prompt by itself through `generate`."""
+    out = model.generate(
+        torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=n, do_sample=False
+    )
+    new = out[0, len(ids) :].tolist()
+    return new[: new.index(2)] if 2 in new else new

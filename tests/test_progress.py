@@ -86,7 +86,7 @@ def test_a_log_has_a_line_every_thirty_seconds_and_a_last_one(clock):
         "answers: 120 of 400 (30 %), 600 tokens/s, about 1 min left",
         "answers: 240 of 400 (60 %), 600 tokens/s, about 40 s left",
         "answers: 360 of 400 (90 %), 600 tokens/s, about 10 s left",
-        "answers: 400 of 400 (100 %), 600 tokens/s, after 2 min",
+        "answers: 400 of 400 (100 %), 600 tokens/s, after 1 min 40 s",
     ]
 
 
@@ -101,7 +101,7 @@ def test_a_log_says_that_a_model_which_has_not_answered_yet_is_at_work(clock):
     assert lines_of(tally, clock, 70, lambda: None) == [
         "answers: 0 of 1,200 (0 %), at work for 30 s",
         "answers: 0 of 1,200 (0 %), at work for 1 min",
-        "answers: 0 of 1,200 (0 %), after 1 min",
+        "answers: 0 of 1,200 (0 %), after 1 min 10 s",
     ]
 
 

@@ -110,8 +110,8 @@ class Tally:
         """Tokens per second, if any are counted, and the time left; before anything is done, the time that has passed."""
         seconds, own = self._clock() - self._began, self.done - self._before
         if not own:
-            return f"at work for {_span(seconds)}"
-        left = [f"about {_span(seconds / own * (self.total - self.done))} left"] if self.done < self.total else []
+            return f"at work for {_passed(seconds)}"
+        left = [f"about {_estimate(seconds / own * (self.total - self.done))} left"] if self.done < self.total else []
         return ", ".join(self._speed(seconds) + left)
 
     def line(self) -> str:
@@ -121,7 +121,7 @@ class Tally:
     def last_line(self) -> str:
         """How far it came, such as "answers: 400 of 400 (100 %), 850 tokens/s, after 9 min"."""
         seconds = self._clock() - self._began
-        return ", ".join([self._so_far(), *self._speed(seconds), f"after {_span(seconds)}"])
+        return ", ".join([self._so_far(), *self._speed(seconds), f"after {_passed(seconds)}"])
 
     def _so_far(self) -> str:
         return f"{self.what}: {self.done:,} of {self.total:,} ({100 * self.done // (self.total or 1)} %)"
@@ -270,9 +270,13 @@ def _end(view: _View) -> None:
             _views[-1].show()
 
 
-def _span(seconds: float) -> str:
-    """A length of time in words, such as "40 s", "4 min" or "2 h 10 min"."""
-    if round(seconds) < 60:
-        return f"{round(seconds)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+def _passed(seconds: float) -> str:
+    """The time that has passed, such as "40 s", "1 min 30 s" or "2 h 10 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    parts = ((minutes // 60, "h"), (minutes % 60, "min"), (rest, "s"))
+    return " ".join(f"{n} {unit}" for n, unit in parts if n) or "0 s"
+
+
+def _estimate(seconds: float) -> str:
+    """A time that nobody knows so exactly, such as "40 s", "4 min" or "2 h 10 min"."""
+    return _passed(seconds if round(seconds) < 60 else 60 * round(seconds / 60))

@@ -12,10 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from epbench import command
 
-BOOKS = (
+if TYPE_CHECKING:
+    from epbench.tulving.dataset.build import Order
+
+BOOKS: tuple[tuple[str, str, Order], ...] = (
     ("short", "default", "narrative"),
     ("long", "default", "narrative"),
     ("very-long", "default", "narrative"),

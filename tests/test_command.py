@@ -1,10 +1,11 @@
 import contextlib
 import io
 import logging
+import threading
 
 import pytest
 
-from epbench import BadInput, RunFailed, command
+from epbench import BadInput, RunFailed, command, progress
 
 
 @pytest.mark.parametrize(
@@ -43,9 +44,22 @@ def test_other_errors_keep_their_traceback():
         command.run(main)
 
 
-def test_a_bar_writes_nothing_into_a_pipe(capsys):
-    assert list(command.bar(iter("abc"), "letters", 3)) == ["a", "b", "c"]
-    assert capsys.readouterr().out == ""
+def test_what_shows_progress_is_gone_before_an_error_is_printed(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    before = threading.enumerate()
+
+    def main(argv):
+        letters = command.bar(iter("abc"), "letters", 3)  # which the error leaves in the middle
+        next(letters)
+        error = BadInput("no such letter")
+        error.loop = letters
+        raise error
+
+    with pytest.raises(SystemExit):
+        command.run(main)
+    *lines, last = capsys.readouterr().err.splitlines()
+    assert last == "error: no such letter" and all(line.startswith("letters: 0 of 3") for line in lines)
+    assert threading.enumerate() == before
 
 
 def test_the_log_goes_to_standard_error_as_it_is_now_and_only_once(capsys):

@@ -6,11 +6,13 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError
+from epbench.progress import bar as bar
+from epbench.progress import counter as counter
+from epbench.progress import end_all
 from epbench.safe_text import one_line, printable
 
 if TYPE_CHECKING:
@@ -72,38 +74,13 @@ def warn(text: str) -> None:
     print(f"warning: {one_line(text)}", file=sys.stderr)
 
 
-def bar(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    """The items, with a progress bar that goes away at the end."""
-    from rich.console import Console
-    from rich.progress import track
-
-    # On the output as it is now: while a memory system works, what it prints is sent elsewhere.
-    console = Console(file=sys.stdout)
-    # Into a file or a pipe it would write an empty line each time.
-    return track(items, what, total=total, transient=True, console=console, disable=not console.is_terminal)
-
-
-@contextmanager
-def counter(what: str, total: int, shown: bool = True) -> Iterator[Callable[[int], None]]:
-    """A progress bar for work that calls back: it yields a function that takes how much is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(file=sys.stdout)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, transient=True, console=console, disable=not (shown and console.is_terminal)) as progress:
-        task = progress.add_task(what, total=total)
-
-        def done(n: int) -> None:
-            progress.update(task, completed=n)
-
-        yield done
-
-
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:
     """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted."""
     try:
-        main(argv)
+        try:
+            main(argv)
+        finally:
+            end_all()  # before an error is printed, or the terminal would be left without its cursor
     except BadInput as error:
         sys.exit(_say(error, 2))
     except BrokenPipeError:  # the reader of a pipe has gone, e.g. `| head`

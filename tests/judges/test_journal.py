@@ -92,14 +92,28 @@ def test_a_judge_has_its_own_verdicts_and_failures(path):
 
 
 def test_verdicts_are_kept_as_they_come_and_the_judge_is_closed(path):
-    def stop_after_two(items, what, total):
-        assert (what, total) == ("lengths", 3)
-        for n, item in enumerate(items):
+    def stop_after_two(items, what, total, done):
+        assert (what, total, done) == ("lengths", 3, 0)
+        for n, item in enumerate(items, 1):
+            yield item
             if n == 2:
                 raise KeyboardInterrupt
-            yield item
 
     judge = Counter()
     with pytest.raises(KeyboardInterrupt):
         judged(path, judge, "a", "b", "c", progress=stop_after_two)
     assert judge.closed and len(read_journal(path)) == 2
+
+
+def test_progress_counts_verdicts_of_earlier_starts_and_sees_the_records(path):
+    seen = []
+
+    def progress(items, *about):
+        seen.append((*about, list(items)))
+        return seen[-1][-1]
+
+    judged(path, Counter("loud"), "a", "b", "loud")
+    judged(path, Counter(), "a", "b", "c", "c", "loud", progress=progress)
+    ((what, total, done, items),) = seen
+    assert (what, total, done) == ("lengths", 4, 2)
+    assert [(item["id"], item["usage"]["completion"]) for item in items] == [("c", 1), ("loud", 1)]

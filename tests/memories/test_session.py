@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,9 @@ def queries(store="", ks=(1, 2)):
     ]
 
 
-def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0):
+def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0, progress=no_progress):
     given, asked = conversations() if given is None else given, queries() if asked is None else asked
-    fill_and_ask(folder, system, given, asked, limits=Limits(limit, gigabytes), progress=no_progress)
+    fill_and_ask(folder, system, given, asked, limits=Limits(limit, gigabytes), progress=progress)
     return read_recall(folder, system, given, asked)
 
 
@@ -191,6 +192,23 @@ def test_a_conversation_that_failed_before_storing_is_not_stored(run, tmp_path):
     given = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
     recall = run(tmp_path, "Good", given)
     assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
+
+
+@pytest.mark.parametrize("name", ["Counting", "DurableCounting"])
+@pytest.mark.parametrize(("before", "left"), [(3, (9, 6)), (6, (8, 3)), (9, (0, 0))])
+def test_progress_counts_calls_of_earlier_starts_that_are_not_made_again(tmp_path, calls, name, before, left):
+    """Of 4 conversations, 1 listing and 4 queries, the first start gets so far; another system is told all of it again."""
+    told = []
+
+    def progress(items, what, total, done):
+        told.append((what, total, done, len(list(islice(items, before if not told else None)))))
+        return ()
+
+    (tmp_path / "r").mkdir()
+    for _ in range(2):
+        in_process(tmp_path / "r", name, progress=progress)
+    again = left[name == "DurableCounting"]
+    assert told == [("memory calls", 9, 0, before), ("memory calls", 9, 9 - again, again)]
 
 
 def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_a_warning(run, tmp_path, calls):

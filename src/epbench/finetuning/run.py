@@ -49,7 +49,7 @@ class TuningRun:
         tokenizer: Any,
         samples: Sequence[Sample],
         schedule: Schedule,
-        progress: Callable[[int], None],
+        progress: Callable[[int, int], None],
     ) -> None:
         """Train the model, journal every step, and measure every checkpoint; see `epbench.finetuning.trainer.train`.
 
@@ -60,7 +60,7 @@ class TuningRun:
             tokenizer: Its tokenizer.
             samples: All samples.
             schedule: Which of them each epoch sees.
-            progress: Called on the main process with the number of steps that are done.
+            progress: Called on the main process with the number of steps that are done, and of the tokens of the last one.
         """
         from epbench.finetuning.trainer import Training, train
 
@@ -68,7 +68,7 @@ class TuningRun:
             assert self._training is not None
             step = with_speed(record, self._base, self._ranks)
             self._training.add(str(step["step"]), **step)
-            progress(step["step"])
+            progress(step["step"], step["tokens"])
 
         train(
             Training(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,21 +55,29 @@ def judge_open(
         journal: Takes each judgement as it arrives.
         inputs: What is to be judged.
         judge: Is not asked at all where nothing is open, so that no model is loaded in vain.
-        progress: Shows a bar.
-        what: Name of the verdicts at that bar.
+        progress: Shows how many verdicts there are, with those of earlier starts.
+        what: Name of the verdicts at that.
         describe: What else a record says of an input, given the seconds since the judgement before.
     """
-    todo = open_inputs(journal.records, inputs, judge)
+    by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
+    todo = open_inputs(journal.records, by_key.values(), judge)
     if not todo:
         return
-    judgements = judge.judge(list(todo.values()))
-    last = time.monotonic()
-    with closing(judgements):  # or requests that are open at an endpoint would go on when this stops
-        for judgement in progress(judgements, what, len(todo)):
-            now = time.monotonic()
-            about = describe(todo[judgement.key], now - last)
-            journal.add(judgement.key, **about, **_record_of(judgement, judge))
-            last = now
+
+    def judged() -> Generator[Record]:
+        last = time.monotonic()
+        with closing(judge.judge(list(todo.values()))) as judgements:
+            for judgement in judgements:
+                now = time.monotonic()
+                about = describe(todo[judgement.key], now - last)
+                journal.add(judgement.key, **about, **_record_of(judgement, judge))
+                last = now
+                yield journal.records[judgement.key]
+
+    records = judged()
+    with closing(records):  # or requests that are open at an endpoint would go on when this stops
+        for _ in progress(records, what, len(by_key), len(by_key) - len(todo)):
+            pass
 
 
 def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -108,6 +109,16 @@ class Stores:
         self._guard.close()
         self._stored.close()
         self._retrieved.close()
+
+    def n_done(self, store: str, conversations: Sequence[Conversation], queries: Sequence[Query]) -> int:
+        """How many of the calls for one store earlier starts have made, and `serve` does not make again."""
+        stored = sum(self._stored.done(stored_key(store, c.id)) for c in conversations)
+        listed = store in self._memories
+        answered = sum(map(self._answered, queries)) if listed else 0
+        listed = listed and stored == len(conversations)
+        if self._system.durable or (listed and answered == len(queries)):
+            return stored + listed + answered
+        return answered
 
     def serve(self, store: str, conversations: Sequence[Conversation], queries: Sequence[Query]) -> Iterator[None]:
         """Do what is missing for one store, and yield after each call.
@@ -292,16 +303,17 @@ def fill_and_ask(
     Raises:
         BadInput: the first instance of the system cannot be made.
     """
-    names = dict.fromkeys(conversation.store for conversation in conversations)
     stores = Stores(folder, system, limits)
 
-    def calls() -> Iterator[None]:
-        for name in names:
-            own = [c for c in conversations if c.store == name]
-            yield from stores.serve(name, own, [query for query in queries if query.store == name])
+    parts = [
+        (name, [c for c in conversations if c.store == name], [query for query in queries if query.store == name])
+        for name in dict.fromkeys(conversation.store for conversation in conversations)
+    ]
+    n_calls = sum(1 + len(own) + len(asked) for _, own, asked in parts)  # one more for listing what a store holds
 
     try:
-        for _ in progress(calls(), "memory calls", len(names) + len(conversations) + len(queries)):
+        done = sum(stores.n_done(*part) for part in parts)
+        for _ in progress(chain.from_iterable(stores.serve(*part) for part in parts), "memory calls", n_calls, done):
             pass
     finally:
         stores.close()

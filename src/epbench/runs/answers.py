@@ -5,31 +5,51 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from epbench.files.secrets import without_keys
 from epbench.models.protocol import KeepsReplies, Model, Reply, Request
 from epbench.runs.journal import RETIRED, Journal, Record
 
-Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
-"""Shows a progress bar for items that it passes on: (items, what they are, how many)."""
-
 ANSWERS = "answers.jsonl"
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 
-def no_progress(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+class Progress(Protocol):
+    """Shows how far some work is."""
+
+    def __call__(self, items: Iterable[T], what: str, total: int, done: int = 0, /) -> Iterable[T]:
+        """Pass on the items, and show how many have been worked on.
+
+        Args:
+            items: What is worked on. The records of a journal tell by their `usage` how many tokens were computed.
+            what: What the items are, such as "answers".
+            total: How many there are, with those that are done.
+            done: How many of them earlier starts have done, which `items` does not contain.
+        """
+        ...
+
+
+def no_progress(items: Iterable[T], what: str, total: int, done: int = 0) -> Iterable[T]:
     """Pass on the items without a progress bar."""
     return items
 
 
-def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progress = no_progress) -> None:
+def ask(
+    path: Path,
+    requests: Sequence[Request],
+    model: Model,
+    progress: Progress = no_progress,
+    what: str = "answers",
+) -> None:
     """Put the answers to all requests into a journal; requests that it already has an answer to are not sent again.
 
     A record has key, id, repeat, and answer (the text) or failure (the reason). It may also have partial (the text of a
@@ -44,13 +64,15 @@ def ask(path: Path, requests: Sequence[Request], model: Model, progress: Progres
         path: The journal.
         requests: The requests.
         model: The model that answers.
-        progress: Shows a progress bar.
+        progress: Shows how many answers there are, with those of earlier starts.
+        what: Name of the answers at that.
     """
     journal = Journal(path)
-    open_requests = {key: request for request in requests if not journal.done(key := request.key(model.identity))}
+    by_key = {request.key(model.identity): request for request in requests}
+    open_requests = {key: request for key, request in by_key.items() if not journal.done(key)}
     records = answered(journal, list(open_requests.values()), model)
     with closing(records):  # otherwise open requests would go on when this stops
-        for _ in progress(records, "answers", len(open_requests)):
+        for _ in progress(records, what, len(by_key), len(by_key) - len(open_requests)):
             pass
     journal.close()
 

@@ -275,16 +275,12 @@ class Interrupted(Exception):
     pass
 
 
-def progress(items, name, total):
-    return items
-
-
 def answered(folder: Path) -> set[str]:
     return {record["id"] for record in Journal(folder / ANSWERS) if record.get("failure") is None}
 
 
 def stops_after(n: int):
-    def watched(items, name, total):
+    def watched(items, name, total, done):
         for number, item in enumerate(items):
             yield item
             if number + 1 == n:
@@ -302,7 +298,7 @@ def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, conc
         kept = answered(tmp_path)
         asked_before = len(endpoint.calls)
         assert 50 <= len(kept) <= 50 + concurrency  # what has come is kept before the reader sees it
-        ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9))
     assert answered(tmp_path) == {request.id for request in requests}
     asked_again = {call.question for call in endpoint.calls[asked_before:]}
     assert not asked_again & {request.question for request in requests if request.id in kept}
@@ -313,10 +309,10 @@ def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, conc
 def test_failures_are_asked_again_by_the_next_start(tmp_path):
     requests = book(10)
     with LoopbackEndpoint(script=lambda number, body: BROKEN if number % 3 == 1 else None) as endpoint:
-        ask(tmp_path / ANSWERS, requests, model_of(endpoint, attempts=1), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint, attempts=1))
         assert 0 < len(answered(tmp_path)) < 10
         endpoint.script = lambda number, body: None
-        ask(tmp_path / ANSWERS, requests, model_of(endpoint), progress)
+        ask(tmp_path / ANSWERS, requests, model_of(endpoint))
     assert len(answered(tmp_path)) == 10
     assert set(endpoint.paid().values()) == {1}
 

@@ -87,7 +87,8 @@ def select_prompt(
     """
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE, CHOICE_SHAPE)
-    ask(folder / SWEEP, [request for asked in requests.values() for request in asked], model, progress)
+    trials = [request for asked in requests.values() for request in asked]
+    ask(folder / SWEEP, trials, model, progress, "answers to choose a prompt")
     journal = read_journal(folder / SWEEP)
     answers = {pair.id: pair.answer for pair in pairs}
     tried = []

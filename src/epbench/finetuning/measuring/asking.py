@@ -47,7 +47,8 @@ def ask_together(
         if record is None or record.get("failure") is not None:
             waiting.setdefault(group_of(request), []).append(request)
     share = [request for group in ranks.share(list(waiting.values())) for request in group]
-    ask(folder / f"answers-{ranks.index}-of-{ranks.n}.jsonl", share, model, progress)
+    what = f"answers of process {ranks.index + 1} of {ranks.n}"
+    ask(folder / f"answers-{ranks.index}-of-{ranks.n}.jsonl", share, model, progress, what)
     ranks.wait()
     if ranks.main:
         _join(folder)

@@ -46,7 +46,7 @@ def with_replies(
             for place, whole in enumerate(conversations)
             if round_ < len(whole.turns) and grown[place].failure is None
         }
-        ask(path, list(requests.values()), model, progress)
+        ask(path, list(requests.values()), model, progress, "replies")
         journal = read_journal(path)
         for place, request in requests.items():
             turn, record = conversations[place].turns[round_], journal.get(request.key(model.identity), {})

@@ -196,7 +196,7 @@ class ModelWriter:
         keys = [request.key(model.identity) for request in requests]
         kept = self._kept(file)
         wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
-        ask(self._folder / file, wanted, model, lambda replies, _, total: progress(replies, what, total))
+        ask(self._folder / file, wanted, model, progress, what)
         kept = self._kept(file)
         records = [kept[key] for key in keys]
         reasons = [record["failure"] for record in records if not _replied(record)]

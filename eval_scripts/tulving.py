@@ -20,11 +20,12 @@ openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key 
 about one book share one reading of it. A prompt that exceeds the model's window is refused before any weights are loaded;
 nothing is ever cut off. --plan prints what a run will cost, and stops.
 
-The judge reads each answer and says which true items it contains: lexical compares words, a model compares meanings. If
-one machine cannot hold both the reader and the judge, run with --judge lexical first and judge again later: --rejudge
-sends the answers in OUT to another judge and asks the reader nothing. The run's scores are then those of the last judge
-that has judged every answer; the verdicts of all judges are kept, and eval_scripts/compare.py OUT shows how far they
-agree. --rejudge with --limit or --shard is a trial: it prints a table and leaves the scores of the run as they are.
+The judge reads each answer and says which true items it contains: lexical compares words; minilm also finds places and
+kinds of event in other words, by the similarity of sentence embeddings; a language model compares meanings. If one
+machine cannot hold both the reader and the judge, run with --judge lexical first and judge again later: --rejudge sends
+the answers in OUT to another judge and asks the reader nothing. The run's scores are then those of the last judge that
+has judged every answer; the verdicts of all judges are kept, and eval_scripts/compare.py OUT shows how far they agree.
+--rejudge with --limit or --shard is a trial: it prints a table and leaves the scores of the run as they are.
 
 A question without an answer or a verdict is neither right nor wrong. A score with such questions is incomplete: it is
 shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own (--answers), an
@@ -128,7 +129,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     reader.add_argument("--repeats", type=int, default=1, metavar="N", help="how often to ask each question (1)")
 
     judge = parser.add_argument_group("who judges")
-    options.add_judge(judge, "tulving/data/judging.toml")
+    options.add_judge(judge, "tulving/data/judging.toml", options.TULVING_JUDGES)
     judge.add_argument(
         "--judge-max-tokens", type=int, default=2048, metavar="N", help="longest reply of the judge in tokens (2048)"
     )

@@ -24,9 +24,9 @@ never trained. All questions of bin 1 are trained, so this bin shows what was me
 whether facts that were trained one by one are put together (bins 2 and up), and whether the model confabulates (bin 0). The
 questions of a published book have words of their own and are trained in ours, so that its bin 1 is a test of other words.
 
-The judge works in the main process, after the answers of an epoch. lexical costs nothing; a model is asked about every
-epoch again. To have it judge only some epochs, train with lexical and give eval_scripts/tulving.py --rejudge the folders
-measures/epoch-N/tulving. This command, given again, then shows the scores of these folders as they are.
+The judge works in the main process, after the answers of an epoch. lexical and minilm cost nothing; a model is asked
+about every epoch again. To have it judge only some epochs, train with lexical and give eval_scripts/tulving.py --rejudge
+the folders measures/epoch-N/tulving. This command, given again, then shows the scores of these folders as they are.
 
 OUT becomes the run's folder: run.json, training.jsonl (every step), measures.jsonl (every measured epoch),
 measures/epoch-N/tulving (runs like any other, which eval_scripts/compare.py OUT compares), checkpoints/epoch-N (the
@@ -86,7 +86,7 @@ class Arguments(Recipe, options.JudgeOptions):
     max_tokens: int = said(1024, "longest answer in tokens, when the model is asked")
     limit: int | None = said(None, "ask only so many questions, chosen at random; all are trained")
     held_out: str | None = said(None, "text that is never trained, to measure forgetting (a template book)")
-    judge: str = said("lexical", f"lexical (rules, offline), {options.MODELS}")
+    judge: str = said("lexical", f"{options.TULVING_JUDGES}, {options.MODELS}")
     judge_url: str | None = said(None, "address of the judge's endpoint")
     judge_window: int | None = said(None, "the judge's context window, if its endpoint does not report it")
     judge_prompts: Path | None = said(None, "another prompt pack of the judge, like tulving/data/judging.toml")

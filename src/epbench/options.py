@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from epbench.memories.guard import Limits
     from epbench.models.load import Options
 
+LEXICAL = "lexical (rules, offline)"
+TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
 MODELS = f"{', '.join(models.MODELS[:-1])} or {models.MODELS[-1]}"
 
 
@@ -63,7 +65,7 @@ class JudgeOptions:
     """Who judges the answers.
 
     Attributes:
-        judge: `lexical`, or the name of a model.
+        judge: a judge that follows rules, such as `lexical`, or the name of a model.
         judge_url: the address of the judge's endpoint, or None for that of the main model.
         judge_window: the judge's context window in tokens, or None.
         judge_prompts: a file with another prompt pack, or None for ours.
@@ -75,9 +77,15 @@ class JudgeOptions:
     judge_prompts: Path | None
 
 
-def add_judge(group: argparse._ArgumentGroup, prompts: str) -> None:
-    """Add the flags of `JudgeOptions`; `prompts` is the path of our prompt pack inside `src/epbench`."""
-    group.add_argument("--judge", default="lexical", help=f"lexical (rules, offline), {MODELS} (lexical)")
+def add_judge(group: argparse._ArgumentGroup, prompts: str, rules: str = LEXICAL) -> None:
+    """Add the flags of `JudgeOptions`.
+
+    Args:
+        group: where they are added.
+        prompts: the path of our prompt pack inside `src/epbench`.
+        rules: the judges that need no language model, as the help names them.
+    """
+    group.add_argument("--judge", default="lexical", help=f"{rules}, {MODELS} (lexical)")
     group.add_argument("--judge-url", metavar="URL", help="address of the judge's endpoint (that of --base-url)")
     group.add_argument("--judge-window", type=int, metavar="TOKENS", help="as --window, for the judge")
     group.add_argument(

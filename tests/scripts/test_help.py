@@ -13,6 +13,7 @@ from epbench.models.load import MODELS
 from epbench.retrieval.load import RETRIEVERS
 from epbench.tulving.context import requests as tulving
 from epbench.tulving.events.universe_files import universe_names
+from epbench.tulving.judging.load import RULE_JUDGES
 from tests.scripts.in_process import ROOT, script
 
 SCRIPTS = sorted(
@@ -28,6 +29,8 @@ OF_FLAGS = {
 """What a flag takes in every script that has it."""
 OF_SCRIPTS = {
     ("eval_scripts/tulving.py", "--model"): ("lexical",),
+    ("eval_scripts/tulving.py", "--judge"): tuple(RULE_JUDGES),
+    ("eval_scripts/judge_check.py", "--judge"): tuple(RULE_JUDGES),
     ("eval_scripts/tulving.py", "--memory"): (*tulving.MEMORIES, *BASELINES),
     ("eval_scripts/booksort.py", "--model"): ("oracle",),
     ("eval_scripts/booksort.py", "--memory"): tuple(booksort.MEMORIES),

@@ -18,7 +18,7 @@ class JudgeIdentity(Protocol):
 
     @property
     def name(self) -> str:
-        """`lexical`, or the model's `identity`: `openai:NAME`, or `hf:PATH@1f0c3a…` with the fingerprint of its weights."""
+        """`lexical` or `minilm`, or the model's `identity`: `openai:NAME`, or `hf:PATH@1f0c3a…` with its fingerprint."""
         ...
 
     @property

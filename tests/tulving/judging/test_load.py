@@ -11,11 +11,13 @@ from epbench.models.openai.model import EndpointModel
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.model import ModelJudge
+from epbench.tulving.judging.similarity import SimilarityJudge
 
 
 def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert isinstance(load_judge("lexical"), LexicalJudge)
+    assert isinstance(load_judge("minilm"), SimilarityJudge)
     judge = load_judge("openai:big", Options(window=1000), calls=tmp_path / "c", max_tokens=9)
     assert isinstance(judge, ModelJudge)
     assert (judge.name, judge.model.window(), judge.calls, judge.max_tokens) == ("openai:big", 1000, tmp_path / "c", 9)
@@ -32,4 +34,4 @@ def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
 
 def test_rules_are_free_and_models_are_not(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert is_free(load_judge("lexical")) and not is_free(load_judge("openai:big"))
+    assert is_free(load_judge("lexical")) and is_free(load_judge("minilm")) and not is_free(load_judge("openai:big"))

@@ -14,6 +14,7 @@ from epbench.models.load import is_model_name
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.passport import SHARES, Passport, make_passport
 from epbench.tulving.judging.load import load_judge
+from epbench.tulving.judging.similarity import SimilarityJudge
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
 def find_passport(judge: JudgeIdentity) -> Passport | None:
     """Return the stored passport of this judge with these prompts; a judge that costs nothing gets a new one.
 
+    The new passport is stored if the judge has weights, which take seconds to load.
+
     A stored file that is not a passport is ignored with a warning.
     """
     path = passport_path(judge)
@@ -52,15 +55,18 @@ def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
         return None
     try:
         rules = load_judge(judge.name)
-    except BadInput:
-        return None
-    if rules.prompt_hash != judge.prompt_hash or not is_free(rules):
+        if not is_free(rules) or rules.prompt_hash != judge.prompt_hash:
+            return None
+    except BadInput:  # there is no such judge, or its weights are not installed
         return None
     calibration_set = make_calibration_set()
     inputs = [answer.judge_input for answer in calibration_set]
     found = {judgement.key: judgement.verdict for judgement in rules.judge(inputs)}
     verdicts = {given.id: verdict for given in inputs if (verdict := found.get(given.key(rules))) is not None}
-    return make_passport(rules, calibration_set, verdicts, 0)
+    passport = make_passport(rules, calibration_set, verdicts, 0)
+    if isinstance(rules, SimilarityJudge):
+        store_passport(rules, passport)
+    return passport
 
 
 def read_passport(path: Path, judge: JudgeIdentity) -> Passport:

@@ -1,5 +1,6 @@
 """Judging the answers to questions about a book: which true items does an answer contain?
 
-Read `protocol` first (what a judge is given and what it finds), then `lexical` (rules), `model` with its `prompts` and
-`replies` (any model), `load` (from a name to a judge), and `verdicts` (judging the answers of a run).
+Read `protocol` first (what a judge is given and what it finds), then `rules` and `lexical` (words), `similarity` with its
+`denials`, `phrases` and `similarities` (sentence embeddings), `model` with its `prompts` and `replies` (any model),
+`load` (from a name to a judge), and `verdicts` (judging the answers of a run).
 """

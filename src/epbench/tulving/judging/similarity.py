@@ -1,0 +1,220 @@
+"""The judge of meanings: places and contents match by the similarity of their sentence embeddings.
+
+An item that stands in the answer scores 1, as with the judge of words; so does one that a phrase of the answer is
+similar enough to, and 0.5 is for a phrase that is less similar or says a part of the item. A phrase counts for one item,
+the most similar. Dates, people, abstentions and guesses follow the rules of the judge of words, and so do accounts of a
+chapter. What the answer denies (`not A, but B`) is no item of it.
+
+The rules for denials and initials were written by somebody who knew how the calibration set words its answers; the
+thresholds were chosen on other paraphrases, by the same author. What counts as a phrase was corrected twice after a look
+at verdicts: text around a list (calibration set) and words before a name (published archive) had matched items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from epbench.judges.protocol import Judgement
+from epbench.models.estimate import Estimate
+from epbench.retrieval.protocol import Embedder
+from epbench.tulving.judging.denials import without_denials
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.phrases import Phrase, phrases_of
+from epbench.tulving.judging.protocol import JudgeInput, Verdict
+from epbench.tulving.judging.rules import SMALL_WORDS, entries_of, guesses, is_abstention, is_in, normal, position
+from epbench.tulving.judging.similarities import Similarities
+from epbench.tulving.questions.templates import Trace
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Similarities from which a phrase names an item (1) and from which it names it in part (0.5)."""
+
+    full: float
+    partial: float
+
+
+# From `benchmarks/similarity.py`, on paraphrases of items that have none in the calibration set. A description of another
+# item of the same universe reaches `full` in about 1 of 100 comparisons and `partial` in 3; the right item reaches them
+# in 78 % and 89 % (contents), 59 % and 70 % (places). What is a name itself is mostly another item of the book, which
+# reaches them in at most 1 and 2 of 1,000.
+DESCRIBED = {"contents": Thresholds(0.40, 0.35), "spaces": Thresholds(0.47, 0.42)}
+NAMED = {"contents": Thresholds(0.55, 0.50), "spaces": Thresholds(0.65, 0.60)}
+
+_INPUTS = 64  # whose texts are embedded together; their verdicts follow
+
+
+class SimilarityJudge:
+    """Judge by sentence embeddings.
+
+    Args:
+        name: Name of the judge.
+        load: Loads the embedder. It is called when the judge's identity or a verdict is asked for, not before.
+    """
+
+    rules = "similarity-1"  # a change of a rule or a threshold needs a new version
+
+    def __init__(self, name: str, load: Callable[[], Embedder]) -> None:
+        self.name = name
+        self._load = load
+        self._by_words = LexicalJudge()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder, loaded.
+
+        Raises:
+            BadInput: The model or a package is missing.
+        """
+        return self._load()
+
+    @cached_property
+    def _similarities(self) -> Similarities:
+        return Similarities(self.embedder)
+
+    @property
+    def prompt_hash(self) -> str:
+        """Version of the rules, here and in the judge of words, and of the weights."""
+        return f"{self.rules}-{self._by_words.prompt_hash}@{self.embedder.name.rpartition('@')[2]}"
+
+    def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:
+        """None: it costs nothing."""
+        return None
+
+    def judge(self, inputs: Sequence[JudgeInput]) -> Generator[Judgement[Verdict]]:
+        """See `Judge.judge`. Every different text is embedded once."""
+        for start in range(0, len(inputs), _INPUTS):
+            readings = [_Reading(judge_input) for judge_input in inputs[start : start + _INPUTS]]
+            self._similarities.prepare(pair for reading in readings for pair in reading.pairs)
+            for reading in readings:
+                yield Judgement(reading.judge_input.key(self), self._verdict(reading))
+
+    def _verdict(self, reading: _Reading) -> Verdict:
+        if reading.by_words is not None:
+            return self._by_words.verdict(reading.by_words)
+        given, found = reading.judge_input, reading.found
+        if reading.names_nothing:
+            return Verdict([], [0.0] * len(given.reference), [], "the answer names nothing")
+        matches = self._matches(reading)
+        said = [*found, *(match.phrase.words for match in matches)]
+        others = [entry for entry in reading.entries if not any(_holds(entry, words) for words in map(normal, said))]
+        scores = {**dict.fromkeys(found, 1.0), **{match.item: match.score for match in matches}}
+        positions = {item: position(item, reading.words) for item in found}
+        positions |= {match.item: reading.words.find(match.phrase.words) for match in matches}
+        n_full = sum(score == 1.0 for score in scores.values())
+        return Verdict(
+            [*found, *(match.item if match.score == 1 else match.phrase.words for match in matches), *others],
+            [scores.get(item, 0.0) for item in given.reference],
+            sorted(positions, key=lambda item: positions[item]),
+            f"{n_full} of {len(given.distinct_reference)} true items are in the answer, {n_full - len(found)} of them in "
+            f"other words, and {len(scores) - n_full} more in part",
+        )
+
+    def _matches(self, reading: _Reading) -> list[_Match]:
+        """What the missing items are called in the answer: the best matches, each item and each clause in one of them."""
+        possible = [
+            match
+            for item in reading.missing
+            for phrase in reading.phrases
+            if (match := self._match(item, phrase, reading.judge_input.trace)) is not None
+        ]
+        chosen: list[_Match] = []
+        for match in sorted(possible, key=lambda match: (match.score, match.similarity), reverse=True):
+            if not any(match.item == other.item or match.phrase.overlaps(other.phrase) for other in chosen):
+                chosen.append(match)
+        return chosen
+
+    def _match(self, item: str, phrase: Phrase, trace: Trace) -> _Match | None:
+        if phrase.words in _initials(item):
+            return _Match(item, phrase, 1.0, 1.0)
+        threshold = (NAMED if phrase.is_name else DESCRIBED)[trace]
+        similarity = self._similarities.between(normal(item), phrase.words)
+        if similarity >= threshold.full:
+            return _Match(item, phrase, 1.0, similarity)
+        if similarity >= threshold.partial or _is_part(phrase.words, normal(item)):
+            return _Match(item, phrase, 0.5, similarity)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """An item as a phrase names it."""
+
+    item: str
+    phrase: Phrase
+    score: float
+    similarity: float
+
+
+class _Reading:
+    """What can be said of an answer before anything is embedded.
+
+    Attributes:
+        judge_input: The answer as it was given.
+        by_words: What the judge of words is asked instead; None for places and contents.
+        names_nothing: Whether the answer abstains, or denies all that it names.
+        found: The true items that stand in the answer, in its order.
+        missing: The others.
+        words: The answer without what it denies, normalised.
+        phrases: What in the answer may name the missing items.
+        entries: What the answer lists; see `entries_of`.
+    """
+
+    def __init__(self, judge_input: JudgeInput) -> None:
+        self.judge_input = judge_input
+        self.by_words: JudgeInput | None = judge_input
+        self.names_nothing, self.phrases = False, list[Phrase]()
+        self.missing = list[str]()
+        if judge_input.trace == "full_details":
+            return
+        said = replace(judge_input, answer=without_denials(judge_input.answer))
+        self.words = normal(said.answer)
+        if said != judge_input and set(self.words.split()) <= _NOTHING_LEFT:
+            said = replace(said, answer="")
+        self.by_words = said
+        if judge_input.trace not in DESCRIBED:
+            return
+        self.by_words = None
+        reference = judge_input.distinct_reference
+        self.found = sorted((item for item in reference if is_in(item, self.words)), key=self._position)
+        self.missing = [item for item in reference if item not in self.found]
+        self.names_nothing = not said.answer or (
+            not self.found and is_abstention(judge_input.answer) and not guesses(said)
+        )
+        if not self.names_nothing:
+            self.entries = entries_of(said, self.missing)
+            if self.missing:
+                phrases = phrases_of(said.answer, said.question)
+                self.phrases = [one for one in phrases if not any(is_in(item, one.words) for item in self.found)]
+
+    def _position(self, item: str) -> int:
+        return position(item, self.words)
+
+    @property
+    def pairs(self) -> Iterable[tuple[str, str]]:
+        """All that is compared, normalised."""
+        return ((item, phrase.words) for item in map(normal, self.missing) for phrase in self.phrases)
+
+
+_NOTHING_LEFT = SMALL_WORDS | {"it", "was", "is", "they", "were", "are", "this", "he", "she", "answer", "as", "by"}
+
+
+def _is_part(words: str, item: str) -> bool:
+    """Whether these words are a part of the item, at least half of it, and nothing else."""
+    part, whole = (set(text.split()) - SMALL_WORDS for text in (words, item))
+    return part < whole and len(part) * 2 >= len(whole)
+
+
+def _initials(item: str) -> set[str]:
+    """`moma` and `mma` for `Museum of Modern Art`; nothing for less than three words."""
+    words = normal(item).split()
+    with_small, without = (
+        "".join(word[0] for word in some) for some in (words, [w for w in words if w not in SMALL_WORDS])
+    )
+    return {initials for initials in (with_small, without) if len(initials) >= 3}
+
+
+def _holds(entry: str, words: str) -> bool:
+    return f" {words} " in f" {entry} " or f" {entry} " in f" {words} "

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.live import Live
     from rich.table import Table
 
 EVERY = 30.0
@@ -119,7 +120,7 @@ class Tally:
         return ", ".join(part for part in (self._so_far(), self.pace) if part)
 
     def last_line(self) -> str:
-        """How far it came, such as "answers: 400 of 400 (100 %), 850 tokens/s, after 9 min"."""
+        """How far it came, such as "answers: 400 of 400 (100 %), 850 tokens/s, after 9 min 12 s"."""
         seconds = self._clock() - self._began
         return ", ".join([self._so_far(), *self._speed(seconds), f"after {_passed(seconds)}"])
 
@@ -131,7 +132,7 @@ class Tally:
 
 
 class _View(Protocol):
-    """Shows a tally from `show` to `hide`, which may follow one another repeatedly, and to the last from `show` to `end`."""
+    """Shows a tally from `show` to `hide`, as often as wanted, until `end`."""
 
     def show(self) -> None: ...
     def hide(self) -> None: ...
@@ -147,8 +148,6 @@ class Bar:
     """
 
     def __init__(self, tally: Tally, console: Console) -> None:
-        from rich.live import Live
-
         self._tally, self._console = tally, console
         self._live: Live | None = None
 

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from epbench.errors import BadInput
+from epbench.runs.answers import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.books import read_book
@@ -136,7 +137,7 @@ def _outcome(source: Path, out: Path) -> Outcome:
                     _ = config.table
             except BadInput as error:
                 _check_line(error)
-        found = score_published_runs(archive, out, lambda items, what, total: items)
+        found = score_published_runs(archive, out, no_progress)
     except BadInput as error:
         _check_line(error)
         return Outcome("refused", str(error))

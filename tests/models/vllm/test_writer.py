@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
+from epbench.runs.answers import no_progress
 from epbench.tulving.chapters.loop import Candidate, first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
 from epbench.tulving.dataset.build import Recipe, draw_outline
@@ -37,5 +38,5 @@ def test_a_verdict_follows_the_schema(model, tmp_path):
     outline = draw_outline(Recipe("short", events=4))
     writer = ModelWriter(model, outline.universe, tmp_path, max_tokens=200)
     candidates = [Candidate(task, "(1) Nothing happened.") for task in first_tasks(outline.events, outline.layouts)]
-    doubts = writer.doubts(candidates, lambda replies, what, total: replies)
+    doubts = writer.doubts(candidates, no_progress)
     assert len(doubts) == 4  # a check without a verdict would have been an error

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.judges.protocol import PastJudge
+from epbench.runs.answers import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.correction import corrected, judge_scores, with_passport
@@ -48,10 +49,6 @@ def rates(passport):
 
 def wrong_kinds(passport):
     return {kind for kind, rate in rates(passport).items() if rate < 1}
-
-
-def quiet(items, what, total):
-    return items
 
 
 def test_a_judge_without_error_has_a_clean_passport():
@@ -235,7 +232,7 @@ def run_of(folder, judge):
     answers = {"a": "Zoe Brown", "b": "I do not know.", "c": "I do not know.", "d": "Zoe Brown"}
     with open_run(folder, {"memory": "none"}, {"book": "short"}):
         record_answers(folder, answers, "test")
-        judged = judge_answers(folder, ROWS, judge, quiet)
+        judged = judge_answers(folder, ROWS, judge, no_progress)
         return finish(folder, judged, [], "mine", judge=judge)
 
 
@@ -297,7 +294,7 @@ def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
 
 
 def test_published_runs_say_that_their_judge_has_none(released, tmp_path):
-    scores = score_published_runs(open_archive(released), tmp_path, quiet).scores
+    scores = score_published_runs(open_archive(released), tmp_path, no_progress).scores
     (line,) = judge_lines(scores)
     assert line.startswith("judge made, as released")
     assert all(line in path.read_text() for path in tmp_path.glob("*/*/table.md"))

@@ -89,10 +89,10 @@ def test_verdicts_are_journaled_as_they_come(tmp_path):
     answers(tmp_path, *(said("a", str(i), i) for i in range(5)))
     judge = Counting()
 
-    def stop_after_two(items, what, total):
-        assert (what, total) == ("verdicts", 5)
+    def stop_after_two(items, what, total, done):
+        assert (what, total, done) == ("verdicts", 5, 0)
         for n, _ in enumerate(items, 1):
-            assert (tmp_path / "judgements.jsonl").read_bytes().count(b"\n") == n - 1
+            assert (tmp_path / "judgements.jsonl").read_bytes().count(b"\n") == n
             yield _
             if n == 2:
                 raise KeyboardInterrupt

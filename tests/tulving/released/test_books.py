@@ -7,6 +7,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.metric_folders import metric_module
+from epbench.runs.answers import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.questions.generate import single_event
 from epbench.tulving.questions.selection import select
@@ -14,10 +15,6 @@ from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.books import read_book
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
-
-
-def quiet(items, what, total):
-    return items
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +67,7 @@ def test_published_texts_are_kept_word_for_word(path):
 def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path):
     expected = json.loads(expected.read_text())
     archive = open_archive(path)
-    rescored = score_published_runs(archive, tmp_path, quiet)
+    rescored = score_published_runs(archive, tmp_path, no_progress)
     assert (rescored.notes, rescored.not_scored, rescored.no_runs) == ({}, {}, {})
     found = {path.parent.name: path.parent for path in tmp_path.glob("*/*/scores.json")}
     assert found.keys() == expected.keys()
@@ -123,7 +120,7 @@ def test_the_reordered_book_is_rebuilt_and_scored(archive, tmp_path):
     plain = read_book(found, found.find_book("short", "default", "narrative"))
     assert [q.id for q in ordered.selected] == [q.id for q in plain.selected]
     assert [q.chapters for q in ordered.selected] != [q.chapters for q in plain.selected]
-    scores = score_published_runs(found, tmp_path / "runs", quiet).scores
+    scores = score_published_runs(found, tmp_path / "runs", no_progress).scores
     assert len(scores) == 6
     assert scores["short, prompting gpt-4o"]["latest"] == scores["short-ordered, prompting gpt-4o"]["latest"]
 
@@ -170,7 +167,7 @@ def test_a_damaged_book_is_one_clear_error_and_leaves_its_runs_without_scores(ar
     found = open_archive(archive)
     with pytest.raises(BadInput, match=message) as error:
         read_book(found, found.books[0])
-    rescored = score_published_runs(found, tmp_path / "runs", quiet)
+    rescored = score_published_runs(found, tmp_path / "runs", no_progress)
     assert rescored.scores == {} and set(rescored.not_scored.values()) == {str(error.value)}
     assert len(rescored.not_scored) == 3
 
@@ -213,7 +210,7 @@ def test_a_damaged_entry_of_a_zip_stops_only_the_runs_that_need_it(released, tmp
         entry.compress_size - 4
     )
     (tmp_path / "damaged.zip").write_bytes(content)
-    rescored = score_published_runs(open_archive(tmp_path / "damaged.zip"), tmp_path / "runs", quiet)
+    rescored = score_published_runs(open_archive(tmp_path / "damaged.zip"), tmp_path / "runs", no_progress)
     assert len(rescored.scores) == 2
     (reason,) = rescored.not_scored.values()
     assert "raw_answers/7.json: damaged" in reason

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.runs.answers import no_progress
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.files import Files
@@ -32,10 +33,6 @@ MANY = next(i for i, q in enumerate(BOOK.selected) if q.get == "all" and len(q.a
 ORDERED = next(i for i, q in enumerate(BOOK.selected) if q.get == "chronological" and len(set(q.answer)) >= 2)
 RUNS = ("answered_by_kind_prompting_model_a", "answered_by_kind_prompting_model_b")
 DAMAGED = "short, prompting b"
-
-
-def quiet(items, what, total):
-    return items
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +63,7 @@ def run(archive) -> Path:
 
 
 def score(archive, out):
-    return score_published_runs(open_archive(archive), out, quiet)
+    return score_published_runs(open_archive(archive), out, no_progress)
 
 
 def scores_in(out):

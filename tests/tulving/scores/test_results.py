@@ -4,7 +4,7 @@ import json
 import re
 
 from epbench.models.protocol import Reply, Request
-from epbench.runs.answers import ANSWERS, ask
+from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import judge_answers
@@ -30,10 +30,6 @@ class Shaky:
                 yield Reply(request.key(self.name), request.id, f"Person {request.id}")
 
 
-def quiet(items, what, total):
-    return items
-
-
 def row(id_):
     return {
         "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": [f"Person {id_}"], "bin": "1",
@@ -47,8 +43,8 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
 
     def start(model):
         with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-            ask(folder / ANSWERS, requests, model, quiet)
-            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+            ask(folder / ANSWERS, requests, model, no_progress)
+            verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
             return finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
 
     first = start(shaky := Shaky(fails=["bx", "dx"]))
@@ -68,8 +64,8 @@ def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
     rows = [row("ax")]
     requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-        ask(folder / ANSWERS, requests, Shaky(), quiet)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        ask(folder / ANSWERS, requests, Shaky(), no_progress)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
         finish(folder, verdicts, lost_questions(rows, verdicts, 3), "shaky")
     assert len(verdicts) == 3
     assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
@@ -89,7 +85,7 @@ def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tm
             )
         )
     )
-    verdicts = judge_answers(tmp_path, rows, LexicalJudge(), quiet)
+    verdicts = judge_answers(tmp_path, rows, LexicalJudge(), no_progress)
     assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
     assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
     assert scores_of(verdicts, lost_questions(rows, verdicts, 2))["n_failed"] == 1
@@ -102,7 +98,7 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
     for _ in range(2):  # a second start writes nothing more
         with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
             record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
-            verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+            verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
             scores = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "mine")
     assert scores["incomplete"]["f1_by_bin.0"] == [0.5, 1.0] and scores["simple_recall_score"] is None
     assert json.loads((tmp_path / "r/usage.json").read_text())["failed"] == {"empty answer": 1}
@@ -112,8 +108,8 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
 def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
     rows = [row(f"{letter}x") for letter in "abcd"]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-        ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), quiet)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), quiet)
+        ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), no_progress)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
         part = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
     whole = scores_of(verdicts, [])
     assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"

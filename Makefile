@@ -33,7 +33,7 @@ quickstart: $(VENV)/.core
 
 # As many questions as two CPU cores answer in twenty minutes. Failed questions are asked again by the next call.
 REAL := $(OFFLINE) $(BIN)/python eval_scripts
-SHORT := $(REAL)/tulving.py --dataset out/short --limit 35 --model hf:smollm2 --max-tokens 128
+SHORT := $(REAL)/tulving.py --dataset out/short --limit 35 --model hf:smollm2 --max-tokens 128 --judge minilm
 real: $(VENV)/.real
 	$(BIN)/python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
 	$(BIN)/python builders/memfail.py --out out

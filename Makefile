@@ -65,7 +65,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev $(VENV)/.real
 	@for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 cards: $(VENV)/.dev

@@ -18,6 +18,8 @@ from epbench.models.hf.prompt_tokens import common_prefix
 MOST_ROWS = 128
 _LONGEST_BATCH = 10  # seconds on a CPU: what is lost if the process is killed
 _SPEED = 5e10  # floating-point operations that a thread of a CPU does in a second, in large products of float32
+_WORTHWHILE = 1024  # tokens; on a CPU a larger pass is hardly faster, so that it may end where padding begins to cost
+_PADDING = 0.05  # of the tokens that are read
 _LONG_READ = 8192  # tokens; reading more at one time is no faster, because arithmetic is the limit
 _FEWEST_GENERATED = 8  # rows; a step reads all weights, whether for one row or for these
 
@@ -47,7 +49,7 @@ def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
     """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
     shared = common_prefix(ids)
     tokens = shared + sum(len(one) - shared for one in ids)
-    return tokens > min(_LONG_READ, tokens_at_once(model, labels=True, rest=0) / 2)
+    return tokens > min(_LONG_READ, _readable(model) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +90,19 @@ def families_of(prompts: Sequence[Prompt], head: int) -> list[Family]:
     return sorted(families, key=lambda f: (f.labels, -f.context, -f.rest))
 
 
-def next_batch(waiting: Sequence[Family], rows: int, tokens: float, *, padded: bool) -> list[Family]:
+def next_batch(waiting: Sequence[Family], rows: int, model: Any, *, padded: bool) -> list[Family]:
     """Return the first families that are answered at one time; the first one is always among them, or a part of it.
 
     Args:
         waiting: the families that have no answer yet, in the order of `families_of`.
         rows: the largest number of prompts.
-        tokens: the largest number of tokens to read, padding included.
+        model: a model of transformers with its weights on a device.
         padded: whether prompts of one batch may have different lengths.
     """
     first = waiting[0]
     if len(first.members) > rows:
         return [Family(first.members[:rows], first.context, first.rest, first.labels)]
+    tokens = _tokens_at_once(model, first)
     batch: list[Family] = []
     n = rest = 0
     for family in waiting:
@@ -109,7 +112,24 @@ def next_batch(waiting: Sequence[Family], rows: int, tokens: float, *, padded: b
         if batch and (n > rows or read > tokens or not alike or not (padded or family.rest == first.rest)):
             break
         batch.append(family)
-    return batch
+    lengths = [family.context or family.rest for family in batch]
+    return batch[: similar(lengths, model)] if first.labels else batch
+
+
+def similar(lengths: Sequence[int], model: Any) -> int:
+    """Return how many texts are read at one time: all, or so many that padding the others would cost more than it gains.
+
+    Args:
+        lengths: the tokens of each text, longest first.
+        model: a model of transformers with its weights on a device.
+    """
+    enough = _WORTHWHILE if model.device.type == "cpu" else _LONG_READ
+    real = 0
+    for n, length in enumerate(lengths):
+        if n * lengths[0] >= enough and real + length < (1 - _PADDING) * (n + 1) * lengths[0]:
+            return n
+        real += length
+    return len(lengths)
 
 
 def without(waiting: Sequence[Family], answered: set[int]) -> list[Family]:
@@ -121,15 +141,18 @@ def without(waiting: Sequence[Family], answered: set[int]) -> list[Family]:
     return [family for family in rest if family.members]
 
 
-def tokens_at_once(model: Any, *, labels: bool, rest: int) -> float:
-    """Return how many tokens a batch may read, so that on a CPU it takes about ten seconds; elsewhere there is no limit.
+def _tokens_at_once(model: Any, first: Family) -> float:
+    """Return how many tokens a batch may read that begins with these prompts.
 
-    Args:
-        model: a model of transformers with its weights on a device.
-        labels: whether nothing is generated. Otherwise there are always enough rows to be worth the steps.
-        rest: tokens that the longest prompt has behind what it shares.
+    What generates has always enough rows to be worth the steps.
     """
+    limit = _readable(model)
+    return limit if first.labels else max(limit, _FEWEST_GENERATED * first.rest)
+
+
+def _readable(model: Any) -> float:
+    """Return how many tokens a CPU reads in about ten seconds; elsewhere there is no limit."""
     if model.device.type != "cpu":
         return float("inf")
-    limit: float = _LONGEST_BATCH * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
-    return limit if labels else max(limit, _FEWEST_GENERATED * rest)
+    tokens: float = _LONGEST_BATCH * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
+    return tokens

@@ -122,8 +122,19 @@ class Rows:
         """Add one token to each row and return the logits after it."""
         return self._step(tokens[:, None], torch.ones_like(tokens[:, None], dtype=torch.bool))
 
+    def branch(self, rows: Sequence[int]) -> Rows:
+        """Return rows that go on from these, of which one may be named several times; these here do not change.
+
+        The cache must be one that can be padded.
+        """
+        branch = copy.copy(self)
+        branch.cache = copy.copy(self.cache)
+        branch.cache.layers = [copy.copy(layer) for layer in self.cache.layers]  # they replace their tensors
+        branch.keep(rows)
+        return branch
+
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone, in this order; a row that is named several times goes on in several ways."""
+        """Go on with these rows alone, in this order."""
         self.valid = self.valid[list(rows)]
         self.cache.reorder_cache(torch.LongTensor(list(rows)))
 

@@ -23,7 +23,7 @@ from epbench.models.hf.prefix_batches import (
     families_of,
     fills_a_batch,
     next_batch,
-    tokens_at_once,
+    similar,
     without,
 )
 from epbench.models.hf.prefix_rows import Forward, Rows
@@ -114,7 +114,8 @@ class SharedPrefix:
             return
         waiting, first = families_of(prompts, shared), True
         while waiting:
-            batch = next_batch(waiting, *self._limits(prompts, waiting[0], shared), padded=self._padded)
+            rows = self.batch_size or self._fitting(prompts, waiting[0], shared)
+            batch = next_batch(waiting, rows, self.forward.model, padded=self._padded)
             n, answered = sum(len(family.members) for family in batch), set[int]()
             with suppress(torch.OutOfMemoryError):
                 for i, completion in self._run(prompts, batch, shared, cache):
@@ -162,26 +163,42 @@ class SharedPrefix:
         self, prompts: Sequence[Prompt], batch: Sequence[Family], shared: int, cache: Cache
     ) -> Iterator[tuple[int, Completion]]:
         """Answer a batch, in which either all prompts have labels or none has, and all have contexts or none has."""
-        order = [i for family in batch for i in family.members]
-        rest = [prompts[i].ids[shared + family.context :] for family in batch for i in family.members]
-        width = batch[0].context + max(map(len, rest))
+        rest = {i: prompts[i].ids[shared + family.context :] for family in batch for i in family.members}
+        order = sorted(rest, key=lambda i: -len(rest[i]))
+        width = batch[0].context + len(rest[order[0]])
         room = width + (0 if batch[0].labels else max(prompts[i].max_tokens for i in order))
         chunk, joint = self._chunk(width * len(order)), self._joins(shared, width)
+        contexts = None
         if batch[0].context:
-            rows = Rows(self.forward, cache, shared, len(batch), room, joint=joint)
-            rows.read([prompts[f.members[0]].ids[shared : shared + f.context] for f in batch], chunk)
-            rows.keep([row for row, family in enumerate(batch) for _ in family.members])
-        else:
-            rows = Rows(self.forward, cache, shared, len(order), room, joint=joint)
-        logits = rows.read(rest, chunk)
-        cached = [shared + (family.context if n else 0) for family in batch for n in range(len(family.members))]
-        completions = [Completion(cached=tokens) for tokens in cached]
-        if batch[0].labels:
-            for i, completion, one in zip(order, completions, logits.softmax(-1), strict=True):
-                yield i, _labelled(prompts[i], one, completion)
-        else:
-            for n in self._generate([prompts[i] for i in order], completions, rows, logits):
-                yield order[n], completions[n]
+            contexts = Rows(self.forward, cache, shared, len(batch), room, joint=joint)
+            contexts.read([prompts[f.members[0]].ids[shared : shared + f.context] for f in batch], chunk)
+        row_of = {i: row for row, family in enumerate(batch) for i in family.members}
+        paying = {family.members[0] for family in batch}  # the first of each family has its context computed
+        while order:
+            n = similar([len(rest[i]) for i in order], self.forward.model) if batch[0].labels else len(order)
+            part, order = order[:n], order[n:]
+            if contexts is None:
+                rows = Rows(self.forward, cache, shared, n, room, joint=joint)
+            else:
+                rows = contexts.branch([row_of[i] for i in part])
+            logits = rows.read([rest[i] for i in part], chunk)
+            cached = [shared + (0 if i in paying else batch[row_of[i]].context) for i in part]
+            completions = [Completion(cached=tokens) for tokens in cached]
+            for done in self._complete([prompts[i] for i in part], completions, rows, logits):
+                yield part[done], completions[done]
+
+    def _complete(
+        self, prompts: Sequence[Prompt], completions: Sequence[Completion], rows: Rows, logits: torch.Tensor
+    ) -> Iterator[int]:
+        """Write completions, and yield the position of each as soon as it has ended."""
+        if not prompts[0].labels:
+            yield from self._generate(prompts, completions, rows, logits)
+            return
+        for n, probabilities in enumerate(logits.softmax(-1)):
+            completions[n].ids = [int(probabilities.argmax())]
+            by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in prompts[n].labels.items()}
+            completions[n].probabilities = by_label
+            yield n
 
     def _generate(
         self, prompts: Sequence[Prompt], completions: Sequence[Completion], rows: Rows, logits: torch.Tensor
@@ -214,16 +231,12 @@ class SharedPrefix:
         """Whether all rows attend to one prefix: joint attention keeps the scores of the rows' own tokens in memory."""
         return self.strategy == "joint" and shared >= 2 * width
 
-    def _limits(self, prompts: Sequence[Prompt], first: Family, shared: int) -> tuple[int, float]:
-        """Return how many rows, and how many tokens to read, a batch may have that begins with these prompts.
-
-        Rows may take half of free memory; growing caches are copied.
-        """
-        model, width = self.forward.model, first.context + first.rest
+    def _fitting(self, prompts: Sequence[Prompt], first: Family, shared: int) -> int:
+        """Return how many rows like those of a family fit in half of free memory; growing caches are copied."""
+        width = first.context + first.rest
         room = width + max(prompts[i].max_tokens for i in first.members)
         row = 2 * max(1, (room + (0 if self._joins(shared, width) else shared)) * self._token_bytes)
-        fitting = max(1, min(MOST_ROWS, free_bytes(model.device) // row))
-        return self.batch_size or fitting, tokens_at_once(model, labels=first.labels, rest=first.rest)
+        return max(1, min(MOST_ROWS, free_bytes(self.forward.model.device) // row))
 
     def _chunk(self, tokens: int) -> int:
         """Return how many tokens to read at one time if `tokens` have to be read in all."""
@@ -248,9 +261,3 @@ def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence
         drawn = torch.searchsorted(running, marks[:, None] * running[:, -1:], right=True)[:, 0]
         chosen[warm] = drawn.clamp(max=logits.shape[-1] - 1)
     return chosen
-
-
-def _labelled(prompt: Prompt, probabilities: torch.Tensor, completion: Completion) -> Completion:
-    completion.ids = [int(probabilities.argmax())]
-    completion.probabilities = {label: float(probabilities[list(ids)].sum()) for label, ids in prompt.labels.items()}
-    return completion

@@ -179,7 +179,7 @@ def test_template_books_need_no_network_and_the_card_says_how(script, tmp_path):
     done = script("builders/booksort.py", "--template-books", "2", *few, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     books = load_dataset(str(tmp_path / "booksort"), "books", split="test")
-    assert len(books) == 2 and len(set(books["title"])) == 2
+    assert len(books) == 2 and len(set(books["book_title"])) == 2
     command = "python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5 --validation 1"
     assert command in (tmp_path / "booksort/README.md").read_text()
 

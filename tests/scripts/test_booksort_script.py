@@ -106,7 +106,10 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, datase
     assert "16 requests over 4 contexts" in done.stdout and "saved by sharing" in done.stdout
     answers = lines(tmp_path / "r")
     assert len(answers) == 16
-    assert sum(record["usage"]["cached"] == 0 for record in answers) == 4
+    cached = sorted(record["usage"]["cached"] for record in answers)
+    assert (
+        cached[0] == 0 and cached[1] == cached[3] < cached[4] / 2
+    )  # of four excerpts at most the instructions were read
     for record in answers:
         assert record["usage"]["completion"] == 1 and "answer" in record
         assert set(record["probabilities"]) == {"A", "B"} and 0 < sum(record["probabilities"].values()) <= 1

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 from transformers.cache_utils import Cache, DynamicLayer
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -85,9 +86,11 @@ def joint_attention(
     Raises:
         NotShareable: the model's attention does more than a softmax of scaled products.
     """
-    if shared_prefix is None:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
     more = [name for name in _OTHER_ATTENTION if kwargs.get(name) is not None]
+    if shared_prefix is None:
+        if query.device.type == "cpu" and attention_mask is not None and not more:
+            return _masked(query, key, value, attention_mask, scaling), None
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
     if more or attention_mask is None:
         raise NotShareable(f"its attention uses {', '.join(more) or 'no mask'}")
     prefix = shared_prefix[module.layer_idx]
@@ -101,6 +104,17 @@ def joint_attention(
         found = _joint(grouped[part], prefix, (key[part], value[part]), attention_mask[part])
         answer[part] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
     return answer, None
+
+
+def _masked(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor, scaling: float | None
+) -> torch.Tensor:
+    """Attend under a mask, (rows, 1, length, keys), without a copy of the keys for each query that shares them."""
+    rows, heads, length, size = query.shape
+    group = heads // key.shape[1]
+    folded, masks = query.reshape(rows, key.shape[1], group * length, size), mask.repeat(1, 1, group, 1)
+    found = scaled_dot_product_attention(folded, key, value, attn_mask=masks, scale=scaling)
+    return found.reshape(rows, heads, length, -1).transpose(1, 2).contiguous()
 
 
 def _joint(

@@ -31,18 +31,20 @@ quickstart: $(VENV)/.core
 	done
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
-# As many questions as two CPU cores answer in twenty minutes. Failed questions are asked again by the next call.
+# As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16; others take longer.
 REAL := $(OFFLINE) $(BIN)/python eval_scripts
-SHORT := $(REAL)/tulving.py --dataset out/short --limit 35 --model hf:smollm2 --max-tokens 128 --judge minilm
+DTYPE := $(shell grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo 2>/dev/null && echo bfloat16 || echo float32)
+SMOLLM2 := --model hf:smollm2 --dtype $(DTYPE)
+SHORT := $(REAL)/tulving.py --dataset out/short --limit 24 $(SMOLLM2) --max-tokens 512 --judge minilm
 real: $(VENV)/.real
 	$(BIN)/python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
 	$(BIN)/python builders/memfail.py --out out
 	$(BIN)/python builders/tulving.py --book short --out out
 	@for memory in none in-context rag; do \
-	  $(REAL)/booksort.py --dataset out/template/booksort --memory $$memory --model hf:smollm2 --out runs/real/sort/$$memory || exit 1; \
+	  $(REAL)/booksort.py --dataset out/template/booksort --memory $$memory $(SMOLLM2) --out runs/real/sort/$$memory || exit 1; \
 	done
 	@for system in oracle verbatim-bm25 verbatim-dense:minilm; do \
-	  $(REAL)/memfail.py --dataset out/memfail --config coexisting_facts long_hop --limit 100 --system $$system --model hf:smollm2 --max-tokens 128 --out runs/real/memfail/$${system%:*} || exit 1; \
+	  $(REAL)/memfail.py --dataset out/memfail --config coexisting_facts long_hop --limit 100 --system $$system $(SMOLLM2) --out runs/real/memfail/$${system%:*} || exit 1; \
 	done
 	$(SHORT) --memory none --out runs/real/short/none
 	@for memory in rag-paragraph rag-chapter; do for retriever in bm25 st:minilm; do \

@@ -3,6 +3,7 @@
     python benchmarks/real_model.py
     python benchmarks/real_model.py --quick
     python benchmarks/real_model.py --model HuggingFaceTB/SmolLM2-135M-Instruct
+    python benchmarks/real_model.py --model smollm2 --dtype bfloat16 --agreement --pairs 400
     python benchmarks/real_model.py --model models/smollm2 --dataset out/booksort --pairs 200
     OMP_NUM_THREADS=1 python benchmarks/real_model.py
 
@@ -15,7 +16,8 @@ at one time as is fastest. Its questions do not attend to their excerpts, so tha
 Without --model, the model is a Llama of 30 million parameters with random weights, and without --dataset, the pairs are
 those of template books; both are made on the fly. Prints what was run on what, a table, and as its last line one JSON
 object: ratio (time of the answers over that of the bare pass), cpu_ratio (the same in CPU time), seconds, pairs and tokens.
-Each time is the least of five, the ways by turns.
+Each time is the least of five, the ways by turns. With --agreement the pairs are answered once more in float32, and `same`
+is the share of pairs with the same answer, `difference` the mean difference of the probability of A.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--dataset", metavar="DIR", help="folder that builders/booksort.py has written")
     parser.add_argument("--pairs", type=int, default=32, metavar="N", help="how many pairs, of whole excerpts (32)")
     parser.add_argument("--dtype", default="auto", help="float32, bfloat16 or float16; by the device unless given")
+    parser.add_argument("--agreement", action="store_true", help="compare the answers with those in float32")
     args = parser.parse_args()
     n_pairs, rounds = (16, 1) if args.quick else (args.pairs, 5)
 
@@ -63,10 +66,12 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     console = Console()
+    agreement: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as scratch:
         books = template_books(Path(scratch))
         requests = requests_of(args.dataset or made_set(Path(scratch), books), n_pairs)
-        model = TransformersModel(args.model or made_model(Path(scratch), books), dtype=args.dtype)
+        path = args.model or made_model(Path(scratch), books)
+        model = TransformersModel(path, dtype=args.dtype)
         causal = model.reader.forward.model
         where = torch.cuda.get_device_name(causal.device) if causal.device.type == "cuda" else machine()
         console.print(
@@ -84,6 +89,8 @@ def main() -> None:
             batches = [*rows_of(excerpts, tokens), *rows_of(questions, tokens)]
             ways[f"bare pass, {tokens:,} tokens at a time"] = lambda batches=batches: bare(causal, batches)  # type: ignore[misc]
         least = in_turns(ways, rounds)
+        if args.agreement:
+            agreement = agreed(told, fresh(TransformersModel(path, dtype="float32"), requests))
 
     (wall, cpu), *passes = least.values()
     best_wall, best_cpu = min(seconds for seconds, _ in passes), min(seconds for _, seconds in passes)
@@ -100,6 +107,7 @@ def main() -> None:
         "seconds": round(wall, 2),
         "pairs": len(requests),
         "tokens": computed,
+        **agreement,
     }
     print(json.dumps(result))
 
@@ -108,6 +116,14 @@ def fresh(model: TransformersModel, requests: Sequence[Request]) -> list[Any]:
     """All answers, with nothing read before."""
     model.reader.forget()
     return list(model.answer(requests))
+
+
+def agreed(replies: Sequence[Any], others: Sequence[Any]) -> dict[str, float]:
+    """How far the answers of two models agree, whatever their order."""
+    first = {reply.id: reply.probabilities for reply in replies}
+    pairs = [(first[reply.id], reply.probabilities) for reply in others]
+    same = sum((a["A"] > a["B"]) == (b["A"] > b["B"]) for a, b in pairs) / len(pairs)
+    return {"same": round(same, 4), "difference": round(sum(abs(a["A"] - b["A"]) for a, b in pairs) / len(pairs), 4)}
 
 
 def parts_of(model: TransformersModel, requests: Sequence[Request]) -> tuple[list[int], list[int]]:

@@ -242,6 +242,8 @@ def _run_config(
         usage = output.usage | {"warnings": output.warnings}
         scores = finish(folder, outcomes, output.records, output.stores, pipeline.label, usage)
         note_judge(folder, judge)
+    if looped := output.usage["answering"]["looped"]:
+        command.console().say(f"{data.config}: {looped} answers went in circles and were ended")
     if scores["n_failed"]:
         command.console().say(
             f"{data.config}: {scores['n_failed']} questions failed; they count neither as right nor as wrong"

@@ -31,19 +31,21 @@ class BackendOptions:
         request_timeout: how many seconds one attempt at one request to an endpoint may take.
         window: the context window in tokens, where an endpoint does not report it or vLLM should reserve less.
         tensor_parallel: the number of GPUs that vLLM uses.
+        dtype: in what a model on this machine computes.
     """
 
     base_url: str | None
     request_timeout: float
     window: int | None
     tensor_parallel: int
+    dtype: str
 
     @property
     def backend(self) -> Options:
         """The same as the factories of models take it."""
         from epbench.models.load import Options
 
-        return Options(self.base_url, self.window, self.tensor_parallel, self.request_timeout)
+        return Options(self.base_url, self.window, self.tensor_parallel, self.request_timeout, self.dtype)
 
 
 def add_backend(group: argparse._ArgumentGroup) -> None:
@@ -58,6 +60,10 @@ def add_backend(group: argparse._ArgumentGroup) -> None:
         help="context window, if the endpoint does not report it or vLLM should reserve less",
     )  # fmt: skip
     group.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="number of GPUs for vLLM (1)")
+    group.add_argument(
+        "--dtype", choices=models.DTYPES, default="auto",
+        help="numbers in which hf: and vllm: compute (auto: float32 on a CPU, else 16 bits)",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

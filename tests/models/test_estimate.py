@@ -56,7 +56,7 @@ def test_the_usage_adds_up():
         {"failure": "429", "seconds": 0.5, "served": "m-2"},
     ]
     assert token_usage(answers) == {
-        "requests": 3, "failed": {"429": 1}, "served": {"m-1": 2}, "prefilled": 110, "saved": 90, "generated": 10, "hit_rate": 0.45,
+        "requests": 3, "failed": {"429": 1}, "looped": 0, "served": {"m-1": 2}, "prefilled": 110, "saved": 90, "generated": 10, "hit_rate": 0.45,
         "seconds": 2.0, "tokens_per_second": 105.0,
     }  # fmt: skip
     assert token_usage([])["tokens_per_second"] is None

@@ -167,6 +167,11 @@ def test_identity_is_name_and_fingerprint(folder):
     for model in (TransformersModel(str(folder)), VllmModel(str(folder))):
         assert model.identity == f"{model.name}@{found}" and name_of(model.identity) == model.name
         assert weights_of(model) == {"weights": found}
+    for model in (TransformersModel(str(folder), dtype="bfloat16"), VllmModel(str(folder), dtype="bfloat16")):
+        assert model.identity == f"{model.name}@{found}-bfloat16" and name_of(model.identity) == model.name
+        assert weights_of(model) == {"weights": f"{found}-bfloat16"}
+    assert TransformersModel("nobody/nothing", dtype="float16").identity == "hf:nobody/nothing@float16"
+    assert name_of("hf:nobody/nothing@float16") == "hf:nobody/nothing"
     assert LexicalReader().identity == "lexical" and weights_of(LexicalReader()) == {}
     assert name_of("openai:some@0123456789abcdef") == "openai:some@0123456789abcdef"
     assert name_of("hf:me@work/model") == "hf:me@work/model"

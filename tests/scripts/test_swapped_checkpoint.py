@@ -41,6 +41,23 @@ def test_booksort(tiny, tmp_path):
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
 
 
+def test_another_dtype_is_another_run(tmp_path):
+    tiny = make_tiny_model(tmp_path / "tiny", TEXT)
+    dataset = write_set(tmp_path / "booksort")
+    command = [
+        "eval_scripts/booksort.py", "--dataset", dataset, "--memory", "none", "--model", f"hf:{tiny}", "--limit", 4,
+    ]  # fmt: skip
+    assert script(*command, "--out", tmp_path / "r", "--dtype", "bfloat16").returncode == 0
+    assert script(*command, "--out", tmp_path / "auto").returncode == 0
+    assert weights_in(tmp_path / "r") == f"{weights_in(tmp_path / 'auto')}-bfloat16"
+    refused(script(*command, "--out", tmp_path / "r"), "this folder holds another run: its weights is")
+    answers = [json.loads(line) for line in (tmp_path / "r/answers.jsonl").open()]
+    exact = {json.loads(line)["id"]: json.loads(line) for line in (tmp_path / "auto/answers.jsonl").open()}
+    assert len(answers) == 4 and len({answer["key"] for answer in [*answers, *exact.values()]}) == 8
+    for answer in answers:
+        assert answer["probabilities"] != exact[answer["id"]]["probabilities"]
+
+
 def test_memfail(tiny, tmp_path):
     made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
     assert made.returncode == 0, made.stderr

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from epbench.models.json_replies import is_whole_json
+from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request
 
 
 def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = False) -> Reply:
     """Return the reply unchanged if it has an answer, else as a failure with the reason.
 
-    A text that was cut off is an answer only if it is complete JSON, if the request keeps cut texts, or if a label is
-    wanted, which comes at the beginning. An empty text is no answer, unless the probabilities of the labels are known.
+    A text that was cut off is an answer only if it is complete JSON, if the request keeps cut texts, if a label is
+    wanted, which comes at the beginning, or if it goes in circles although free text was wanted: with greedy decoding,
+    neither more tokens nor another try would make it say anything new. It then loses its repetitions.
+    An empty text is no answer, unless the probabilities of the labels are known.
 
     Args:
         request: the request that was answered.
@@ -25,8 +28,17 @@ def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = Fa
         return replace(reply, failure=reason, ended="length" if cut else "empty")
     if not cut or reply.probabilities is not None:
         return reply
-    kept = request.keep_cut or request.labels or is_whole_json(reply.text)
-    return replace(reply, failure=None if kept else f"the answer was cut off: {_spent(request, reply)}", ended="length")
+    if request.keep_cut or request.labels or is_whole_json(reply.text):
+        return replace(reply, ended="length")
+    if may_loop(request) and (said := text_of_first_round(reply.text)):
+        return replace(reply, text=said, ended="loop")
+    return replace(reply, failure=f"the answer was cut off: {_spent(request, reply)}", ended="length")
+
+
+def may_loop(request: Request) -> bool:
+    """Whether an answer that goes in circles is one: free text, decoded greedily."""
+    free = not (request.labels or request.keep_cut) and request.schema is None
+    return free and request.sampling.temperature == 0
 
 
 def _why_empty(request: Request, reply: Reply, cut: bool, thought: bool) -> str:

@@ -38,10 +38,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SNAPSHOT = re.compile(r"[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]")
 
 
-def identity_of(name: str, path_or_id: str) -> str:
-    """Return a model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none."""
-    fingerprint = weights_fingerprint(path_or_id)
-    return f"{name}@{fingerprint}" if fingerprint else name
+def identity_of(name: str, path_or_id: str, dtype: str = "auto") -> str:
+    """Return a model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
+
+    A dtype that somebody has chosen belongs to it, as `hf:PATH@1f0c3a…-bfloat16`, because answers depend on it.
+    """
+    parts = [weights_fingerprint(path_or_id), None if dtype == "auto" else dtype]
+    told = "-".join(part for part in parts if part)
+    return f"{name}@{told}" if told else name
 
 
 def weights_fingerprint(path_or_id: str) -> str | None:

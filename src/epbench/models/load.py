@@ -10,6 +10,8 @@ from epbench.models.protocol import Model
 
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+"""In what a model on this machine computes; `auto` is float32 on a CPU, and 16 bits on a GPU."""
 _KINDS = tuple(form.partition(":")[0] for form in MODELS)
 
 
@@ -23,12 +25,14 @@ class Options:
             to allocate if the GPU is small. None asks the endpoint or the model's configuration.
         tensor_parallel: number of GPUs for vLLM.
         request_timeout: seconds, more than 0, for one attempt at one request to an endpoint.
+        dtype: in what weights on this machine are computed, one of `DTYPES`.
     """
 
     base_url: str | None = None
     window: int | None = None
     tensor_parallel: int = 1
     request_timeout: float = 300.0
+    dtype: str = "auto"
 
 
 def is_model_name(name: str) -> bool:
@@ -58,11 +62,13 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         if kind == "hf":
             from epbench.models.hf.model import TransformersModel
 
-            return TransformersModel(target)
+            return TransformersModel(target, dtype=options.dtype)
         if kind == "vllm":
             from epbench.models.vllm.model import VllmModel
 
-            return VllmModel(target, tensor_parallel=options.tensor_parallel, max_model_len=options.window)
+            return VllmModel(
+                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype
+            )
         from epbench.models.openai.model import EndpointModel
 
         return EndpointModel(

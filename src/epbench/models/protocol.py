@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
 
-Ended = Literal["stop", "length", "refusal", "content_filter", "empty"]
+Ended = Literal["stop", "length", "loop", "refusal", "content_filter", "empty"]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_FINGERPRINT = re.compile(r"(?<=.)@[0-9a-f]{12,64}$")
+_FINGERPRINT = re.compile(r"(?<=.)@(?:[0-9a-f]{12,64}(?:-b?float\d\d)?|b?float\d\d)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ class Reply:
         failure: why there is no answer; None if there is one.
         probabilities: by wanted label, its probability over the whole vocabulary; they sum to at most 1.
         usage: tokens of prompt and answer.
-        ended: how generation ended: `stop` is the usual end; the others are `length` (the tokens ran out), `refusal`,
-            `content_filter` and `empty`.
+        ended: how generation ended: `stop` is the usual end; the others are `length` (the tokens ran out), `loop` (it
+            went in circles, and the answer is its first round), `refusal`, `content_filter` and `empty`.
         served: the name that an endpoint gives the model that answered, if it is not the name in the request.
     """
 
@@ -143,7 +143,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> str:
-        """The name, followed for weights on this machine by their fingerprint, as `hf:PATH@1f0c3a…`.
+        """The name, followed for weights on this machine by their fingerprint, as `hf:PATH@1f0c3a…`; see `identity_of`.
 
         It is part of the keys in journals. The first use reads the files of the weights, but loads nothing.
         """

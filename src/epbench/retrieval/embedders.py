@@ -15,6 +15,7 @@ from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
+from epbench.models.hf.checkpoint import no_bars_in_a_log
 from epbench.models.packages import PACKAGES, package_file
 from epbench.models.protocol import whole
 
@@ -74,7 +75,8 @@ class SentenceTransformerEmbedder:
             else:
                 local = _downloaded(model)
                 published, version = model, local.name
-            self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
+            with no_bars_in_a_log():
+                self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
         except Exception as error:  # from the Hub's client, transformers, safetensors, pickle, JSON or the system
             raise BadInput(
                 f"st:{model}: cannot load the model ({one_line(error)}); run `hf download {model}` first, name a folder, or use "

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from epbench.files.secrets import without_keys
-from epbench.models.protocol import KeepsReplies, Model, Reply, Request
+from epbench.models.protocol import KeepsReplies, Model, Reply, Request, weights_of
 from epbench.runs.journal import RETIRED, Journal, Record
 
 ANSWERS = "answers.jsonl"
@@ -54,7 +54,8 @@ def ask(
 
     A record has key, id, repeat, and answer (the text) or failure (the reason). It may also have partial (the text of a
     failed reply), ended and served (see `Reply`), reasoning, probabilities of the requested labels, usage in tokens, and
-    seconds since the reply before. A question that fails is journaled with its reason, and the next start asks it again.
+    seconds since the reply before. A question that fails is journaled with its reason, and the next start asks it again,
+    unless the same weights would reach the same limit with the same tokens.
     Keys of the environment are replaced by `***` in all texts.
 
     A reply of an endpoint is in the journal before anything else is done with it. If the process is killed, only answers
@@ -69,12 +70,25 @@ def ask(
     """
     journal = Journal(path)
     by_key = {request.key(model.identity): request for request in requests}
-    open_requests = {key: request for key, request in by_key.items() if not journal.done(key)}
-    records = answered(journal, list(open_requests.values()), model)
-    with closing(records):  # otherwise open requests would go on when this stops
-        for _ in progress(records, what, len(by_key), len(by_key) - len(open_requests)):
+    records = journal.records
+    open_requests = {
+        key: request
+        for key, request in by_key.items()
+        if not (journal.done(key) or _would_be_cut_again(records.get(key), request, model))
+    }
+    replies = answered(journal, list(open_requests.values()), model)
+    with closing(replies):  # otherwise open requests would go on when this stops
+        for _ in progress(replies, what, len(by_key), len(by_key) - len(open_requests)):
             pass
     journal.close()
+
+
+def _would_be_cut_again(record: Record | None, request: Request, model: Model) -> bool:
+    """Whether the failed reply was greedy text of weights on this machine that used all its tokens."""
+    if record is None or record.get("ended") != "length" or not weights_of(model):
+        return False
+    used = (record.get("usage") or {}).get("completion", 0)
+    return request.sampling.temperature == 0 and used >= request.sampling.max_tokens
 
 
 def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None:

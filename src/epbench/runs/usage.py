@@ -16,11 +16,12 @@ def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         answers: The records of answers.jsonl, or of another journal of replies.
 
     Returns:
-        requests: the number of records. failed: how often each reason occurs, without answers that the answer to another
-        prompt has replaced. served: how many answers came from each model that an endpoint names in place of the
-        requested one. prefilled, saved and generated: prompt tokens computed, prompt tokens that sharing saved, and
-        generated tokens. hit_rate: saved tokens over all prompt tokens, 0 to 1, or None without prompt tokens. seconds:
-        the time spent on asking. tokens_per_second: prompt and generated tokens per second, or None without time.
+        requests: the number of records. failed: how often each reason occurs, without answers that the answer to
+        another prompt has replaced. looped: how many answers went in circles and were ended for that. served: how many
+        answers came from each model that an endpoint names in place of the requested one. prefilled, saved and
+        generated: prompt tokens computed, prompt tokens that sharing saved, and generated tokens. hit_rate: saved
+        tokens over all prompt tokens, 0 to 1, or None without prompt tokens. seconds: the time spent on asking.
+        tokens_per_second: prompt and generated tokens per second, or None without time.
     """
     records = list(answers)
     usage = [record.get("usage") or {} for record in records]
@@ -31,6 +32,7 @@ def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "requests": len(records),
         "failed": dict(reasons.most_common()),
+        "looped": sum(record.get("ended") == "loop" for record in records),
         "served": dict(served.most_common()),
         "prefilled": prompt - saved,
         "saved": saved,
@@ -45,7 +47,8 @@ def usage_line(usage: Mapping[str, Any]) -> str | None:
     """What a reader of the screen wants to know of a token usage, or None if no prompt token was counted."""
     if usage["hit_rate"] is None:
         return None
+    looped = f", {usage['looped']:,} answers went in circles" if usage.get("looped") else ""
     return (
         f"{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing ({usage['hit_rate']:.1%}), "
-        f"{usage['generated']:,} generated, {usage['tokens_per_second'] or 0:,.0f} tokens/s"
+        f"{usage['generated']:,} generated, {usage['tokens_per_second'] or 0:,.0f} tokens/s{looped}"
     )

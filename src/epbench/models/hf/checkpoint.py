@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +98,18 @@ def _check_folder(path_or_id: str) -> None:
 def _unreadable(path_or_id: str, what: str, error: Exception) -> BadInput:
     reason = " ".join(str(error).split())[:200]
     return BadInput(f"model {path_or_id}: no {what} that transformers can read, in a folder or on the Hub ({reason})")
+
+
+@contextmanager
+def no_bars_in_a_log() -> Iterator[None]:
+    """Load weights without the progress bars of transformers where they would fill a log instead of a terminal."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()  # type: ignore[no-untyped-call]
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Hashable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.models.ending import as_answered
+from epbench.models.ending import as_answered, may_loop
 from epbench.models.fingerprint import identity_of
-from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
+from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, no_bars_in_a_log, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
 
@@ -33,8 +34,9 @@ class TransformersModel:
     """A model from a folder or the Hub, on this machine.
 
     Answers are greedy, or drawn from the whole distribution at the request's temperature, with random numbers that
-    depend only on the request's seed, id and repeat. Penalties and limits in the model's own generation settings are
-    ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
+    depend only on the request's seed, id and repeat. A greedy answer ends once it goes in circles. Penalties and limits
+    in the model's own generation settings are ignored. A request's `schema` does not constrain what is generated; the
+    caller checks the answer.
 
     Args:
         path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
@@ -65,7 +67,7 @@ class TransformersModel:
     @cached_property
     def identity(self) -> str:
         """See `Model.identity`."""
-        return identity_of(self.name, self.path)
+        return identity_of(self.name, self.path, self.dtype)
 
     @cached_property
     def prompts(self) -> PromptTokens:
@@ -169,18 +171,27 @@ class TransformersModel:
             (sampling.seed, request.id, request.repeat),
             {label: label_ids(self.prompts.tokenizer, label) for label in request.labels},
             context,
+            partial(self._goes_in_circles, request) if may_loop(request) else None,
         )
+
+    def _goes_in_circles(self, request: Request, ids: Sequence[int]) -> bool:
+        _, answer = self._read(request, ids)
+        return text_of_first_round(answer) is not None
 
     def _reply(self, request: Request, completion: Completion, n_prompt: int) -> Reply:
         key, usage = request.key(self.identity), Usage(n_prompt, completion.cached, len(completion.ids))
         if completion.failure is not None:
             return Reply(key, request.id, failure=completion.failure, usage=Usage(n_prompt))
-        tokenizer = self.prompts.tokenizer
-        # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
-        text = self.prompts.opening(request) + tokenizer.decode(completion.ids, skip_special_tokens=False)
-        reasoning, answer = (self.prompts.without_specials(part) for part in split_reasoning(text))
+        reasoning, answer = self._read(request, completion.ids)
         reply = Reply(key, request.id, answer, reasoning, probabilities=completion.probabilities, usage=usage)
         return as_answered(request, reply, cut=not completion.ended)
+
+    def _read(self, request: Request, ids: Sequence[int]) -> tuple[str, str]:
+        """Return reasoning and answer in generated ids."""
+        # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
+        text = self.prompts.opening(request) + self.prompts.tokenizer.decode(ids, skip_special_tokens=False)
+        reasoning, answer = (self.prompts.without_specials(part) for part in split_reasoning(text))
+        return reasoning, answer
 
     def _with_weights(self) -> Any:
         import torch
@@ -214,7 +225,8 @@ class TransformersModel:
 
     def _loaded(self, what: str, load: Any, **more: Any) -> Any:
         try:
-            return load(self.path, trust_remote_code=False, **more)
+            with no_bars_in_a_log():
+                return load(self.path, trust_remote_code=False, **more)
         except MemoryError:
             raise
         except Exception as error:  # foreign files can make transformers, safetensors, pickle and JSON raise anything

@@ -7,7 +7,7 @@ One context at a time would leave the matrices small where contexts are short an
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,8 @@ import torch
 from epbench.models.hf.prompt_tokens import common_prefix
 
 MOST_ROWS = 128
-_LONGEST_BATCH = 10  # seconds on a CPU: what is lost if the process is killed
+_LONGEST_BATCH = 10  # seconds of reading on a CPU: what is lost if the process is killed
+_LONGEST_BEFORE_GENERATING = 100  # seconds: generation takes as long anyway, and a step is worth more for many rows
 _SPEED = 5e10  # floating-point operations that a thread of a CPU does in a second, in large products of float32
 _WORTHWHILE = 1024  # tokens; on a CPU a larger pass is hardly faster, so that it may end where padding begins to cost
 _PADDING = 0.05  # of the tokens that are read
@@ -35,6 +36,7 @@ class Prompt:
         stream: name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
         labels: by label, the ids of the tokens that spell it. If there are labels, nothing is generated.
         context: the name of what this prompt has in common with others beyond the beginning of all; None for nothing.
+        enough: tells by the generated ids whether generation may end here; None if only the model and the limit end it.
     """
 
     ids: Sequence[int]
@@ -43,13 +45,14 @@ class Prompt:
     stream: tuple[object, ...] = ()
     labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
     context: Hashable = None
+    enough: Callable[[Sequence[int]], bool] | None = None
 
 
 def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
     """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
     shared = common_prefix(ids)
     tokens = shared + sum(len(one) - shared for one in ids)
-    return tokens > min(_LONG_READ, _readable(model) / 2)
+    return tokens > min(_LONG_READ, _readable(model, _LONGEST_BATCH) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +149,14 @@ def _tokens_at_once(model: Any, first: Family) -> float:
 
     What generates has always enough rows to be worth the steps.
     """
-    limit = _readable(model)
-    return limit if first.labels else max(limit, _FEWEST_GENERATED * first.rest)
+    if first.labels:
+        return _readable(model, _LONGEST_BATCH)
+    return max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * first.rest)
 
 
-def _readable(model: Any) -> float:
-    """Return how many tokens a CPU reads in about ten seconds; elsewhere there is no limit."""
+def _readable(model: Any, seconds: float) -> float:
+    """Return about how many tokens a CPU reads in this time; elsewhere there is no limit."""
     if model.device.type != "cpu":
         return float("inf")
-    tokens: float = _LONGEST_BATCH * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
+    tokens: float = seconds * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
     return tokens

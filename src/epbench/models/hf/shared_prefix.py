@@ -33,6 +33,7 @@ from epbench.models.hf.prompt_tokens import common_prefix
 log = logging.getLogger(__name__)
 
 _SPARSE = 0.75
+_LOOK_EVERY = 16  # tokens, to see whether an answer has said enough
 
 
 @dataclass(slots=True)
@@ -216,7 +217,7 @@ class SharedPrefix:
                     completions[i].ended = True
                 else:
                     completions[i].ids.append(token)
-                if completions[i].ended or len(completions[i].ids) >= prompts[i].max_tokens:
+                if completions[i].ended or _is_over(prompts[i], completions[i].ids):
                     open_.discard(i)
                     yield i
             if not open_:
@@ -245,6 +246,12 @@ class SharedPrefix:
         if self.chunk is None:
             self.chunk = fitting_chunk(self.forward, tokens)
         return self.chunk
+
+
+def _is_over(prompt: Prompt, ids: Sequence[int]) -> bool:
+    if len(ids) >= prompt.max_tokens:
+        return True
+    return prompt.enough is not None and len(ids) % _LOOK_EVERY == 0 and prompt.enough(ids)
 
 
 def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence[RandomStream]) -> torch.Tensor:

@@ -46,7 +46,8 @@ class VllmModel:
             path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on
                 the Hub.
             tensor_parallel: number of GPUs that share the weights, at least 1.
-            dtype: dtype of weights and activations: `auto`, `bfloat16`, `float16` or `float32`.
+            dtype: dtype of weights and activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else
+                what vLLM chooses.
             max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
                 default. Fewer tokens need less memory.
             engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
@@ -66,7 +67,8 @@ class VllmModel:
             "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
             **(engine_args or {}),
         }
-        self._engine_args |= {"tensor_parallel_size": tensor_parallel, "dtype": dtype}
+        self._engine_args |= {"tensor_parallel_size": tensor_parallel}
+        self._dtype = dtype
         self._numbers = count()
         self._label_ids: dict[str, list[int]] = {}
         self._cached = self._repeated = 0
@@ -78,7 +80,7 @@ class VllmModel:
     @cached_property
     def identity(self) -> str:
         """See `Model.identity`."""
-        return identity_of(self.name, self._path)
+        return identity_of(self.name, self._path, self._dtype)
 
     def window(self) -> int | None:
         """Return `max_model_len`, else what config and tokenizer say."""
@@ -126,10 +128,13 @@ class VllmModel:
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
         try:
             from vllm import LLM  # type: ignore[import-not-found]
+            from vllm.platforms import current_platform  # type: ignore[import-not-found]
         except ImportError as error:
             raise BadInput(f"model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
+        # vLLM's own choice on a CPU is 16 bits, with which a small model may answer differently.
+        dtype = "float32" if self._dtype == "auto" and current_platform.is_cpu() else self._dtype
         try:
-            return LLM(model=self._path, max_model_len=window, **self._engine_args)
+            return LLM(model=self._path, max_model_len=window, dtype=dtype, **self._engine_args)
         except Exception as error:
             if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
                 raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error

@@ -20,7 +20,7 @@ from tests.tiny_model import make_tiny_model
 
 ROUND = "I am glad that you are pleased with the answer. "
 LOOP = "The answer is E. " + ROUND * 30
-ONCE = "The answer is E. " + ROUND[:-2]  # the stop behind E begins the first round
+ONCE = "The answer is E. " + ROUND.rstrip()
 TEXT = "Mia Poe met Leo Ray in Oslo. " * 40
 
 
@@ -51,6 +51,14 @@ def test_what_a_loop_says_is_kept_and_the_rest_is_repetition(start, round_, cut)
 )
 def test_a_text_that_says_something_new_is_no_loop(text):
     assert text_of_first_round(text) is None
+
+
+def test_what_is_left_ends_with_an_item():
+    dates = ["On May 28, 2024", "On June 24, 2024", "On July 22, 2024"]
+    text = "\n".join(f"{i + 1}. {dates[i % 3]}" for i in range(60))
+    assert text_of_first_round(text) == "1. On May 28, 2024\n2. On June 24, 2024\n3. On July 22, 2024"
+    names = "Kim Hill, Tim Hill, " * 40
+    assert text_of_first_round(names) == "Kim Hill, Tim Hill,"
 
 
 @pytest.mark.parametrize("mark", [".", ")"])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 _ROUNDS = 4
 _LONG_ENOUGH = 128  # words and other characters in all rounds together: about as many tokens
 _UNIT = re.compile(r"\w+|\W")
+_ENDS = frozenset("\n.!?。！？")
 _LIST_NUMBER = "number of a line"
 
 
@@ -15,8 +16,9 @@ def text_of_first_round(text: str) -> str | None:
     """Return a text without its repetitions; None if it does not end in a loop.
 
     It does if its end is one passage at least four times, which together are at least 128 words, spaces and other
-    characters. A passage begins and ends between words, so that no name is cut. The last word does not count, as it may
-    be a part of one, and neither do the numbers of a list, so that `8. Oslo`, `9. Oslo`, `10. Oslo` is a loop too.
+    characters. The last word does not count, as it may be a part of one, and neither do the numbers of a list, so that
+    `8. Oslo`, `9. Oslo`, `10. Oslo` is a loop too. What is left ends between words, and with a line or a sentence if the
+    passage has such an end, so that no name or date is cut.
     """
     units: list[str] = _UNIT.findall(text)
     end = _end_of_first_round(_without_list_numbers(units)[:-1])
@@ -41,5 +43,6 @@ def _end_of_first_round(sequence: Sequence[str]) -> int | None:
             start = n - repeated
             while start and sequence[start - 1] == sequence[start - 1 + length]:
                 start -= 1
-            return start + length
+            end = start + length
+            return next((i + 1 for i in range(end - 1, end - 1 + length) if sequence[i] in _ENDS), end)
     return None

@@ -118,7 +118,8 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
     if any(scores["incomplete"] for scores in runs.values()):
         lines.append(
             f"{mark}An incomplete score is a range, from all of these questions wrong to all of them right. The command "
-            "of the run, given again, asks its reader or judge for what is missing."
+            "of the run, given again, asks its reader or judge for what is missing. Answers that were cut off need a larger "
+            "--max-tokens."
         )
     if judge_column(runs):
         lines.append("The runs have different judges, and scores from different judges are not comparable.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import shutil
 import sys
@@ -78,7 +77,9 @@ def _is_alive(process: str) -> bool:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the file system cannot."""
-    libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
+    if sys.platform not in ("linux", "darwin"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)  # the C library of this process; to look for it would start other processes
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         result = libc.renameat2(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE)
     elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):

@@ -42,7 +42,7 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
     whole = [forward.read_logits(text) for text in texts]
     cache = forward.read(sample[:head], chunk=head // 2)
     padded, size = can_be_padded(cache), bytes_per_token(cache)
-    most = 0.01 if forward.model.dtype == torch.float32 else 0.2
+    most = 0.002 if forward.model.dtype == torch.float32 else 0.08
 
     def difference(n_prefix: int, joint: bool) -> str | None:
         batches = [[0, 1]] if padded and n_prefix else [[0, 0], [1, 1]]
@@ -79,7 +79,12 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
 
 
 def _compare(found: torch.Tensor, expected: torch.Tensor, most: float) -> None:
-    """Raise ValueError if logits differ by more than rounding; without the prefix they differ by about 1."""
-    off = float((found - expected).abs().max() / expected.std())
+    """Raise ValueError if logits differ by more than rounding.
+
+    What all of them differ by has no effect on probabilities. The rest has a standard deviation of up to 0.04 of theirs for
+    a small model in bfloat16, and of more than 0.1 if the first half of the text is left out.
+    """
+    difference = found - expected
+    off = float(difference.std() / expected.std())
     if not off < most:
         raise ValueError(f"logits differ by {off:.2g} of their standard deviation")

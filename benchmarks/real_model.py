@@ -3,7 +3,7 @@
     python benchmarks/real_model.py
     python benchmarks/real_model.py --quick
     python benchmarks/real_model.py --model HuggingFaceTB/SmolLM2-135M-Instruct
-    python benchmarks/real_model.py --model smollm2 --dtype bfloat16 --agreement --quick --pairs 128
+    python benchmarks/real_model.py --model smollm2 --dtype bfloat16 --agreement --quick --pairs 64
     python benchmarks/real_model.py --model models/smollm2 --dataset out/booksort --pairs 200
     OMP_NUM_THREADS=1 python benchmarks/real_model.py
 
@@ -47,10 +47,10 @@ TOKENS_PER_PASS = (1024, 2048)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="16 pairs unless --pairs says more, and each way once")
+    parser.add_argument("--quick", action="store_true", help="each way once, with 16 pairs unless --pairs is given")
     parser.add_argument("--model", metavar="PATH_OR_ID", help="folder of a model, or its name on the Hub")
     parser.add_argument("--dataset", metavar="DIR", help="folder that builders/booksort.py has written")
-    parser.add_argument("--pairs", type=int, metavar="N", help="how many pairs, of whole excerpts (32, or 16)")
+    parser.add_argument("--pairs", type=int, metavar="N", help="how many pairs, of whole excerpts (32)")
     parser.add_argument("--dtype", default="auto", help="float32, bfloat16 or float16; by the device unless given")
     parser.add_argument("--agreement", action="store_true", help="compare the answers with those in float32")
     args = parser.parse_args()

@@ -201,7 +201,7 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     )
     setting.check()
     url = args.judge_url or args.base_url
-    backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout)
+    backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout, args.dtype)
     return Pipeline(
         model=load_reader(args.model, args.backend),
         judge=load_judge(args.judge, backend, args.judge_prompts),

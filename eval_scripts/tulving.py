@@ -367,7 +367,9 @@ def _judge(args: Arguments, reader: Model | None = None) -> Judge:
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.judging.verdicts import CALLS
 
-    backend = Options(args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout)
+    backend = Options(
+        args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout, args.dtype
+    )
     return load_judge(
         args.judge, backend, prompts=args.judge_prompts, calls=args.out / CALLS, max_tokens=args.judge_max_tokens,
         reader=None if args.judge_url or args.judge_window else reader,

@@ -31,7 +31,7 @@ class BackendOptions:
         request_timeout: how many seconds one attempt at one request to an endpoint may take.
         window: the context window in tokens, where an endpoint does not report it or vLLM should reserve less.
         tensor_parallel: the number of GPUs that vLLM uses.
-        dtype: in what a model on this machine computes.
+        dtype: in what models on this machine compute; that of the judge or checker, too.
     """
 
     base_url: str | None
@@ -62,7 +62,7 @@ def add_backend(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="number of GPUs for vLLM (1)")
     group.add_argument(
         "--dtype", choices=models.DTYPES, default="auto",
-        help="numbers in which hf: and vllm: compute (auto: float32 on a CPU, else 16 bits)",
+        help="numbers in which all hf: and vllm: models compute (auto: float32 on a CPU, else 16 bits)",
     )  # fmt: skip
 
 

@@ -79,7 +79,9 @@ def _exchange(one: Path, other: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the file system cannot."""
     if sys.platform not in ("linux", "darwin"):
         return False
-    libc = ctypes.CDLL(None, use_errno=True)  # the C library of this process; to look for it would start other processes
+    libc = ctypes.CDLL(
+        None, use_errno=True
+    )  # the C library of this process; to look for it would start other processes
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         result = libc.renameat2(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE)
     elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):

@@ -99,6 +99,10 @@ def _load_checker(writer: str, options: Options, checker: Checker) -> Model | No
     if checker.name in (None, writer) and not elsewhere:
         return None
     of_checker = Options(
-        checker.base_url or options.base_url, checker.window, options.tensor_parallel, options.request_timeout
+        checker.base_url or options.base_url,
+        checker.window,
+        options.tensor_parallel,
+        options.request_timeout,
+        options.dtype,
     )
     return load_model(checker.name or writer, of_checker)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from epbench.models.fingerprint import weights_fingerprint
 from tests.booksort.sort_set import write_set
 from tests.scripts.in_process import refused, script
 from tests.tiny_model import make_tiny_model
@@ -67,6 +68,19 @@ def test_memfail(tiny, tmp_path):
     ]  # fmt: skip
     assert script(*command).returncode == 0
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
+
+
+def test_a_judge_has_the_dtype_too(tiny, tmp_path):
+    """These weights give no verdict, but what they wrote is kept under their name."""
+    made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
+    assert made.returncode == 0, made.stderr
+    command = [
+        "eval_scripts/memfail.py", "--dataset", tmp_path / "memfail", "--config", "long_hop", "--system", "oracle",
+        "--judge", f"hf:{tiny}", "--dtype", "bfloat16", "--limit", 1, "--out", tmp_path / "r",
+    ]  # fmt: skip
+    script(*command)
+    judges = {json.loads(line)["judge"] for line in (tmp_path / "r/judgements.jsonl").open()}
+    assert judges == {f"hf:{tiny}@{weights_fingerprint(str(tiny))}-bfloat16"}
 
 
 def test_a_book_by_a_model(tiny, tmp_path):

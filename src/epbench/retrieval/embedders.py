@@ -62,9 +62,7 @@ class SentenceTransformerEmbedder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
-            raise BadInput(
-                f"st:{model} needs sentence-transformers: pip install 'epbench[models]', or use bm25"
-            ) from None
+            raise BadInput(f"st:{model} needs sentence-transformers: pip install 'epbench[models]'") from None
         local = _unpacked(package_file(model)) if model in PACKAGES else Path(model).expanduser()
         try:
             if model in PACKAGES:

@@ -205,7 +205,13 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     return Pipeline(
         model=load_reader(args.model, args.backend),
         judge=load_judge(args.judge, backend, args.judge_prompts),
-        system=load_memory(args.system, gold_of(questions, setting), limits=setting.limits, in_process=args.in_process),
+        system=load_memory(
+            args.system,
+            gold_of(questions, setting),
+            limits=setting.limits,
+            in_process=args.in_process,
+            **args.installed(args.system, args.base_url, args.request_timeout),
+        ),
         prompts=load_prompts(args.prompts),
         setting=setting,
     )
@@ -264,6 +270,7 @@ def _identity(args: Arguments, data: Loaded, pipeline: Pipeline) -> Mapping[str,
         "benchmark": "memfail",
         "system": system.name,
         "control": system.baseline,
+        **system.identity,
         "model": model.name,
         "k": list(setting.ks),
         "isolate": setting.isolate,

@@ -176,7 +176,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    with open_run(args.out, reading.run_identity(data, model, args.base_url), _about(args, label)) as folder:
+    with open_run(args.out, reading.run_identity(data, model, args.base_url, system), _about(args, label)) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:
@@ -220,6 +220,7 @@ def _reading(args: Arguments) -> Reading:
         repeats=args.repeats,
         limits=args.limits,
         in_process=args.in_process,
+        installed=args.installed(args.memory, args.base_url, args.request_timeout),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.models import load as models
 
@@ -137,11 +137,21 @@ class SystemOptions:
         timeout: how many seconds one call may take.
         memory_limit: how many gigabytes the system's process may allocate.
         in_process: whether the system runs in this process instead of one of its own.
+        system_model: the name of the model inside an installed system, or None for that of the published evaluation.
+        system_url: the address of its endpoint, or None for that of the main model.
+        embedder: what turns its texts into vectors, or None for that of the published evaluation.
+        system_set: settings of an installed system, as `KEY=VALUE`.
+        system_source: the folder of its source code, or None.
     """
 
     timeout: float
     memory_limit: float
     in_process: bool
+    system_model: str | None
+    system_url: str | None
+    embedder: str | None
+    system_set: list[str]
+    system_source: Path | None
 
     @property
     def limits(self) -> Limits:
@@ -149,6 +159,34 @@ class SystemOptions:
         from epbench.memories.guard import Limits
 
         return Limits(self.timeout, self.memory_limit)
+
+    def installed(self, name: str, base_url: str | None, request_timeout: float) -> dict[str, Any]:
+        """What `load_memory` takes for an installed system; nothing where nothing was chosen.
+
+        Args:
+            name: of the memory system.
+            base_url: the address of the main model's endpoint.
+            request_timeout: how many seconds one request may take.
+
+        Raises:
+            BadInput: a setting is not KEY=VALUE, or is given twice.
+        """
+        from epbench.errors import BadInput
+        from epbench.memories.spec import PUBLISHED_MODEL, Endpoint
+        from epbench.memories.systems.catalog import SYSTEMS
+
+        settings: dict[str, str] = {}
+        for text in self.system_set:
+            key, mark, value = text.partition("=")
+            if not (key and mark) or key in settings:
+                raise BadInput(f"--system-set: expected KEY=VALUE, each key once, got {text!r}")
+            settings[key] = value
+        chosen: dict[str, Any] = {"settings": settings, "source": self.system_source}
+        if self.system_model or self.system_url or self.embedder or name in SYSTEMS:
+            url = self.system_url or base_url
+            model = self.system_model or PUBLISHED_MODEL
+            chosen["endpoint"] = Endpoint(model, url, self.embedder or "", None, request_timeout)
+        return chosen
 
 
 def add_system(group: argparse._ArgumentGroup) -> None:
@@ -162,6 +200,19 @@ def add_system(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     group.add_argument(
         "--in-process", action="store_true", help="run module:Class in this process, for debugging; see above"
+    )
+    inside = "of an installed system such as mem0"
+    group.add_argument("--system-model", metavar="NAME", help=f"model inside {inside} (gpt-4.1-mini)")
+    group.add_argument("--system-url", metavar="URL", help=f"address of the endpoint {inside} (that of --base-url)")
+    group.add_argument(
+        "--embedder", metavar="NAME",
+        help=f"embedder {inside}: openai:NAME, minilm, or a sentence-transformers folder or Hub name (as published)",
+    )  # fmt: skip
+    group.add_argument(
+        "--system-set", action="append", default=[], metavar="KEY=VALUE", help=f"a setting {inside}; may be repeated"
+    )
+    group.add_argument(
+        "--system-source", type=Path, metavar="DIR", help="source code of structmem, a LightMem checkout"
     )
 
 

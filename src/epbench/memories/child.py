@@ -11,15 +11,18 @@ import signal
 import socket
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, CallFailed
+from epbench.memories.addresses import allow_only
 from epbench.memories.guard import Host
 from epbench.memories.user_class import import_system
 from epbench.memories.wire import pack, read_exactly, unpack
 
 LOAD = "load"
-"""Sent instead of a method, to import the class that the argument names."""
+"""Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the only
+address that it may talk to, as host, port and the file for refused addresses."""
 
 _OUT_OF_MEMORY = pack({"out_of_memory": True})  # made in advance, while there is memory to make it
 
@@ -52,14 +55,20 @@ def serve(channel: socket.socket) -> None:
         try:
             request = unpack(partial(read_exactly, channel), sys.maxsize)
         except EOFError:
+            if host is not None:
+                host.close()
             return
         method, args = request["method"], request["args"]
         reply: dict[str, Any]
         try:
             if method == LOAD:
-                system = import_system(args[0])
+                name, settings, address = args
+                if address is not None:
+                    allow_only(address[0], address[1], Path(address[2]))
+                system = import_system(name, settings)
                 host = Host(system, sys.stderr)
-                reply = {"found": None, "durable": system.durable}
+                about = {"durable": system.durable, "digest": system.digest, "version": system.version}
+                reply = {"found": None, **about}
             else:
                 assert host is not None
                 reply = {"found": host.call(method, args)}

@@ -8,6 +8,7 @@ run talks to it: `ThreadGuard` keeps the instance in a thread of this process, a
 from __future__ import annotations
 
 import io
+import json
 import os
 import threading
 import traceback
@@ -29,10 +30,12 @@ CALL_LIMIT = 300.0
 """Seconds that one call may take by default."""
 MEMORY_LIMIT = 8.0
 """Gigabytes of memory that the process of a system may hold by default."""
+EXIT_LIMIT = 10.0
+"""Seconds in which a system that is no longer needed may close its files."""
 REPLY_LIMIT = 64 << 20
 """The most bytes that the memories of one reply may have."""
-OPEN, FINALIZE, STORE, RETRIEVE, LIST = (
-    "open", "finalize", "store_conversation", "retrieve_memories", "get_all_memories",
+OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
+    "open", "finalize", "store_conversation", "retrieve_memories", "get_all_memories", "usage", "close",
 )  # fmt: skip
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
@@ -89,8 +92,9 @@ class Guard(Protocol):
         """Call a method of the instance with arguments that JSON can express.
 
         Returns:
-            The memories if the method returns memories, as a plain list of plain strings; else None. `finalize` is not
-            called if the system has no such method.
+            The memories if the method returns memories, as a plain list of plain strings; for `usage` a list with one
+            string, the counts as JSON; else None. `finalize`, `usage` and `close` are not called if the system has no such
+            method.
 
         Raises:
             SystemLost: the instance is gone; `open` has to make another one before the next call.
@@ -129,7 +133,7 @@ class Host:
         try:
             if method != OPEN:
                 return _use(self._instance, method, args)
-            self._instance = None  # first, so that two instances are never held at once
+            self.close()  # first, so that two instances are never held at once
             self._instance = self._system.open(Path(args[0]))
             return None
         except (CallFailed, MemoryError):
@@ -138,6 +142,16 @@ class Host:
             with suppress(BaseException):  # printing the message of the exception may raise another one
                 traceback.print_exception(error, file=self._log)
             raise CallFailed(words_of(error)) from None
+
+    def close(self) -> None:
+        """Have the instance close its files, if it has a method for that, and drop it."""
+        instance, self._instance = self._instance, None
+        if instance is not None:
+            try:
+                _use(instance, CLOSE, ())
+            except BaseException:
+                with suppress(BaseException):
+                    traceback.print_exc(file=self._log)
 
 
 class ThreadGuard:
@@ -183,14 +197,16 @@ class ThreadGuard:
             raise CallFailed(one_line(str(error))) from None
 
     def close(self) -> None:
-        """End the thread and close the log. The thread of a call that hangs goes on."""
+        """End the thread, once the system has closed its files, and close the log. A call that hangs goes on."""
         self._tasks.put(None)
+        self._thread.join(EXIT_LIMIT)
         self._log.close()
 
     def _start_thread(self) -> SimpleQueue[_Task | None]:
         tasks: SimpleQueue[_Task | None] = SimpleQueue()
         host = Host(self._system, self._log)  # type: ignore[arg-type]
-        threading.Thread(target=_work, args=(host, tasks), name="memory system", daemon=True).start()
+        self._thread = threading.Thread(target=_work, args=(host, tasks), name="memory system", daemon=True)
+        self._thread.start()
         return tasks
 
 
@@ -241,10 +257,28 @@ def one_line(words: str, longest: int | None = 300) -> str:
 
 def _use(instance: Any, method: str, args: Sequence[Any]) -> list[str] | None:
     function = getattr(instance, method, None)
-    if method == FINALIZE and not callable(function):
+    if method in (FINALIZE, USAGE, CLOSE) and not callable(function):
         return None
     found = function(*args)  # type: ignore[misc]
+    if method == USAGE:
+        return [json.dumps(_counts_of(found))]
     return texts_of(found) if method in (RETRIEVE, LIST) else None
+
+
+def _counts_of(found: Any) -> dict[str, int]:
+    """Copy what `usage` returned into a plain dictionary.
+
+    Raises:
+        CallFailed: it is not a dictionary of names and whole numbers of at least 0.
+    """
+    if not issubclass(type(found), dict):
+        raise CallFailed(f"usage(): expected a dictionary of counts, got {type(found).__name__}")
+    counts: dict[str, int] = {}
+    for name, count in dict.items(found):
+        if type(name) is not str or type(count) is not int or count < 0:
+            raise CallFailed(f"usage(): expected names and whole numbers, got {name!r:.60}: {count!r:.60}")
+        counts[name] = count
+    return counts
 
 
 def texts_of(found: Any) -> list[str]:
@@ -282,3 +316,4 @@ def _work(host: Host, tasks: SimpleQueue[_Task | None]) -> None:
         except BaseException as error:
             outcome.set_exception(error)
         del task, args, outcome  # or they would stay in memory while the thread waits
+    host.close()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.memories.baselines import FullContext, Nothing, Oracle, Verbatim
 from epbench.memories.guard import Limits
 from epbench.memories.process import describe_system
-from epbench.memories.spec import SystemSpec
+from epbench.memories.spec import Endpoint, SystemSpec
+from epbench.memories.systems.catalog import SYSTEMS, describe_installed
 from epbench.memories.user_class import METHODS, import_system
 from epbench.retrieval.load import load_retriever
 
 BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
 BRING_YOUR_OWN = (
-    f"any other, such as mem0, as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, "
-    f"as in epbench.memories.example"
+    f"any other as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, as in "
+    f"epbench.memories.example"
 )
 """What to tell a user who names a memory system that is not built in."""
 
@@ -29,26 +31,42 @@ def load_memory(
     *,
     limits: Limits | None = None,
     in_process: bool = False,
+    endpoint: Endpoint | None = None,
+    settings: Mapping[str, str] | None = None,
+    source: Path | None = None,
 ) -> SystemSpec:
     """Find the memory system of this name. No instance of it is made yet.
 
     Args:
-        name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; or
-            `module:Class` or `path/to/file.py:Class` for a class of the user's own.
+        name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; one of
+            `epbench.memories.systems.catalog.SYSTEMS`, which is installed when it is first used; or `module:Class` or
+            `path/to/file.py:Class` for a class of the user's own.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
         in_process: whether the user's class is imported into this process. By default it lives in a process of its own.
+        endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
+        settings: of an installed system, by name; all others have the published evaluation's values.
+        source: folder of the source code of a system that is not in the package index.
 
     Raises:
-        BadInput: the name is unknown, the class is not a memory system, something it needs is not installed, or a limit
-            is out of its range.
+        BadInput: the name or a setting is unknown, the class is not a memory system, something it needs is not installed,
+            or a limit is out of its range.
     """
     limits = limits or Limits()
     limits.check()
+    if name in SYSTEMS:
+        if in_process:
+            raise BadInput(f"memory system {name!r}: it lives in an environment of its own, not in this process")
+        return describe_installed(name, endpoint or Endpoint(), settings or {}, source)
+    if endpoint is not None or settings or source is not None:
+        raise BadInput(
+            f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
+        )
     if name in BASELINES or name.startswith(_DENSE):
         return _baseline(name, gold)
     if ":" not in name:
-        raise BadInput(f"unknown memory system {name!r}; expected one of: {', '.join(BASELINES)}; {BRING_YOUR_OWN}")
+        there_are = ", ".join([*BASELINES, *SYSTEMS])
+        raise BadInput(f"unknown memory system {name!r}; expected one of: {there_are}; {BRING_YOUR_OWN}")
     return import_system(name) if in_process else describe_system(name, limits)
 
 

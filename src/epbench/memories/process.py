@@ -12,29 +12,55 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, TextIO
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
+from epbench.memories.addresses import LOG as ADDRESSES
 from epbench.memories.child import LOAD
-from epbench.memories.guard import OPEN, REPLY_LIMIT, Limits, no_answer, one_line, texts_of
-from epbench.memories.spec import SystemSpec
+from epbench.memories.guard import EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, no_answer, one_line, texts_of
+from epbench.memories.spec import Setting, SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
 
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""
 
+_PACKAGE = Path(__file__).parents[1]
 _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
 _POLL_S = 0.5  # how often to check that the process is still there
-_EXIT_LIMIT = 10.0  # seconds in which a process may end by itself when it is no longer needed
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
 _LONGEST_SECRET = 4096
 # The path is set before anything is imported; -P keeps files in the current folder from hiding the standard library.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
+# In an environment that does not have epbench, the package is loaded from its folder, and nothing beside it is visible.
+_START_ELSEWHERE = (
+    "import importlib.util as u, sys; where = sys.argv.pop(1); "
+    "spec = u.spec_from_file_location('epbench', where + '/__init__.py', submodule_search_locations=[where]); "
+    "sys.modules['epbench'] = module = u.module_from_spec(spec); spec.loader.exec_module(module); "
+    "from epbench.memories.child import main; main()"
+)
+
+
+@dataclass(frozen=True)
+class Home:
+    """An environment of its own for the process of a system.
+
+    Attributes:
+        python: its interpreter.
+        variables: all environment variables of the process.
+        address: host and port that the process may connect to, and no other.
+        settings: what the class gets as `settings`.
+    """
+
+    python: Path
+    variables: Mapping[str, str]
+    address: tuple[str, int]
+    settings: Mapping[str, Setting]
 
 
 def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
@@ -67,7 +93,8 @@ def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
             raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason})") from None
         finally:
             child.end()
-    return SystemSpec(name, durable=about.get("durable") is True)
+    digest, version = about.get("digest"), about.get("version")
+    return SystemSpec(name, durable=about.get("durable") is True, digest=str(digest or ""), version=str(version or ""))
 
 
 class ProcessGuard:
@@ -75,17 +102,18 @@ class ProcessGuard:
 
     One process serves all stores of a run, one after the other. Each store has a new instance, but Python is started and
     the module imported only once. A process that died, or in which a call hung, is never used again; the next `open`
-    starts another.
+    starts another. In an environment of its own, each store has a process of its own.
     """
 
-    def __init__(self, name: str, limits: Limits, log: Path) -> None:
+    def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home] | None = None) -> None:
         """
         Args:
             name: of the system, as for `describe_system`.
             limits: of a call and of the memory.
             log: file to which everything that the system prints, and the traceback of what it raises, is appended.
+            home: returns the environment of the process that serves the store in a folder; None for ours.
         """
-        self._name, self._limits, self._log = name, limits, log
+        self._name, self._limits, self._log, self._home = name, limits, log, home
         self._child: _Child | None = None
 
     def open(self, folder: Path) -> None:
@@ -94,10 +122,13 @@ class ProcessGuard:
         Raises:
             BadInput: the class is no longer a memory system.
         """
+        if self._home is not None:
+            self.close()
         if self._child is None:
-            child = _Child(self._limits, self._log)
+            home = self._home(folder) if self._home else None
+            child = _Child(self._limits, self._log, home)
             try:
-                child.load(self._name)
+                child.load(self._name, home, folder)
             except BaseException:
                 child.kill()
                 raise
@@ -125,24 +156,17 @@ class ProcessGuard:
 class _Child:
     """The process of a system, seen from its parent."""
 
-    def __init__(self, limits: Limits, log: Path) -> None:
+    def __init__(self, limits: Limits, log: Path, home: Home | None = None) -> None:
         self._limits = limits
         self._channel, theirs = socket.socketpair()
         read, self._lifeline = os.pipe()  # our end closes when this process dies, however that happens
         arguments = [theirs.fileno(), read, limits.bytes]
         output = log.open("a", encoding="utf-8", errors="replace")
+        start = [_START, json.dumps(sys.path)] if home is None else [_START_ELSEWHERE, str(_PACKAGE)]
+        python = sys.executable if home is None else str(home.python)
         self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-u",
-                "-X",
-                "faulthandler",
-                "-c",
-                _START,
-                json.dumps(sys.path),
-                *map(str, arguments),
-            ],
+            [python, "-P", "-u", "-X", "faulthandler", "-c", *start, *map(str, arguments)],
+            env=None if home is None else dict(home.variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -155,14 +179,22 @@ class _Child:
         self._printer = threading.Thread(target=_copy, args=(self._process.stdout, output), daemon=True)
         self._printer.start()
 
-    def load(self, name: str) -> dict[str, Any]:
+    def load(self, name: str, home: Home | None = None, folder: Path | None = None) -> dict[str, Any]:
         """Have the class imported; return what the process says of it.
+
+        Args:
+            name: of the class.
+            home: the environment of the process.
+            folder: of the store, beside which refused addresses are noted; needed with a home.
 
         Raises:
             BadInput: the class is not a memory system.
             SystemLost: the process ended, or did not answer in time.
         """
-        return self.ask(LOAD, [name], START_LIMIT)
+        if home is None or folder is None:
+            return self.ask(LOAD, [name, None, None], START_LIMIT)
+        address = [*home.address, str(folder.parent / ADDRESSES)]
+        return self.ask(LOAD, [name, dict(home.settings), address], START_LIMIT)
 
     def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
         """Send a call and wait at most `seconds` for the reply.
@@ -218,7 +250,7 @@ class _Child:
     def _end(self) -> str:
         """Say how the process ended that has closed its socket."""
         try:
-            status = self._process.wait(_EXIT_LIMIT)
+            status = self._process.wait(EXIT_LIMIT)
         except subprocess.TimeoutExpired:
             self.kill()
             return "the system's process closed its connection and was killed"
@@ -233,7 +265,7 @@ class _Child:
         self._channel.close()
         try:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_EXIT_LIMIT)
+                self._process.wait(EXIT_LIMIT)
         finally:
             self.kill()
 
@@ -244,7 +276,7 @@ class _Child:
         with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS only zombies
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._printer.join(_EXIT_LIMIT)  # for the last output, unless something outside the group keeps it open
+        self._printer.join(EXIT_LIMIT)  # for the last output, unless something outside the group keeps it open
         self._channel.close()
         os.close(self._lifeline)
         self._lifeline = -1

@@ -3,6 +3,9 @@
 MemFail, Section 3. A system is any class with the three methods of `MemorySystem`. It may also have
 
 - `finalize()`, which is called once when all conversations have been stored;
+- `close()`, which is called when an instance is no longer needed and its process is still there;
+- `usage()`, which returns counts since the construction by name, such as `{"swallowed": 2}`: errors that the system has
+  caught and hidden (`swallowed`), replies of its model that it could not parse (`unparsable`). A run adds them up;
 - a constructor with a parameter `folder`, a `Path` to an empty folder of its own inside the run; any other constructor
   is called without arguments;
 - `durable = True`, which says that everything it has stored lies in that folder. A run that was stopped then opens the

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import read_json
+from epbench.memories.addresses import refused_addresses
+from epbench.memories.relay.calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
     MEMORIES_SHAPE,
@@ -75,6 +77,7 @@ def read_recall(
         "storing": _usage([*records, *listed.values()]) | {"conversations": len(conversations), "stores": len(names)},
         "retrieving": _usage(queried) | {"queries": len(queries)},
     }
+    usage = _with_calls(usage, folder)
     warnings = _warnings(system, listed, stores, unstored)
     if twice := [f"{record['conversation']}" for record in records if record.get("again")]:
         warnings.append(
@@ -83,7 +86,27 @@ def read_recall(
         )
     if (failed := usage["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")
+    warnings += _warnings_of_installed(folder, system, usage)
     return Recall(stores, found, failures, unstored, warnings, usage)
+
+
+def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, Any]) -> list[str]:
+    """What went wrong inside a system without a call of ours failing."""
+    warnings = []
+    for stage, about in usage.items():
+        hidden, unread = about["counts"].get("swallowed", 0), about["counts"].get("unparsable", 0)
+        if hidden or unread:
+            warnings.append(
+                f"{system.name} hid {hidden} errors and could not read {unread} replies of its model while {stage}; what it "
+                f"lost by that counts as its own error"
+            )
+        if errors := about.get("errors", 0):
+            warnings.append(f"{errors} requests of {system.name} to its models ended in errors while {stage}")
+    if refused := refused_addresses(folder / "stores"):
+        warnings.append(
+            f"{system.name} tried to reach {len(refused)} other addresses, and was refused: {refused[0]}, …"
+        )
+    return warnings
 
 
 def memory_usage(folder: Path) -> dict[str, Any]:
@@ -92,26 +115,37 @@ def memory_usage(folder: Path) -> dict[str, Any]:
     Returns:
         An empty dictionary if the run has no memory system. Else `storing` has the numbers of conversations, stores and
         memories (held at the end), the seconds, and `failed`, the number of failures by reason; `retrieving` has the
-        number of queries, the seconds, and `failed`.
+        number of queries, the seconds, and `failed`. Both have `counts`, what the system itself has counted by name, and
+        for an installed system what `epbench.memories.relay.calls.calls_usage` returns.
     """
     if not (folder / STORED).exists():
         return {}
     stored = read_journal(folder / STORED).values()
     conversations = [record for record in stored if "conversation" in record]
-    listed = [record for record in stored if "conversation" not in record]
+    listed = [record for record in stored if "conversation" not in record and "of" not in record]
     counts = {"conversations": len(conversations), "stores": len(listed)}
     counts["memories"] = sum(record.get("memories", 0) for record in listed)
     queries = list(read_journal(folder / RETRIEVED).values())
-    return {
+    usage = {
         "storing": counts | _usage([*conversations, *listed]),
         "retrieving": {"queries": len(queries)} | _usage(queries),
     }
+    return _with_calls(usage, folder)
+
+
+def _with_calls(usage: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Add what an installed system has asked of its models; see `calls_usage`."""
+    calls = calls_usage(folder)
+    return {stage: {**about, **calls.get(stage, {})} for stage, about in usage.items()}
 
 
 def _usage(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     reasons = Counter(record["failure"] for record in records if record.get("failure") is not None)
     seconds = sum(record.get("seconds") or 0.0 for record in records)
-    return {"seconds": round(seconds, 3), "failed": dict(reasons.most_common())}
+    counts: Counter[str] = Counter()  # what the system itself has counted, such as errors that it has hidden
+    for record in records:
+        counts.update(record.get("counts", {}))
+    return {"seconds": round(seconds, 3), "failed": dict(reasons.most_common()), "counts": dict(counts)}
 
 
 def _warnings(

@@ -8,6 +8,10 @@ earlier queries are repeated, so that all results come from one store.
 
 The same happens within a run when an instance is lost because a call hung or the system's process died: that call has
 failed, and the run goes on with another instance. What has failed is tried again by the next start of the run.
+
+The folder of a system that is installed here is copied after each stored conversation, and the copy knows the place: the
+conversation that was stored last. Whenever the system has to be started again, it gets that copy back, so that nothing is
+stored twice or in part.
 """
 
 from __future__ import annotations
@@ -25,11 +29,14 @@ from typing import Any
 from urllib.parse import quote
 
 from epbench.errors import BadInput, CallFailed, SystemLost
+from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Items
-from epbench.memories.guard import FINALIZE, LIST, RETRIEVE, STORE, Guard, Limits, ThreadGuard
+from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard
 from epbench.memories.process import ProcessGuard
+from epbench.memories.relay.calls import Operation
 from epbench.memories.spec import SystemSpec
+from epbench.memories.systems.hosting import Hosting
 from epbench.runs.answers import Progress
 from epbench.runs.journal import Journal
 
@@ -92,11 +99,9 @@ class Stores:
     def __init__(self, folder: Path, system: SystemSpec, limits: Limits) -> None:
         folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
-        self._guard: Guard = (
-            ProcessGuard(system.name, limits, folder / LOG)
-            if system.make is None
-            else ThreadGuard(system, limits, folder / LOG)
-        )
+        self._hosting = Hosting(system, folder) if system.installation else None
+        self._guard = self._make_guard(limits)
+        self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
         self._losses = 0  # in a row
         self._made = False
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
@@ -104,9 +109,18 @@ class Stores:
         if (folder / MEMORIES).exists():
             self._memories = read_json(folder / MEMORIES, MEMORIES_SHAPE)
 
+    def _make_guard(self, limits: Limits) -> Guard:
+        system, log = self._system, self._folder / LOG
+        if system.installation is not None:
+            assert self._hosting is not None
+            return ProcessGuard(system.installation.class_name, limits, log, self._hosting.home)
+        return ProcessGuard(system.name, limits, log) if system.make is None else ThreadGuard(system, limits, log)
+
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""
         self._guard.close()
+        if self._hosting is not None:
+            self._hosting.close()
         self._stored.close()
         self._retrieved.close()
 
@@ -135,6 +149,7 @@ class Stores:
                 self._open(store, conversations)
                 yield from self._fill(store, conversations, failed)
                 yield from self._ask(queries, failed)
+                self._list_again(store)
                 return
             except _Again as lost:
                 _log.info("%s: %s: %s; it is started again", self._folder, self._system.name, lost)
@@ -144,8 +159,10 @@ class Stores:
 
     def _open(self, store: str, conversations: Sequence[Conversation]) -> None:
         """Make an instance with an empty folder; a durable system gets back the folder that it has begun."""
-        folder = self._folder / "stores" / (quote(store, safe="") or "all")
+        folder = self._store_folder(store)
         begun = any(self._stored.done(stored_key(store, c.id)) for c in conversations)
+        if self._hosting is not None:
+            begun = self._restore(store, folder, begun)
         if folder.exists() and not (begun and self._system.durable):
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,13 +171,64 @@ class Stores:
                 "%s: %s does not outlive its process; all %d conversations%s are stored again",
                 self._folder, self._system.name, len(conversations), f" of store {store}" if store else "",
             )  # fmt: skip
+        self._counted_before = {}
         try:
+            self._begin(OPEN, store)
             self._counted(self._guard.open, folder)
         except CallFailed as error:
             if self._made or isinstance(error, SystemLost) or self._given_up:
                 raise
             raise BadInput(f"memory system {self._system.name!r}: cannot make an instance: {error}") from None
         self._made = True
+
+    def _store_folder(self, store: str, room: str = "stores") -> Path:
+        return self._folder / room / (quote(store, safe="") or "all")
+
+    def _restore(self, store: str, folder: Path, begun: bool) -> bool:
+        """Give an installed system the copy of its folder that was made after the last conversation it has stored.
+
+        Args:
+            store: its name.
+            folder: its folder.
+            begun: whether the journal says that a conversation is stored.
+
+        Returns:
+            Whether a conversation is stored.
+
+        Raises:
+            BadInput: the journal says so, and there is no copy.
+        """
+        kept = self._store_folder(store, "kept")
+        if (note := note_of(kept)) is None:
+            if begun:
+                raise BadInput(
+                    f"{kept}: expected the copy of a store that this run has begun, found none; begin another run"
+                )
+            return False  # nothing was stored yet, or only a part of one conversation
+        self._guard.close()  # or the process would write in the folder
+        restore_copy(kept, folder)
+        place = json.loads(note)
+        key = stored_key(store, place["conversation"])
+        if not self._stored.done(key):  # the run was killed after the copy was made and before it was journaled
+            self._stored.add(key, **place)
+        return True
+
+    def _begin(self, method: str, store: str, item: str = "") -> None:
+        """Note the requests of the system to its models under this call."""
+        if self._hosting is not None:
+            self._hosting.begin(Operation(method, store, item))
+
+    def _counts(self) -> dict[str, dict[str, int]]:
+        """Return as `counts` what the system has counted since it was last asked; nothing if that is nothing."""
+        try:
+            found = self._guard.call(USAGE)
+        except CallFailed:  # the next call shows whether the system is still there
+            return {}
+        now: dict[str, int] = json.loads(found[0]) if found else {}
+        new = {name: n - self._counted_before.get(name, 0) for name, n in now.items()}
+        self._counted_before = now
+        counts = {name: n for name, n in new.items() if n > 0}
+        return {"counts": counts} if counts else {}
 
     def _fill(self, store: str, conversations: Sequence[Conversation], failed: set[str]) -> Iterator[None]:
         """Store the conversations that are missing, then list all memories.
@@ -192,9 +260,11 @@ class Stores:
         about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
         if self._system.durable:  # if this stays the last record, nobody knows whether the conversation is stored
             earlier = self._stored.records.get(key, {})
-            about["again"] = begun and (earlier.get("failure") == STOPPED or earlier.get("lost", False))
+            told = earlier.get("failure") == STOPPED or earlier.get("lost", False)
+            about["again"] = begun and told and self._hosting is None
             self._stored.add(key, **about, failure=STOPPED)
         lost = None
+        self._begin(STORE, store, conversation.id)
         try:
             if conversation.failure is not None:
                 raise CallFailed(conversation.failure)
@@ -205,24 +275,43 @@ class Stores:
                 about["lost"] = True  # a durable system may hold part of it
             failed.add(key)
             lost = self._lost(error)
+            if self._hosting is not None and conversation.failure is None and not self._given_up:
+                lost = str(error)  # it may have been stored in part: back to the copy
         else:
+            about |= {"seconds": _since(begin), **self._counts()}
+            if self._hosting is not None:
+                note = json.dumps(about)
+                keep_copy(self._store_folder(store), self._store_folder(store, "kept"), note)
             if not before:  # storing something again does not show that the system works
                 self._losses = 0
-        self._stored.add(key, **about, seconds=_since(begin))
+        self._stored.add(key, **{"seconds": _since(begin), **about})
         return lost
 
     def _list(self, store: str, *, again: bool) -> None:
         """List all memories and keep them; `again` says that no conversation was stored for the first time."""
         begin = time.monotonic()
+        self._begin(LIST, store)
         self._counted(self._guard.call, FINALIZE)
         memories = self._counted(self._guard.call, LIST) or []
         before = self._memories.get(store)
         changed = again and before is not None and fingerprint_of_store(before) != fingerprint_of_store(memories)
         earlier = self._stored.records.get(listed_key(store), {})
         about: dict[str, Any] = {"store": store, "memories": len(memories), "seconds": _since(begin)}
+        about |= self._counts()
         self._stored.add(listed_key(store), **about, changed=changed or bool(earlier.get("changed")))
         self._memories[store] = memories
         write_json(self._folder / MEMORIES, self._memories)
+
+    def _list_again(self, store: str) -> None:
+        """List all memories after the queries, which must not have changed them; see `after_key`."""
+        if self._system.baseline or self._given_up:
+            return
+        self._begin(LIST, store)
+        try:
+            memories = self._counted(self._guard.call, LIST) or []
+        except CallFailed:  # its memories are known from before
+            return
+        self._stored.add(after_key(store), store=store, of=fingerprint_of_store(memories), memories=len(memories))
 
     def _ask(self, queries: Sequence[Query], failed: set[str]) -> Iterator[None]:
         """Put those queries to the store that it has not answered yet.
@@ -236,6 +325,7 @@ class Stores:
             begin = time.monotonic()
             about: dict[str, Any] = {"question": query.question, "k": query.k, "store": query.store}
             lost = None
+            self._begin(RETRIEVE, query.store, query.id)
             try:
                 found = self._counted(self._guard.call, RETRIEVE, query.text, [], query.k) or []
                 self._losses = 0
@@ -246,8 +336,8 @@ class Stores:
                 lost = self._lost(error)
                 self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
             else:
-                of = fingerprint_of_store(self._memories[query.store])
-                self._retrieved.add(query.id, **about, of=of, memories=found, seconds=_since(begin))
+                about |= {"of": fingerprint_of_store(self._memories[query.store]), "seconds": _since(begin)}
+                self._retrieved.add(query.id, **about, memories=found, **self._counts())
             yield
             if lost is not None:
                 raise _Again(lost)
@@ -332,6 +422,14 @@ def stored_key(store: str, conversation: str) -> str:
 def listed_key(store: str) -> str:
     """Return the key of the record in `stored.jsonl` that a store has been listed."""
     return f"{store}|listed"
+
+
+def after_key(store: str) -> str:
+    """Return the key of the record in `stored.jsonl` of what a store held after all queries.
+
+    It has the fingerprint of the store (`of`) and the number of its memories.
+    """
+    return f"{store}|after"
 
 
 def _since(begin: float) -> float:

@@ -3,11 +3,57 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from epbench.files.secrets import without_login
 from epbench.memories.protocol import MemorySystem
+
+Setting: TypeAlias = bool | int | float | str
+"""The value of a setting of a memory system."""
+
+
+PUBLISHED_MODEL = "gpt-4.1-mini"
+"""The model inside the systems of the published evaluation (Figure 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Who answers the requests of a memory system to a language model and to an embedder.
+
+    Attributes:
+        model: name of the model at the endpoint.
+        url: base URL of the endpoint, up to `/v1`; None for OPENAI_BASE_URL, else OpenAI itself.
+        embedder: `openai:NAME` for a model at an embeddings endpoint, or `minilm`, a folder or a Hub name for a
+            sentence-transformers model that runs here. Empty for the one of the published evaluation.
+        embedder_url: base URL of the embeddings endpoint; None for that of the model.
+        timeout: seconds that one request may take.
+    """
+
+    model: str = PUBLISHED_MODEL
+    url: str | None = None
+    embedder: str = ""
+    embedder_url: str | None = None
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where a memory system runs that people install: in an environment of its own, with one address to talk to.
+
+    Attributes:
+        class_name: `module:Class` of the class around it.
+        lock: file that lists every package of its environment.
+        variables: environment variables that must be set before it is imported, such as switches of its telemetry.
+        endpoint: who answers its requests.
+    """
+
+    class_name: str
+    lock: Path
+    variables: Mapping[str, str]
+    endpoint: Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +69,10 @@ class SystemSpec:
         baseline: whether it is a baseline and not a system to be compared.
         may_be_empty: whether it stores nothing by design.
         knows_gold: whether it returns exactly the memories that a question needs.
+        digest: of the files that the class was loaded from; empty for a baseline.
+        version: of the package that has the class; empty if it belongs to none.
+        settings: what its constructor gets besides its folder.
+        installation: where it runs if it is one of `epbench.memories.systems`; None for any other.
     """
 
     name: str
@@ -32,6 +82,25 @@ class SystemSpec:
     baseline: bool = False
     may_be_empty: bool = False
     knows_gold: bool = False
+    digest: str = ""
+    version: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    installation: Installation | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells this system from another one of its name, under the names of run.json; nothing for a baseline."""
+        if self.baseline:
+            return {}
+        about = {"system_version": self.version, "system_digest": self.digest, "system_settings": dict(self.settings)}
+        if self.installation is None:
+            return about
+        endpoint = self.installation.endpoint
+        urls = {
+            "system_url": without_login(endpoint.url or ""),
+            "embedder_url": without_login(endpoint.embedder_url or ""),
+        }
+        return {**about, "system_model": endpoint.model, "embedder": endpoint.embedder, **urls}
 
     def open(self, folder: Path) -> MemorySystem:
         """Make an instance.

@@ -6,25 +6,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
+import sysconfig
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.memories.guard import LIST, RETRIEVE, STORE, reason_of
-from epbench.memories.spec import SystemSpec, takes_folder
+from epbench.memories.spec import Setting, SystemSpec, takes_folder
 
 METHODS = (STORE, RETRIEVE, LIST)
 
 
-def import_system(name: str) -> SystemSpec:
+def import_system(name: str, settings: Mapping[str, Setting] | None = None) -> SystemSpec:
     """Import the class behind `module:Class` or `path/to/file.py:Class` into this process.
 
     Args:
         name: of the class. A module is searched for on Python's path and in the current folder.
+        settings: passed to the constructor as `settings`; None passes nothing.
 
     Raises:
         BadInput: there is no such module or class, the module cannot be imported, or the class is not a memory system.
@@ -32,16 +39,20 @@ def import_system(name: str) -> SystemSpec:
     where, _, class_name = name.rpartition(":")
     if not where or not class_name:
         raise BadInput(f"memory system {name!r}: expected module:Class or path/to/file.py:Class")
+    before = set(sys.modules)
     module = _load_file(name, Path(where)) if where.endswith(".py") else _load_module(name, where)
     try:
-        return _system(name, module, class_name)
+        loaded = {loaded for loaded in set(sys.modules) - before if not loaded.startswith("epbench.")}
+        return _system(name, module, class_name, loaded | {module.__name__}, settings)
     except (BadInput, KeyboardInterrupt):
         raise
     except BaseException as error:  # looking up an attribute may run any code, sys.exit() included
         raise BadInput(f"memory system {name!r}: its class cannot be inspected ({reason_of(error)})") from None
 
 
-def _system(name: str, module: ModuleType, class_name: str) -> SystemSpec:
+def _system(
+    name: str, module: ModuleType, class_name: str, loaded: set[str], settings: Mapping[str, Setting] | None
+) -> SystemSpec:
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and c.__module__ == module.__name__]
@@ -54,7 +65,26 @@ def _system(name: str, module: ModuleType, class_name: str) -> SystemSpec:
     durable = bool(getattr(found, "durable", False))
     if durable and not takes_folder(found):
         raise BadInput(f"memory system {name!r}: durable = True requires a constructor with a parameter 'folder'")
-    return SystemSpec(name, found, durable=durable)
+    make: Any = found if settings is None else partial(found, settings=dict(settings))  # type: ignore[call-arg]
+    return SystemSpec(name, make, durable=durable, digest=_digest(loaded), version=_version(module))
+
+
+def _digest(modules: set[str]) -> str:
+    """Return the digest of the source of those modules that belong to no installed package: the user's own files."""
+    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    files = {Path(file).resolve() for name in modules if (file := getattr(sys.modules.get(name), "__file__", None))}
+    own = [file for file in files if file.is_file() and not installed & set(file.parents)]
+    found = sorted((file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in own)
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
+
+def _version(module: ModuleType) -> str:
+    """Return the version of the package that the module was installed with; empty if it belongs to none."""
+    top = module.__name__.partition(".")[0]
+    try:
+        return version(next(iter(packages_distributions().get(top, [])), ""))
+    except (PackageNotFoundError, ValueError):
+        return ""
 
 
 def _load_module(name: str, module: str) -> ModuleType:

@@ -48,14 +48,21 @@ JOURNALS: dict[str, Shape] = {
         {"store": (str,)},
         {
             "conversation": (str,), "units": Items((str,)), "again": (bool,), "lost": (bool,), "failure": MAYBE_TEXT,
-            "memories": (int,), "changed": (bool,), "seconds": MAYBE_NUMBER,
+            "memories": (int,), "changed": (bool,), "seconds": MAYBE_NUMBER, "of": (str,), "counts": Each((int,)),
+        },
+    ),
+    "system_calls.jsonl": Shape(  # a request of a memory system to its models
+        {
+            **dict.fromkeys(("method", "store", "item", "path", "reply"), (str,)),
+            **dict.fromkeys(("status", "tokens_in", "tokens_out"), (int,)),
+            **dict.fromkeys(("retry", "unparsable"), (bool,)), "seconds": NUMBER,
         },
     ),
     "retrieved.jsonl": Shape(  # memories of a memory system, or passages
         {},
         {
             "question": (str,), "k": (int,), "store": (str,), "of": (str,), "memories": Items((str,)),
-            "failure": MAYBE_TEXT, "seconds": MAYBE_NUMBER, "id": (str,), "query": (str,),
+            "failure": MAYBE_TEXT, "seconds": MAYBE_NUMBER, "counts": Each((int,)), "id": (str,), "query": (str,),
             "passages": Items(Items((int,), 2)), "ranks": Items((int, NoneType)), "both": (bool,), "in_order": (bool,),
         },
         (("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order")),

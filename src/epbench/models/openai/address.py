@@ -43,6 +43,18 @@ class Address:
 
 
 def find_address(base_url: str | None, who: str) -> Address:
+    """Find the endpoint at a base URL for the client of the package openai; see `endpoint_address`.
+
+    Raises:
+        BadInput: as there, or the package openai is not installed.
+    """
+    address = endpoint_address(base_url, who)
+    if find_spec("openai") is None:
+        raise BadInput(f"{who} needs the package openai: pip install 'epbench[models]'")
+    return address
+
+
+def endpoint_address(base_url: str | None, who: str) -> Address:
     """Find the endpoint at a base URL, with the key from the environment.
 
     Args:
@@ -50,7 +62,7 @@ def find_address(base_url: str | None, who: str) -> Address:
         who: the model that messages name, such as `openai:gpt-4o-mini`.
 
     Raises:
-        BadInput: the URL is not valid, the key is missing or cannot be sent, or the package openai is not installed.
+        BadInput: the URL is not valid, or the key is missing or cannot be sent.
     """
     given = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if given and not _is_http(given):
@@ -60,8 +72,6 @@ def find_address(base_url: str | None, who: str) -> Address:
     key = checked_key("OPENAI_API_KEY")
     if not key and not given:
         raise BadInput(f"{who}: set OPENAI_API_KEY, or give the base URL of an endpoint that needs no key")
-    if find_spec("openai") is None:
-        raise BadInput(f"{who} needs the package openai: pip install 'epbench[models]'")
     parts = urlsplit(given or OPENAI)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     url = parts._replace(query="", fragment="").geturl()

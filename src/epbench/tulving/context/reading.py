@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from epbench.hub.rows import Row
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
 from epbench.memories.spec import SystemSpec
+from epbench.memories.systems.catalog import SYSTEMS
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import Searcher
@@ -39,6 +40,7 @@ class Reading:
         repeats: How often each question is asked, at least 1.
         limits: What one call to a memory system, and its process, may take.
         in_process: Whether a class of the user's own runs in this process.
+        installed: What `load_memory` takes for an installed memory system: endpoint, settings and source.
     """
 
     memory: str
@@ -52,6 +54,7 @@ class Reading:
     repeats: int = 1
     limits: Limits = field(default_factory=Limits)
     in_process: bool = False
+    installed: Mapping[str, Any] = field(default_factory=dict)
 
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`.
@@ -61,7 +64,7 @@ class Reading:
         """
         if self.memory in MEMORIES:
             return None
-        names = dict.fromkeys([*MEMORIES, *BASELINES])
+        names = dict.fromkeys([*MEMORIES, *BASELINES, *SYSTEMS])
         if self.memory not in names and ":" not in self.memory:
             raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
         if self.keep_order or self.retriever != "bm25":
@@ -69,7 +72,7 @@ class Reading:
                 "a retriever and the order of passages go with rag-paragraph and rag-chapter, not with a memory system"
             )
         gold = gold_texts(data.book, _views(data.rows), {row["id"]: row["chapters"] for row in data.rows})
-        return load_memory(self.memory, gold, limits=self.limits, in_process=self.in_process)
+        return load_memory(self.memory, gold, limits=self.limits, in_process=self.in_process, **self.installed)
 
     def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
         """Build the requests about some questions of a book.
@@ -119,16 +122,26 @@ class Reading:
             "prompts": fingerprint_of(self.prompts),
         }
 
-    def run_identity(self, data: Loaded, model: Model, base_url: str | None = None) -> dict[str, Any]:
+    def run_identity(
+        self, data: Loaded, model: Model, base_url: str | None = None, system: SystemSpec | None = None
+    ) -> dict[str, Any]:
         """The field `identity` of run.json: a folder is resumed only by a run of the same identity.
 
         Args:
             data: The dataset.
             model: The model that reads.
             base_url: The address of the model's endpoint, if it is behind one; a login in it is left out.
+            system: The memory system, if there is one.
         """
+        about_system = system.identity if system else {}
         identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "model": model.name}
-        return identity | self.identity(data) | {"base_url": without_login(base_url or "")} | weights_of(model)
+        return (
+            identity
+            | self.identity(data)
+            | {"base_url": without_login(base_url or "")}
+            | weights_of(model)
+            | about_system
+        )
 
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, _views(data.rows)) if self.top_k is None else self.top_k

@@ -1,0 +1,87 @@
+"""What is read from a response of an OpenAI-compatible endpoint: its text, its tokens, whether it holds the JSON asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_FENCE = "```"
+
+
+def asks_for_json(body: Mapping[str, Any]) -> bool:
+    """Whether a chat request demands JSON, by its response format."""
+    wanted = body.get("response_format")
+    return isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema")
+
+
+def text_of(response: str) -> str:
+    """The reply in a chat completion, with its calls of tools as JSON; the whole response if it has another form."""
+    message = _message(response)
+    if message is None:
+        return response
+    called = message.get("tool_calls")
+    return (message.get("content") or "") + (json.dumps(called) if called else "")
+
+
+def holds_json(response: str) -> bool:
+    """Whether the reply is JSON, inside a code fence or not, or calls a tool."""
+    message = _message(response)
+    if message is None:
+        return False
+    if message.get("tool_calls"):
+        return True
+    text = (message.get("content") or "").strip()
+    if text.startswith(_FENCE):
+        text = text.removeprefix(_FENCE).removeprefix("json").rsplit(_FENCE, 1)[0]
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def tokens_of(response: str) -> tuple[int, int]:
+    """Tokens of the prompt and of the reply, as the response reports them; 0 where it does not."""
+    body = _object(response)
+    usage = body.get("usage") if body else None
+    if not isinstance(usage, dict):
+        return 0, 0
+    return _count(usage, "prompt_tokens", "input_tokens"), _count(usage, "completion_tokens", "output_tokens")
+
+
+def streamed(response: str) -> bytes:
+    """Turn a chat completion into the events of a stream that says all of it at once."""
+    body = _object(response) or {}
+    chunk = {**body, "object": "chat.completion.chunk", "choices": []}
+    for choice in body.get("choices", []):
+        delta = dict(choice.get("message") or {})
+        calls = [{"index": i, **call} for i, call in enumerate(delta.get("tool_calls") or [])]
+        delta |= {"tool_calls": calls} if calls else {}
+        finish = choice.get("finish_reason")
+        chunk["choices"].append({"index": choice.get("index", 0), "delta": delta, "finish_reason": finish})
+    return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()
+
+
+def _object(response: str) -> dict[str, Any] | None:
+    try:
+        body = json.loads(response)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _message(response: str) -> dict[str, Any] | None:
+    body = _object(response) or {}
+    try:
+        message = body["choices"][0]["message"]
+    except (LookupError, TypeError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _count(usage: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        if type(usage.get(name)) is int and usage[name] >= 0:
+            return int(usage[name])
+    return 0

@@ -1,0 +1,148 @@
+"""An installed system in its own environment: what it stored survives every way to stop it, and nothing twice."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.memories.guard import Limits
+from epbench.memories.recall import memory_usage, read_recall
+from epbench.memories.session import Conversation, Query, fill_and_ask
+from epbench.memories.spec import Endpoint, Installation, SystemSpec
+from epbench.runs.answers import no_progress
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+
+LONE = Path(__file__).with_name("lone_system.py")
+QUERIES = [Query("q1", "q1", "", "where?", 2)]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def endpoint():
+    with ScriptedEndpoint(lambda body: f"kept {body['messages'][-1]['content'].split(' {')[0]}") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def system(tmp_path, endpoint, cache, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(cache))
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-secret-of-the-user")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    lock = cache / "lone.txt"
+    lock.write_text("# python: 3.11 to 3.14\n")
+    return lone(lock, tmp_path / "flag", endpoint.base_url)
+
+
+def lone(lock, flag, url):
+    installation = Installation(f"{LONE}:Lone", lock, {}, Endpoint("inner-model", url, "openai:inner-embedder"))
+    return SystemSpec("lone", durable=True, settings={"flag": str(flag)}, installation=installation)
+
+
+def told(*texts):
+    return [Conversation(f"c{i}", "", (f"u{i}",), ({"role": "user", "content": text},)) for i, text in enumerate(texts)]
+
+
+def run(folder, system, conversations, seconds=60.0):
+    folder.mkdir(exist_ok=True)
+    fill_and_ask(folder, system, conversations, QUERIES, limits=Limits(seconds), progress=no_progress)
+    return read_recall(folder, system, conversations, QUERIES)
+
+
+def test_it_runs_in_its_own_environment_with_the_relay_as_its_only_address(tmp_path, system, endpoint):
+    recall = run(tmp_path / "run", system, told("one", "call home", "three"))
+    assert recall.stores == {"": ["kept one", "kept call home", "kept three"]}
+    assert recall.found == {"q1": ["kept one", "kept call home"]}
+    assert any("203.0.113.7:443" in warning for warning in recall.warnings)
+    assert any("hid 1 errors" in warning for warning in recall.warnings)
+    asked = [body for path, body in endpoint.requests if path.endswith("/chat/completions")]
+    assert {body["model"] for body in asked} == {"inner-model"}
+    assert not any("secret" in json.dumps(body) for body in asked)  # it sees no key of the user
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or b"secret-of-the-user" not in file.read_bytes(), file
+
+
+def test_requests_are_counted_by_operation(tmp_path, system):
+    run(tmp_path / "run", system, told("one", "two"))
+    usage = memory_usage(tmp_path / "run")
+    assert (usage["storing"]["calls"], usage["retrieving"]["calls"]) == (2, 1)
+    assert usage["storing"]["tokens_in"] > 0 and usage["retrieving"]["tokens_out"] > 0
+    records = [json.loads(line) for line in (tmp_path / "run/system_calls.jsonl").read_text().splitlines()]
+    assert [(r["method"], r["item"]) for r in records if r["path"].endswith("completions")] == [
+        ("store_conversation", "c0"), ("store_conversation", "c1"), ("retrieve_memories", "q1"),
+    ]  # fmt: skip
+    assert records[1]["reply"] == "kept one"
+
+
+@pytest.mark.parametrize("how", ["die", "hang", "raise"])
+def test_what_was_stored_in_part_is_taken_back_and_stored_by_the_next_start(tmp_path, system, how):
+    conversations = told("one", how, "three")
+    first = run(tmp_path / "run", system, conversations, seconds=8 if how == "hang" else 60)
+    assert first.stores == {"": ["kept one", "kept three"]} and list(first.unstored) == [("", "u1")]
+    second = run(tmp_path / "run", system, conversations)
+    assert second.stores == {"": ["kept one", "kept three", f"kept {how}"]}
+    assert not second.unstored and not any("twice" in warning for warning in second.warnings)
+
+
+_KILLED_RUN = """
+import sys; sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from tests.memories.systems.test_hosting import lone, run, told
+run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), told(*map(str, range(30))))
+"""
+
+
+def test_a_run_that_is_killed_at_any_moment_stores_nothing_twice(tmp_path, system, cache, endpoint):
+    root = Path(__file__).parents[3]
+    command = [sys.executable, "-c", _KILLED_RUN, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]
+    for _ in range(3):
+        process = subprocess.Popen([*map(str, command), endpoint.base_url], start_new_session=True)
+        before = stored_so_far(tmp_path / "run")
+        while process.poll() is None and stored_so_far(tmp_path / "run") < before + 6:
+            time.sleep(0.002)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    recall = run(tmp_path / "run", system, told(*map(str, range(30))))
+    assert recall.stores[""] == [f"kept {i}" for i in range(30)]
+
+
+def stored_so_far(folder):
+    journal = folder / "stored.jsonl"
+    return journal.read_text().count('"seconds"') if journal.exists() else 0
+
+
+def test_another_length_of_vectors_is_refused(tmp_path, system, endpoint):
+    run(tmp_path / "run", system, told("one"))
+    endpoint.dimensions = 32
+    with pytest.raises(BadInput, match="expected vectors of 64 numbers.*got 32"):
+        run(tmp_path / "run", system, told("one", "two"))
+
+
+def test_a_store_without_its_copy_is_not_filled_up(tmp_path, system):
+    run(tmp_path / "run", system, told("one"))
+    shutil.rmtree(tmp_path / "run/kept")
+    with pytest.raises(BadInput, match="expected the copy of a store that this run has begun"):
+        run(tmp_path / "run", system, told("one", "two"))
+
+
+def test_a_lock_for_another_python_and_one_that_cannot_be_installed_are_refused(tmp_path, system, cache):
+    other = cache / "other.txt"
+    other.write_text("# python: 3.8 to 3.9\n")
+    with pytest.raises(BadInput, match=r"it is for Python 3.8 to 3.9, this is 3\."):
+        run(tmp_path / "a", lone(other, tmp_path / "flag", system.installation.endpoint.url), told("one"))
+    broken = cache / "broken.txt"
+    broken.write_text("./no-such-folder\n")
+    with pytest.raises(BadInput, match="environment of this memory system cannot be built"):
+        run(tmp_path / "b", lone(broken, tmp_path / "flag", system.installation.endpoint.url), told("one"))
+    assert not list((cache / "systems").glob("broken*"))

@@ -1,0 +1,128 @@
+"""Adapters of real systems, each in a process of its environment's Python.
+
+$EPBENCH_TEST_ENVIRONMENTS names a folder with an environment per system; where one is absent, its tests are skipped.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.memories.systems.scripted_endpoint import DIMENSIONS
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENTS = "EPBENCH_TEST_ENVIRONMENTS"
+FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Raised(Exception):
+    """What the adapter raised, in words."""
+
+
+class AdapterProcess:
+    """An adapter in a process of its own. A method of the adapter that is called here is called there.
+
+    `addresses()` returns the hosts and ports that the process has tried to reach or to look up. What it prints goes to
+    the file `system.log` beside the adapter's folder.
+    """
+
+    def __init__(self, python, target, folder, settings, environ=()):
+        folder.mkdir(parents=True, exist_ok=True)
+        read, their_replies = os.pipe()
+        their_calls, write = os.pipe()
+        environ = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)} | dict(environ)
+        script = Path(__file__).with_name("in_environment.py")
+        with (folder.parent / "system.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [python, "-P", script, ROOT / "src" / "epbench", str(their_calls), str(their_replies), target, folder]
+                + [json.dumps(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environ,
+                cwd=folder.parent,
+                pass_fds=(their_calls, their_replies),
+            )
+        os.close(their_calls)
+        os.close(their_replies)
+        self._calls, self._replies = os.fdopen(write, "w", buffering=1), os.fdopen(read)
+        self._call("open")
+
+    def _call(self, method, *args):
+        print(json.dumps([method, args]), file=self._calls)
+        line = self._replies.readline()
+        assert line, f"the process ended with status {self._process.wait(60)} during {method}"
+        reply = json.loads(line)
+        if "raised" in reply:
+            raise Raised(reply["raised"])
+        return reply["found"]
+
+    def __getattr__(self, method):
+        if method.startswith("_"):
+            raise AttributeError(method)
+        return lambda *args: self._call(method, *args)
+
+    def kill(self):
+        """As kill -9 does."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(60)
+
+    def start(self, method, *args):
+        """Send a call whose result nobody waits for, because the process is killed during it."""
+        print(json.dumps([method, args]), file=self._calls)
+
+    def end(self):
+        """Let the process end by itself; returns its status."""
+        if not self._calls.closed:
+            self._calls.close()
+            self._replies.close()
+        try:
+            return self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+
+@pytest.fixture
+def environment():
+    """The Python of a system's environment: `environment("mem0")`. Skips the test where there is none."""
+
+    def python(system):
+        if not (root := os.environ.get(ENVIRONMENTS)):
+            pytest.skip(f"${ENVIRONMENTS} names no folder with an environment per memory system")
+        found = Path(root) / system / "bin" / "python"
+        if not found.exists():
+            pytest.skip(f"no environment {found.parents[1]}")
+        return found
+
+    return python
+
+
+@pytest.fixture
+def adapter_process(environment):
+    """Open adapters: `adapter_process("mem0", "mem0:Mem0", folder, base_url=…, …)`.
+
+    The arguments are the environment, the module in `epbench.memories.systems` and its class, the folder of the store,
+    and settings; the five that every adapter gets have values of the scripted endpoint.
+    """
+    opened = []
+
+    def open_(system, target, folder, base_url, environ=(), **settings):
+        settings = {
+            "model": "scripted-model",
+            "base_url": base_url,
+            "api_key": "placeholder",
+            "embedding_model": "text-embedding-3-small",
+            "dimensions": DIMENSIONS,
+        } | settings
+        adapter = AdapterProcess(environment(system), target, folder, settings, environ)
+        opened.append(adapter)
+        return adapter
+
+    yield open_
+    for adapter in opened:
+        adapter.end()

@@ -4,11 +4,13 @@
     python eval_scripts/memfail.py --dataset epbench/memfail --config all --system full-context --k 5 10 --out runs/everything
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system epbench.memories.example:KeywordMemory --out runs/keyword
     python eval_scripts/memfail.py --dataset epbench/memfail --config coexisting_facts --system my_memory.py:MyMemory --model openai:gpt-5-mini --judge openai:gpt-5-mini --plan --out runs/mine
+    python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system mem0 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm --out runs/mem0
 
 Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all of them with
-all. Systems: module:Class or path/to/file.py:Class, which is any class with the methods
-store_conversation(conversation), retrieve_memories(query, conversation, k) and get_all_memories(); or one of the
-baselines none, full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle.
+all. Systems: mem0, mem0-1, a-mem, simplemem, langmem, graphiti, cognee and structmem; module:Class or
+path/to/file.py:Class, which is any class with the methods store_conversation(conversation),
+retrieve_memories(query, conversation, k) and get_all_memories(); or one of the baselines none, full-context,
+verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle.
 Models and judges: lexical (rules, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, or openai:NAME with --base-url and
 --judge-url (the key comes from OPENAI_API_KEY).
 
@@ -22,6 +24,14 @@ durable system is opened on its folder again, any other system is given everythi
 the system is not called any more. --in-process runs the class in a thread of this process instead, for debugging and for
 classes that cannot live in a process of their own (on Windows, all of them). Nothing then protects the run from code that
 ends the process, takes all its memory, or hangs while it holds Python's global lock. Baselines always run in this process.
+
+A system named mem0, a-mem, … is installed when it is first used, into an environment of its own in the user's cache, and
+runs as the published evaluation ran it: --system-model is the model inside it (gpt-4.1-mini), --system-url the endpoint
+of that model, --embedder what turns its texts into vectors, and --system-set changes one of its settings. structmem needs
+--system-source, a LightMem checkout. Each of its stores has a process that sees none of your keys and can reach one
+address only: a relay that passes its requests on and notes them in system_calls.jsonl, with tokens and seconds of storing
+and of retrieving. Its folder is copied after each stored conversation, and it gets that copy back when it has to be
+started again, so that nothing is stored twice or in part.
 
 --isolate gives each row a store of its own: in the published rows, most people that persona questions ask about have
 several essays in the common store. --published-query searches the memory for the whole multiple-choice question,
@@ -87,7 +97,8 @@ class Pipeline:
     @property
     def label(self) -> str:
         """The run's name in tables."""
-        return f"{self.system.name}{' (baseline)' if self.system.baseline else ''}, {self.model.name}"
+        inside = f" ({self.system.inner_model})" if self.system.inner_model else ""
+        return f"{self.system.name}{' (baseline)' if self.system.baseline else ''}{inside}, {self.model.name}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -103,7 +114,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what remembers")
-    memory.add_argument("--system", "--memory", required=True, help="a baseline or module:Class; see above")
+    memory.add_argument("--system", "--memory", required=True, help="a system, a baseline or module:Class; see above")
     memory.add_argument(
         "--k",
         "--top-k",

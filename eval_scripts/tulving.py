@@ -10,10 +10,11 @@
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
 
 Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
-nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: the built-in baselines
-full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class
-or path/to/file.py:Class. Your class runs in a process of its own, within --timeout and --memory-limit; --in-process runs
-it in this one (see eval_scripts/memfail.py --help).
+nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
+the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
+verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class or path/to/file.py:Class.
+Your class runs in a process of its own, within --timeout and --memory-limit; --in-process runs it in this one (see
+eval_scripts/memfail.py --help, also for --system-model and the like).
 
 Models. lexical is rule-based and works offline. hf:PATH_OR_ID runs with transformers, vllm:PATH_OR_ID with vLLM, and
 openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key comes from OPENAI_API_KEY). All questions

@@ -140,3 +140,17 @@ def test_limits_are_checked_for_every_system():
     for name in ("none", f"{FAULTY}:Good"):
         with pytest.raises(BadInput, match="timeout: expected a finite number of seconds above 0, got 0"):
             load_memory(name, limits=Limits(seconds=0))
+
+
+def test_an_edited_file_is_another_system(tmp_path):
+    """So that a run does not go on with the scores of what the file was."""
+    (tmp_path / "helper.py").write_text("LIMIT = 1")
+    file = tmp_path / "edited.py"
+    file.write_text(FAULTY.read_text() + "\nimport helper\n")
+    name = f"{file}:Good"
+    first = describe_system(name)
+    assert first.digest and describe_system(name).identity == first.identity
+    file.write_text(file.read_text() + "# stores nothing\n")
+    second = describe_system(name)
+    (tmp_path / "helper.py").write_text("LIMIT = 2")
+    assert len({first.digest, second.digest, describe_system(name).digest}) == 3

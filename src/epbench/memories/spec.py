@@ -88,6 +88,11 @@ class SystemSpec:
     installation: Installation | None = None
 
     @property
+    def inner_model(self) -> str:
+        """The name of the model inside an installed system; empty for any other."""
+        return self.installation.endpoint.model if self.installation else ""
+
+    @property
     def identity(self) -> dict[str, Any]:
         """What tells this system from another one of its name, under the names of run.json; nothing for a baseline."""
         if self.baseline:

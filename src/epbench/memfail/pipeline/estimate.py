@@ -35,6 +35,10 @@ def plan_lines(
     """
     told = facts_told(facts, questions, setting)
     lines = [f"{len(told):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    if system.inner_model:
+        lines.append(
+            f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
+        )
     estimates = {
         f"reader {model.name}": estimate(requests_in_advance(facts, questions, system, setting, prompts), model)
     }

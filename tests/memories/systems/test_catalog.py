@@ -1,0 +1,84 @@
+"""What is known of the systems that can be installed, before anything is installed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from epbench import BadInput
+from epbench.memories.load import load_memory
+from epbench.memories.spec import Endpoint
+from epbench.memories.systems.catalog import SYSTEMS
+
+URL = "http://127.0.0.1:9/v1"
+LOCKS = Path(__file__).parents[3] / "src/epbench/memories/systems/locks"
+
+
+def load(name, tmp_path, **chosen):
+    source = {"source": tmp_path} if name == "structmem" else {}
+    return load_memory(name, endpoint=Endpoint("m", URL), **{**source, **chosen})
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_each_system_has_a_class_a_lock_and_the_published_settings(name, tmp_path):
+    system = load(name, tmp_path)
+    assert system.durable and not system.baseline and system.installation.endpoint.embedder
+    assert {"system_model": "m", "system_url": URL}.items() <= system.identity.items()
+    lock = system.installation.lock.read_text()
+    assert re.search(r"^# python: 3\.\d+ to 3\.\d+$", lock, re.M) and re.search(r"^# system: ", lock, re.M)
+    pinned = [line for line in lock.splitlines() if line and not line.startswith(("#", " "))]
+    assert len(pinned) > 10 and all(re.match(r"[\w.\[\]-]+==\S+", line) for line in pinned)
+    package, version = system.version.split()
+    assert name == "structmem" or f"{package}=={version}" in re.sub(r"\[.*?\]", "", lock)
+
+
+def test_each_lock_belongs_to_a_system():
+    assert {path.stem for path in LOCKS.glob("*.txt")} == set(SYSTEMS)
+
+
+def test_a_setting_is_read_as_its_default_and_changes_the_identity(tmp_path):
+    usual = load("simplemem", tmp_path)
+    name, default = next((n, v) for n, v in usual.settings.items() if type(v) is int)
+    other = load("simplemem", tmp_path, settings={name: str(default + 1)})
+    assert other.settings[name] == default + 1 and other.identity != usual.identity
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_an_unknown_setting_lists_those_there_are(name, tmp_path):
+    with pytest.raises(BadInput, match=f"{name}.*no setting 'colour'; its settings and their defaults: "):
+        load(name, tmp_path, settings={"colour": "red"})
+
+
+def test_a_value_of_another_type_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="setting top_p: expected a value like 0.1, got 'high'"):
+        load("mem0", tmp_path, settings={"top_p": "high"})
+
+
+def test_source_code_is_for_the_system_that_needs_it(tmp_path):
+    with pytest.raises(BadInput, match="expected the folder of its source code, got none"):
+        load_memory("structmem", endpoint=Endpoint("m", URL))
+    with pytest.raises(BadInput, match="found no folder"):
+        load("structmem", tmp_path, source=tmp_path / "none")
+    with pytest.raises(BadInput, match="it takes no source code"):
+        load("mem0", tmp_path, source=tmp_path)
+
+
+def test_a_changed_file_of_the_source_is_another_system(tmp_path):
+    (tmp_path / "lightmem.py").write_text("a = 1")
+    before = load("structmem", tmp_path).identity
+    (tmp_path / "lightmem.py").write_text("a = 2")
+    assert load("structmem", tmp_path).identity != before
+
+
+def test_without_an_endpoint_or_a_key_it_says_so_at_once(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(BadInput, match="the model of mem0: set OPENAI_API_KEY, or give the base URL"):
+        load_memory("mem0")
+
+
+def test_what_goes_with_installed_systems_is_refused_for_others():
+    with pytest.raises(BadInput, match="can be chosen for mem0, "):
+        load_memory("none", endpoint=Endpoint("m", URL))
+    with pytest.raises(BadInput, match="lives in an environment of its own"):
+        load_memory("mem0", endpoint=Endpoint("m", URL), in_process=True)

@@ -397,3 +397,18 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     refused(script(*base, "--memory", "no_such:Class", "--out", tmp_path / "x"), "found no module 'no_such'")
     planned = script(*base, "--memory", example, "--plan", "--out", tmp_path / "x")
     assert planned.returncode == 0 and "60 requests" in planned.stdout and not (tmp_path / "x").exists()
+
+
+def test_a_system_whose_file_was_edited_does_not_go_on_with_the_old_scores(memfail, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(Path(FAULTY).read_text())
+    command = ["--dataset", memfail, "--config", "long_hop", "--system", f"{file}:Good", "--out", tmp_path / "r"]
+    evaluate(*command)
+    before = scores_of(tmp_path / "r")
+    evaluate(*command)  # the same file goes on
+    file.write_text(file.read_text() + "\nGood.store_conversation = lambda self, conversation: None\n")
+    with pytest.raises(BadInput, match="this folder holds another run: its system_digest is"):
+        evaluate(*command)
+    assert scores_of(tmp_path / "r") == before
+    evaluate(*command[:-1], tmp_path / "edited")
+    assert scores_of(tmp_path / "edited")["stored"]["memories"] == 0

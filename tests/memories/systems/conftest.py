@@ -16,7 +16,6 @@ from tests.memories.systems.scripted_endpoint import DIMENSIONS
 ROOT = Path(__file__).parents[3]
 ENVIRONMENTS = "EPBENCH_TEST_ENVIRONMENTS"
 FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Raised(Exception):

@@ -37,8 +37,17 @@ class AdapterProcess:
         script = Path(__file__).with_name("in_environment.py")
         with (folder.parent / "system.log").open("a") as log:
             self._process = subprocess.Popen(
-                [python, "-P", script, ROOT / "src" / "epbench", str(their_calls), str(their_replies), target, folder]
-                + [json.dumps(settings)],
+                [
+                    python,
+                    "-P",
+                    script,
+                    ROOT / "src" / "epbench",
+                    str(their_calls),
+                    str(their_replies),
+                    target,
+                    folder,
+                    json.dumps(settings),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -2,10 +2,11 @@
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.memories.systems.conftest import LOOPBACK, Raised
+from tests.memories.systems.conftest import Raised
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 
 pytestmark = pytest.mark.slow
@@ -67,7 +68,8 @@ def test_stores_retrieves_and_lists(open_store, endpoint):
     assert len(store.retrieve_memories("Tee", [], 10)) == 3
     assert store.get_all_memories() == memories
     assert store.usage() == {"swallowed": 0, "unparsable": 0}
-    assert {host for host, _ in store.addresses()} <= set(LOOPBACK)
+    port = urlsplit(endpoint.base_url).port
+    assert {tuple(address) for address in store.addresses()} == {("127.0.0.1", port)}
     assert {path for path, _ in endpoint.requests} == {"/v1/chat/completions", "/v1/embeddings"}
 
 
@@ -116,6 +118,8 @@ def test_everything_is_there_after_a_kill(open_store, tmp_path):
     assert (tmp_path / "store" / "evolutions").read_text() == "4"
     again.store_conversation(fact("One more.", 9))
     assert (tmp_path / "store" / "evolutions").read_text() == "5"
+    texts = {memory.splitlines()[0] for memory in again.get_all_memories()}
+    assert texts == {*FACTS, '{"a": 1.50}', "007", "One more."}
 
 
 def test_a_kill_while_storing_stores_nothing_twice(open_store, endpoint):
@@ -129,6 +133,26 @@ def test_a_kill_while_storing_stores_nothing_twice(open_store, endpoint):
     assert sorted(memory.splitlines()[0] for memory in again.get_all_memories()) == sorted(FACTS[:2])
     again.store_conversation(conversation)
     assert sorted(memory.splitlines()[0] for memory in again.get_all_memories()) == sorted(FACTS)
+
+
+def test_a_kill_while_a_neighbour_changes_loses_no_note(open_store, endpoint):
+    store = open_store()
+    store.store_conversation(fact(FACTS[0], 0))
+    answer = endpoint.answer
+
+    def kill_at_the_change(path, body):
+        if path.endswith("/embeddings") and "a neighbour" in body["input"][0]:
+            store.kill()
+        return answer(path, body)
+
+    endpoint.answer = kill_at_the_change
+    with pytest.raises(AssertionError, match="the process ended"):
+        store.store_conversation(fact(FACTS[1], 1))
+    endpoint.answer = answer
+    again = open_store()
+    assert again.get_all_memories() == [f"{FACTS[0]}\nContext: a hobby\nTags: life, fact"]
+    again.store_conversation(fact(FACTS[1], 1))
+    assert len(again.get_all_memories()) == 2
 
 
 def test_replies_that_are_no_json_are_counted(open_store, endpoint):

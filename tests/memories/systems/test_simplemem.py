@@ -2,10 +2,11 @@
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.memories.systems.conftest import LOOPBACK, Raised
+from tests.memories.systems.conftest import Raised
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 
 pytestmark = pytest.mark.slow
@@ -66,7 +67,8 @@ def test_stores_retrieves_and_lists(open_store, endpoint):
     assert sorted(store.retrieve_memories("Tee", [], 10)) == sorted(FACTS)
     assert sorted(store.get_all_memories()) == sorted(FACTS)
     assert store.usage() == {"swallowed": 0, "unparsable": 0}
-    assert {host for host, _ in store.addresses()} <= set(LOOPBACK)
+    port = urlsplit(endpoint.base_url).port
+    assert {tuple(address) for address in store.addresses()} == {("127.0.0.1", port)}
     assert {path for path, _ in endpoint.requests} == {"/v1/chat/completions", "/v1/embeddings"}
 
 

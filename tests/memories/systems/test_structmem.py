@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.memories.systems.conftest import LOOPBACK, Raised
-from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.memories.systems.conftest import ROOT, Raised
+from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint
 
 pytestmark = pytest.mark.slow
 CHECKOUT = "EPBENCH_LIGHTMEM"
@@ -89,7 +91,8 @@ def test_stores_retrieves_and_lists(open_at, endpoint, tmp_path, segments):
     assert sorted(store.retrieve_memories("Tee", [], 10)) == LISTED
     assert sorted(store.get_all_memories()) == LISTED
     assert store.usage() == {"swallowed": 0, "unparsable": 0}
-    assert {host for host, _ in store.addresses()} <= set(LOOPBACK)
+    port = urlsplit(endpoint.base_url).port
+    assert {tuple(address) for address in store.addresses()} == {("127.0.0.1", port)}
     assert {path for path, _ in endpoint.requests} == {"/v1/chat/completions", "/v1/embeddings"}
 
 
@@ -173,6 +176,29 @@ def test_a_store_that_was_closed_can_be_opened_beside(open_store):
     assert open_store().get_all_memories() == [LISTED[0]]
 
 
+def test_a_store_that_nobody_holds_any_more_can_be_opened_again(environment, endpoint, tmp_path):
+    settings = {
+        "source": str(made_up_checkout(tmp_path / "checkout")),
+        "model": "scripted-model",
+        "base_url": endpoint.base_url,
+        "api_key": "placeholder",
+        "embedding_model": "some-embedder",
+        "dimensions": DIMENSIONS,
+    }
+    code = f"""
+from pathlib import Path
+from epbench.memories.systems.structmem import DEFAULTS, StructMem
+for name in "one", "other", "one":
+    store = None
+    store = StructMem(Path({str(tmp_path)!r}) / name, DEFAULTS | {settings!r})
+    assert len(store.get_all_memories()) == (name == "one" and Path("seen").exists())
+    store.store_conversation({fact(FACTS[0], 0)!r})
+    Path("seen").touch()
+"""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    subprocess.run([environment("structmem"), "-c", code], check=True, cwd=tmp_path, env=environ)
+
+
 def test_a_kill_while_storing_stores_nothing_twice(open_store, endpoint):
     store = open_store()
     store.store_conversation(fact(FACTS[0], 0))
@@ -226,7 +252,7 @@ def test_a_checkout_from_before_structmem_is_one_line(open_at, tmp_path):
 
 
 @pytest.mark.skipif(CHECKOUT not in os.environ, reason=f"${CHECKOUT} names no checkout of LightMem")
-def test_a_real_checkout(open_at):
+def test_a_real_checkout(open_at, endpoint):
     store = open_at(os.environ[CHECKOUT])
     for minute, text in enumerate(FACTS):
         store.store_conversation(fact(text, minute))
@@ -234,6 +260,7 @@ def test_a_real_checkout(open_at):
     assert all(any(text in memory for memory in memories) for text in FACTS)
     found = store.retrieve_memories("Who keeps bees behind the barn?", [], 2)
     assert 0 < len(found) <= 2 and set(found) <= set(memories)
-    assert {host for host, _ in store.addresses()} <= set(LOOPBACK)
+    port = urlsplit(endpoint.base_url).port
+    assert {tuple(address) for address in store.addresses()} == {("127.0.0.1", port)}
     store.kill()
     assert sorted(open_at(os.environ[CHECKOUT]).get_all_memories()) == sorted(memories)

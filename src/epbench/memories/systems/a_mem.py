@@ -48,6 +48,7 @@ class AMem:
             api_key=settings["api_key"],
             storage_path=str(folder / "chroma"),
         )
+        _change_notes_in_one_step(self._memory.retriever)
         self._evolutions = folder / "evolutions"  # the system itself counts them in memory only
         if self._evolutions.exists():
             self._memory.evo_cnt = int(self._evolutions.read_text())
@@ -87,8 +88,8 @@ class AMem:
     def _notes(self, **which: Any) -> dict[str, str]:
         """Return the text of notes by their ids, read from Chroma.
 
-        The system's own `read_multiple` turns a text that looks like a number or like JSON into one, but only when the
-        note is no longer in its cache.
+        The system's own `read_multiple` turns a text that looks like a number or like JSON into one, if the note is not in
+        its cache.
         """
         found = self._memory.retriever.collection.get(include=["metadatas"], **which)
         return dict(zip(found["ids"], map(_text, found["metadatas"]), strict=True))
@@ -145,6 +146,22 @@ def _has(reply: str | None, keys: Iterable[str]) -> bool:
     except ValueError:
         return False
     return isinstance(found, dict) and all(key in found for key in keys)
+
+
+def _change_notes_in_one_step(retriever: Any) -> None:
+    """Have a change of a note replace it, and leave its text alone.
+
+    The system deletes the note and adds it again; in between, it can get lost. It also reads a text that looks like a
+    number or like JSON back as one.
+    """
+    notes = retriever.collection
+    notes.add = notes.upsert  # by which the method below adds
+
+    def update_document(id_: str, metadata: dict[str, Any], content: Any) -> None:
+        text = notes.get(ids=[id_], include=["metadatas"])["metadatas"][0]["content"]
+        retriever.add_document(text, metadata | {"content": text}, id_)
+
+    retriever.update_document = update_document
 
 
 def _leave_out_transformers() -> None:

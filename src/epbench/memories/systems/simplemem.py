@@ -2,7 +2,7 @@
 
 MemFail, Section 5.2 and Appendix A. A memory is the restatement of a fact, which is what the published evaluation shows to
 the reader. Searches are made one after the other: SimpleMem merges parallel ones in the order in which they end, and
-this order decides which memories the cut to k keeps.
+this order decides which memories the cut to k keeps. Version 0.1.0 can search for keywords, but its retrieval never does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "enable_reflection": True,
     "max_reflection_rounds": 2,
 }
-"""Settings of the published evaluation, by SimpleMem's names. Version 0.1.0 has an overlap of windows but never uses it."""
+"""Settings of the published evaluation, by SimpleMem's names. In version 0.1.0 windows do not overlap, whatever this says."""
 
 
 class SimpleMem:

@@ -59,11 +59,8 @@ class StructMem:
             raise BadInput(f"source of structmem: {settings['source']!r} is LightMem from before it had StructMem")
         self._settings = settings
         self._summarised: float | None = None  # until when, in simulated time; LightMem finds it out after a restart
-        self._chat_errors: list[str] = []  # lists, because LightMem asks from several threads
-        self._unparsable: list[str] = []
+        self._replies = _Replies(self._memory.manager)
         self._swallowed = 0
-        self._ask = self._memory.manager.generate_response
-        self._memory.manager.generate_response = self._generate_response
 
     def store_conversation(self, conversation: Conversation) -> None:
         """Have LightMem extract what the conversation says, summarise it and consolidate all entries.
@@ -95,7 +92,7 @@ class StructMem:
 
     def usage(self) -> dict[str, int]:
         """Return how many errors the system kept to itself, and how many replies were not the JSON it asked for."""
-        return {"swallowed": self._swallowed, "unparsable": len(self._unparsable)}
+        return {"swallowed": self._swallowed, "unparsable": len(self._replies.unparsable)}
 
     def close(self) -> None:
         """Release the two folders of Qdrant."""
@@ -137,23 +134,34 @@ class StructMem:
         )
         self._summarised = self._module.GLOBAL_LAST_SUMMARY_TIME
 
-    def _generate_response(self, *args: Any, **options: Any) -> Any:
-        """Ask the model as LightMem does, and count what it will swallow."""
-        try:
-            reply, usage = self._ask(*args, **options)
-        except Exception as error:
-            self._chat_errors.append(str(error))
-            raise
-        if options.get("response_format") and not _is_expected(reply or ""):
-            self._unparsable.append(reply)
-        return reply, usage
-
     @contextmanager
     def _counting_errors(self) -> Iterator[None]:
         """Count errors that do not leave the block. If one leaves it, it is not swallowed but raised."""
-        before = len(self._chat_errors) + self._embedder.failures
+        before = len(self._replies.errors) + self._embedder.failures
         yield
-        self._swallowed += len(self._chat_errors) + self._embedder.failures - before
+        self._swallowed += len(self._replies.errors) + self._embedder.failures - before
+
+
+class _Replies:
+    """Asks the model as LightMem does, and keeps what LightMem will swallow; in lists, because several threads ask.
+
+    It knows nothing of the store: Qdrant's folders have to be free as soon as nobody holds the store any more.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self.errors: list[str] = []
+        self.unparsable: list[str] = []
+        self._ask, manager.generate_response = manager.generate_response, self._generate_response
+
+    def _generate_response(self, *args: Any, **options: Any) -> Any:
+        try:
+            reply, usage = self._ask(*args, **options)
+        except Exception as error:
+            self.errors.append(str(error))
+            raise
+        if options.get("response_format") and not _is_expected(reply or ""):
+            self.unparsable.append(reply)
+        return reply, usage
 
 
 class _OneSegment:

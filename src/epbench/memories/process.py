@@ -146,6 +146,11 @@ class ProcessGuard:
             self._child = None
             raise
 
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, which leads a group of its own; None if there is none."""
+        return self._child.pid if self._child is not None else None
+
     def close(self) -> None:
         """End the process."""
         if self._child is not None:
@@ -178,6 +183,11 @@ class _Child:
         assert self._process.stdout is not None
         self._printer = threading.Thread(target=_copy, args=(self._process.stdout, output), daemon=True)
         self._printer.start()
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
 
     def load(self, name: str, home: Home | None = None, folder: Path | None = None) -> dict[str, Any]:
         """Have the class imported; return what the process says of it.

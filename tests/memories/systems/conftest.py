@@ -16,7 +16,6 @@ from tests.memories.systems.scripted_endpoint import DIMENSIONS
 ROOT = Path(__file__).parents[3]
 ENVIRONMENTS = "EPBENCH_TEST_ENVIRONMENTS"
 FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Raised(Exception):
@@ -38,8 +37,17 @@ class AdapterProcess:
         script = Path(__file__).with_name("in_environment.py")
         with (folder.parent / "system.log").open("a") as log:
             self._process = subprocess.Popen(
-                [python, "-P", script, ROOT / "src" / "epbench", str(their_calls), str(their_replies), target, folder]
-                + [json.dumps(settings)],
+                [
+                    python,
+                    "-P",
+                    script,
+                    ROOT / "src" / "epbench",
+                    str(their_calls),
+                    str(their_replies),
+                    target,
+                    folder,
+                    json.dumps(settings),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.memories.systems.conftest import LOOPBACK, Raised
+from tests.memories.systems.conftest import LOOPBACK
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 
 pytestmark = pytest.mark.slow  # each test starts the environment's Python
@@ -65,11 +65,3 @@ def test_everything_is_still_there_after_a_kill(open_cognee, endpoint):
     again.store_conversation(told(FACTS[2], 3))
     assert again.get_all_memories() == [f"user: {fact}" for fact in FACTS[:3]]
     assert again.retrieve_memories("Ada plays chess", [], 1) == ["user: Ada plays chess"]
-
-
-def test_an_error_of_the_model_is_raised(open_cognee):
-    with ScriptedEndpoint(lambda body: 400) as endpoint:
-        cognee = open_cognee(endpoint)
-        with pytest.raises(Raised):
-            cognee.store_conversation(told(FACTS[0]))
-        assert cognee.usage()["swallowed"] == 0

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from tests.memories.systems.conftest import LOOPBACK, Raised
+from tests.memories.systems.conftest import Raised
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 
 pytestmark = pytest.mark.slow  # each test starts the environment's Python

@@ -50,7 +50,8 @@ class Cognee:
         """Add the conversation as one text with a line for each turn, and have it worked into the graph.
 
         Raises:
-            Exception: a step failed, for example because the model gave no answer that could be used.
+            Exception: a step failed, for example because the model gave no answer that could be used. Cognee asks again
+                for four minutes before it gives up.
         """
         if not conversation:
             return

@@ -1,0 +1,95 @@
+"""Check a memory system before you spend money on it: does it keep what a benchmark relies on?
+
+    python eval_scripts/system_check.py epbench.memories.example:KeywordMemory
+    python eval_scripts/system_check.py my_memory.py:MyMemory --n 100 --timeout 60 --out runs/check
+
+The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, is
+an empty store empty, are two stores apart, are at most k memories returned, does the listing hold everything that can be
+retrieved (after --n conversations, too), does a retrieval change anything, what becomes of a conversation that comes
+twice, do names in any script come back, what is left after kill -9. Prints a table with what was found and what was
+expected. The exit status is 0 if every promise was kept and 1 if one was broken.
+
+A system with a model behind it makes its calls here as well: about --n conversations and 150 more are stored. --out DIR
+keeps contract.json, the stores and system.log, what the system printed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from epbench import command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What the command line says."""
+
+    system: str
+    n: int
+    timeout: float
+    memory_limit: float
+    out: Path | None
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = _arguments(argv)
+    from epbench.errors import BadInput
+    from epbench.files.json_files import write_json
+    from epbench.memories.contract.trial import try_system
+    from epbench.memories.guard import Limits
+    from epbench.memories.load import load_memory
+    from epbench.reports.tables import Table
+
+    limits = Limits(args.timeout, args.memory_limit)
+    system = load_memory(args.system, limits=limits)
+    if system.baseline:
+        raise BadInput(f"memory system {args.system!r}: expected a system, not a baseline, such as module:Class")
+    console = command.console()
+    with ExitStack() as stack:
+        folder = (args.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))).resolve()
+        _require_empty(folder)
+        outcomes = {}
+        for name, outcome in try_system(system, folder, limits, args.n):
+            outcomes[name] = outcome
+            print(f"{name}: {outcome.result}", file=sys.stderr)
+        if args.out:
+            content = {"system": args.system, "durable": system.durable, "n": args.n}
+            write_json(folder / "contract.json", content | {"checks": {n: asdict(o) for n, o in outcomes.items()}})
+    rows = [(name, outcome.result, outcome.found, outcome.expected) for name, outcome in outcomes.items()]
+    console.print(Table(("check", "result", "found", "expected"), rows, title=args.system, text_columns=4))
+    if broken := sum(outcome.result == "failed" for outcome in outcomes.values()):
+        console.say(f"{broken} of {len(outcomes)} promises are broken")
+        sys.exit(1)
+
+
+def _arguments(argv: Sequence[str] | None) -> Arguments:
+    parser = command.parser(__doc__)
+    parser.add_argument("system", help="module:Class or path/to/file.py:Class")
+    parser.add_argument("--n", type=int, default=1000, help="conversations of the large store (1000)")
+    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for one call (300)")
+    parser.add_argument(
+        "--memory-limit", type=float, default=8.0, metavar="GB",
+        help="memory that the system's process may allocate (8); enforced on Linux only",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="an empty folder for contract.json, stores and log")
+    args = Arguments(**vars(parser.parse_args(argv)))
+    if args.n < 1:
+        parser.error(f"--n: expected at least 1, got {args.n}")
+    return args
+
+
+def _require_empty(folder: Path) -> None:
+    from epbench.errors import BadInput
+
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise BadInput(f"{folder}: expected an empty folder for a new check")
+
+
+if __name__ == "__main__":
+    command.run(main)

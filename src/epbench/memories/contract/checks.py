@@ -1,0 +1,265 @@
+"""The promises of a memory system, a function for each. What they rely on stands in `epbench.memories.protocol`.
+
+A check raises `CallFailed` where a call of the system fails; that is a broken promise as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from epbench.memories.contract.facts import fact, mentions, name, question
+from epbench.memories.contract.stores import Stores, addresses_tried
+
+Result = Literal["passed", "failed", "not applicable"]
+
+_SOME = 12  # conversations of a store in which a number does not matter
+_KS = (1, 2, 3, 5, 10, 20)
+_PROBES = 20  # conversations that the listing lacks, and that are asked for
+_LATER = 500_000  # numbers of facts from here on are stored by no other check
+_FOREIGN_NAMES = ("Zoë Müller", "Дарья", "ليلى", "עומר", "小明", "प्रिया", "Łukasz 🍵")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a check.
+
+    Attributes:
+        result: whether the promise was kept.
+        found: what the system did.
+        expected: what it should have done; empty if it did.
+    """
+
+    result: Result
+    found: str
+    expected: str = ""
+
+
+def _kept(found: str) -> Outcome:
+    return Outcome("passed", found)
+
+
+def _broken(found: str, expected: str) -> Outcome:
+    return Outcome("failed", found, expected)
+
+
+def starts_and_answers_in_time(stores: Stores) -> Outcome:
+    """Each call, the constructor included, returns within the limit."""
+    stores.open()  # starts a process, and imports the module
+    first = stores.slowest.pop("constructor")
+    stores.open()
+    stores.tell_facts(range(_SOME))
+    stores.retrieve(question(0), 5)
+    stores.list()
+    slowest = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in stores.slowest.items())
+    return _kept(f"{first:.2f} s to the first instance; slowest calls: {slowest}")
+
+
+def empty_store(stores: Stores) -> Outcome:
+    """A store without conversations is empty."""
+    stores.open()
+    stores.finalize()
+    listed, retrieved = stores.list(), stores.retrieve(question(0), 5)
+    if listed or retrieved:
+        return _broken(f"{_count(listed)} listed and {len(retrieved)} retrieved", "none of either")
+    return _kept("nothing listed or retrieved")
+
+
+def any_order_of_calls(stores: Stores) -> Outcome:
+    """A system can be asked before it is told anything, and told more after it was asked."""
+    stores.open()
+    stores.retrieve(question(0), 5)
+    stores.list()
+    stores.tell(fact(0))
+    stores.finalize()
+    stores.retrieve(question(0), 5)
+    first = stores.list()
+    stores.tell(fact(1))
+    stores.finalize()
+    second = stores.list()
+    if not first or Counter(first) == Counter(second):
+        return _broken(
+            f"{_count(first)} after a conversation, {len(second)} after another", "more, or others, after each"
+        )
+    return _kept(f"{_count(first)} after a conversation, {len(second)} after another")
+
+
+def stores_apart(stores: Stores) -> Outcome:
+    """Two stores see nothing of each other."""
+    first = stores.open()
+    stores.tell_facts(range(_SOME))
+    stores.open()
+    stores.tell_facts(range(_SOME, 2 * _SOME))
+    seen = stores.list() + stores.retrieve(question(0), 5)
+    if strangers := [number for number in range(_SOME) if mentions(seen, name(number))]:
+        return _broken(f"the second store has {len(strangers)} of {_SOME} facts of the first", "none of them")
+    if not stores.durable:
+        return _kept("the second store has no fact of the first")
+    stores.reopen(first)
+    seen = stores.list() + stores.retrieve(question(_SOME), 5)
+    if strangers := [number for number in range(_SOME, 2 * _SOME) if mentions(seen, name(number))]:
+        return _broken(f"the first store has {len(strangers)} of {_SOME} facts of the second", "none of them")
+    return _kept("neither store has a fact of the other")
+
+
+def at_most_k_retrieved(stores: Stores) -> Outcome:
+    """A retrieval returns at most k memories."""
+    stores.open()
+    stores.tell_facts(range(max(_KS)))
+    counts = {k: len(stores.retrieve(question(0), k)) for k in _KS}
+    told = ", ".join(f"{count} for {k}" for k, count in counts.items())
+    if any(count > k for k, count in counts.items()):
+        return _broken(f"memories for k: {told}", "at most k")
+    return _kept(f"memories for k: {told}")
+
+
+def listing_is_complete(stores: Stores) -> Outcome:
+    """The listing of a large store lacks nothing that can be retrieved."""
+    stores.open()
+    stores.tell_facts(range(stores.n))
+    listed = stores.list()
+    if not listed:
+        return _broken(f"an empty listing after {stores.n:,} conversations", "memories")
+    everything = "\n".join(listed).casefold()
+    missing = [number for number in range(stores.n) if name(number).casefold() not in everything]
+    held = set(listed)
+    for number in missing[:: max(1, len(missing) // _PROBES)]:
+        if any(memory not in held for memory in stores.retrieve(question(number), 10)):
+            return _broken(
+                f"{_count(listed)} listed after {stores.n:,} conversations, and others retrieved",
+                "a listing of everything that can be retrieved",
+            )
+    traces = f"; {len(missing):,} conversations left no trace" if missing else ""
+    return _kept(f"{_count(listed)} listed after {stores.n:,} conversations{traces}")
+
+
+def listing_holds_what_is_retrieved(stores: Stores) -> Outcome:
+    """A memory has the same text in a retrieval and in the listing."""
+    stores.open()
+    stores.tell_facts(range(_SOME))
+    listed = set(stores.list())
+    retrieved = [memory for number in range(_SOME) for memory in stores.retrieve(question(number), 3)]
+    if not retrieved:
+        return _broken(f"nothing retrieved by {_SOME} questions about what was told", "memories")
+    strange = [memory for memory in retrieved if memory not in listed]
+    if strange:
+        return _broken(
+            f"{len(strange)} of {len(retrieved)} retrieved texts are not listed: {_shown(strange[0])}", "all of them"
+        )
+    return _kept(f"{len(retrieved)} of {len(retrieved)} retrieved texts are listed")
+
+
+def retrieval_changes_nothing(stores: Stores) -> Outcome:
+    """The listing is the same before and after queries, and no query is stored."""
+    stores.open()
+    stores.tell_facts(range(_SOME))
+    before = stores.list()
+    for number in [*range(_SOME), _LATER]:
+        stores.retrieve(question(number), 5)
+    after = stores.list()
+    if stored := mentions(after, name(_LATER)):
+        return _broken(f"a query is listed: {_shown(stored[0])}", "only what was told")
+    gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    if gone or new:
+        return _broken(
+            f"after {_SOME + 1} queries, {gone.total()} memories are gone and {new.total()} are new", "no change"
+        )
+    return _kept(f"{_count(before)} before and after {_SOME + 1} queries")
+
+
+def same_conversation_twice(stores: Stores) -> Outcome:
+    """A conversation can be stored again, with the same times, as after a kill, or later."""
+    stores.open()
+    conversation = stores.conversation(fact(0))
+    stores.store(conversation)
+    stores.finalize()
+    once = stores.list()
+    stores.store(conversation)
+    stores.finalize()
+    again = stores.list()
+    stores.tell(fact(0))
+    stores.finalize()
+    later = stores.list()
+    return _kept(f"{_count(once)}; {len(again)} after it came again; {len(later)} after its words came later")
+
+
+def any_text(stores: Stores) -> Outcome:
+    """Names in any script come back as they were told."""
+    stores.open()
+    for number, foreign in enumerate(_FOREIGN_NAMES):
+        stores.tell(
+            f"My friend {name(number)} is married to {foreign}, and \u201cthat\u201d is that.\u2028\tReally\u0301!"
+        )
+    stores.finalize()
+    listed = stores.list()
+    for number, foreign in enumerate(_FOREIGN_NAMES):
+        stores.retrieve(f"Who knows {foreign}? 🤔", 5)
+        about = mentions(listed, name(number))
+        if about and not mentions(about, foreign):
+            return _broken(_shown(about[0]), f"the name {foreign}")
+    return _kept(f"{_count(listed)} of {len(_FOREIGN_NAMES)} conversations with names in several scripts")
+
+
+def survives_a_kill(stores: Stores) -> Outcome:
+    """After a kill, a durable system has everything in its folder; any other starts again from nothing."""
+    folder = stores.open()
+    stores.tell_facts(range(_SOME))
+    before = stores.list()
+    interrupted = stores.conversation(fact(_SOME))
+    stores.kill_while_storing(interrupted)
+    stores.reopen(folder)
+    after = stores.list()
+    if not stores.durable:
+        if after:
+            return _broken(f"{_count(after)} from before the kill", "none, or durable = True: all is told again")
+        return _kept("not durable, and empty after the kill")
+    if not before:
+        return _broken(f"no memories after {_SOME} conversations", "memories")
+    if gone := Counter(before) - Counter(after):
+        return _broken(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
+    stores.store(interrupted)
+    stores.finalize()
+    made = mentions(stores.list(), name(_SOME))
+    return _kept(f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(made)}")
+
+
+def no_address_but_the_given(stores: Stores) -> Outcome:
+    """The system reaches no address but that of its model."""
+    folder = stores.open()
+    stores.tell_facts(range(_SOME))
+    stores.retrieve(question(0), 5)
+    tried = addresses_tried(folder)
+    if tried is None:
+        return Outcome("not applicable", "nobody watches the addresses of this system")
+    if tried:
+        return _broken(f"tried {', '.join(sorted(set(tried)))}", "no address but the given")
+    return _kept("no other address was tried")
+
+
+CHECKS: tuple[Callable[[Stores], Outcome], ...] = (
+    starts_and_answers_in_time,
+    empty_store,
+    any_order_of_calls,
+    stores_apart,
+    at_most_k_retrieved,
+    listing_is_complete,
+    listing_holds_what_is_retrieved,
+    retrieval_changes_nothing,
+    same_conversation_twice,
+    any_text,
+    survives_a_kill,
+    no_address_but_the_given,
+)
+"""All checks, in the order in which they are made."""
+
+
+def _count(memories: list[str]) -> str:
+    return "1 memory" if len(memories) == 1 else f"{len(memories):,} memories"
+
+
+def _shown(text: str) -> str:
+    """A text for a message: one line, and not too much of it."""
+    line = " ".join(text.split())
+    return f"'{line[:80]}…'" if len(line) > 80 else f"'{line}'"

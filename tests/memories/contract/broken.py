@@ -1,0 +1,182 @@
+"""Memory systems that break one promise each, and two that keep them all."""
+
+import json
+import time
+
+
+class Keeps:
+    """Everything, and finds by common words."""
+
+    def __init__(self):
+        self.kept = []
+
+    def store_conversation(self, conversation):
+        self.kept.append(conversation[0]["content"])
+
+    def retrieve_memories(self, query, conversation, k):
+        words = set(query.lower().split())
+        return sorted(self.kept, key=lambda memory: -len(words & set(memory.lower().split())))[:k]
+
+    def get_all_memories(self):
+        return list(self.kept)
+
+
+class KeepsInAFile(Keeps):
+    """And knows a conversation again by its time."""
+
+    durable = True
+
+    def __init__(self, folder):
+        self.file = folder / "kept.json"
+        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @property
+    def kept(self):
+        return list(self.by_time.values())
+
+    def store_conversation(self, conversation):
+        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(json.dumps(self.by_time))
+        draft.replace(self.file)
+
+
+class HangsInListing(Keeps):
+    def get_all_memories(self):
+        time.sleep(3600)
+
+
+class StartsSlowly(Keeps):
+    def __init__(self):
+        super().__init__()
+        time.sleep(3600)
+
+
+class IsNeverEmpty(Keeps):
+    def get_all_memories(self):
+        return ["I am a helpful assistant", *self.kept]
+
+
+class MustBeToldFirst(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        if not self.kept:
+            raise RuntimeError("index is empty")
+        return super().retrieve_memories(query, conversation, k)
+
+
+class IsDeafAfterARetrieval(Keeps):
+    deaf = False
+
+    def store_conversation(self, conversation):
+        if not self.deaf:
+            super().store_conversation(conversation)
+
+    def retrieve_memories(self, query, conversation, k):
+        self.deaf = bool(self.kept)
+        return super().retrieve_memories(query, conversation, k)
+
+
+class SharesItsMemories(Keeps):
+    common = []  # noqa: RUF012
+
+    def __init__(self):
+        self.kept = self.common
+
+
+class SharesItsMemoriesInAFile(KeepsInAFile):
+    def __init__(self, folder):
+        super().__init__(folder.parent.parent)
+
+
+class RetrievesOneMore(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        return super().retrieve_memories(query, conversation, k + 1)
+
+
+class ListsTwenty(Keeps):
+    def get_all_memories(self):
+        return self.kept[:20]
+
+
+class ListsNothing(Keeps):
+    def get_all_memories(self):
+        return []
+
+
+class ForgetsMost(Keeps):
+    """It holds the last twenty, which is bad and no lie."""
+
+    def get_all_memories(self):
+        return self.kept[-20:]
+
+    def retrieve_memories(self, query, conversation, k):
+        self.kept = self.kept[-20:]
+        return super().retrieve_memories(query, conversation, k)
+
+
+class RetrievesOtherWords(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        return [f"[memory] {memory}" for memory in super().retrieve_memories(query, conversation, k)]
+
+
+class RetrievesNothing(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        return []
+
+
+class StoresQueries(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, k)
+        self.kept.append(f"The user asks: {query}")
+        return found
+
+
+class ForgetsWhatItTells(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, k)
+        self.kept = [memory for memory in self.kept if memory not in found]
+        return found
+
+
+class RefusesRepetition(Keeps):
+    def store_conversation(self, conversation):
+        super().store_conversation(conversation)
+        if len(set(self.kept)) < len(self.kept):
+            raise ValueError("UNIQUE constraint failed: memories.text")
+
+
+class KeepsAscii(Keeps):
+    def store_conversation(self, conversation):
+        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
+
+
+class RaisesAtEmoji(Keeps):
+    def retrieve_memories(self, query, conversation, k):
+        query.encode("latin-1")
+        return super().retrieve_memories(query, conversation, k)
+
+
+class ForgetsInAFile(KeepsInAFile):
+    """It says that it is durable."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.by_time = {}
+
+
+class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
+    durable = False
+
+
+class CallsHome(Keeps):
+    """What watches a process would have written this down."""
+
+    def __init__(self, folder):
+        super().__init__()
+        (folder.parent / "addresses.log").write_text("telemetry.example.com:443\n")
+
+
+class IsWatched(Keeps):
+    def __init__(self, folder):
+        super().__init__()
+        (folder.parent / "addresses.log").touch()

@@ -1,0 +1,44 @@
+"""The check of a memory system as a user runs it."""
+
+import json
+from pathlib import Path
+
+from epbench.memories.contract.checks import CHECKS
+from tests.scripts.in_process import script
+
+CHECK = "eval_scripts/system_check.py"
+BROKEN = Path(__file__).parents[1] / "memories" / "contract" / "broken.py"
+
+
+def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    done = script(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--out", tmp_path / "check")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("passed") == len(CHECKS) - 1 and "40 memories listed after 40 conversations" in done.stdout
+    content = json.loads((tmp_path / "check" / "contract.json").read_text())
+    assert content["n"] == 40 and content["durable"] is False and len(content["checks"]) == len(CHECKS)
+    assert content["checks"]["empty store"] == {
+        "result": "passed",
+        "found": "nothing listed or retrieved",
+        "expected": "",
+    }
+    again = script(CHECK, "epbench.memories.example:KeywordMemory", "--out", tmp_path / "check")
+    assert again.returncode == 2 and "expected an empty folder" in again.stderr
+
+
+def test_a_broken_promise_gives_1(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    done = script(CHECK, f"{BROKEN}:RetrievesOneMore", "--n", 5)
+    assert done.returncode == 1
+    assert "at most k retrieved: failed" in done.stderr and "1 of 12 promises are broken" in done.stdout
+
+
+def test_what_is_no_system_gives_2():
+    for system, words in [
+        ("none", "expected a system, not a baseline"),
+        (f"{BROKEN}:Missing", "found no class 'Missing'"),
+        ("no_such_module:Memory", "found no module 'no_such_module'"),
+    ]:
+        done = script(CHECK, system)
+        assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert script(CHECK, "none", "--n", 0).returncode == 2

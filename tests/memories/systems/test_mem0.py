@@ -196,6 +196,13 @@ def test_an_error_that_mem0_hides_is_counted(open_mem0):
         assert mem0.usage() == {"unparsable": 0, "swallowed": 2} and mem0.get_all_memories() == []
 
 
+def test_an_embedder_of_another_length_is_refused_in_one_line(open_mem0, endpoint):
+    mem0 = open_mem0(endpoint, dimensions=32)
+    with pytest.raises(Raised, match="ValueError: embedding model: expected vectors of 32 numbers, got 64"):
+        mem0.store_conversation(told(FACTS[0]))
+    assert mem0.usage() == {"unparsable": 0, "swallowed": 0}
+
+
 def test_a_thousand_memories_are_listed(open_mem0):
     facts = [f"fact number {n}" for n in range(1000)]
 

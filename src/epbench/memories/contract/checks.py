@@ -52,7 +52,7 @@ def starts_and_answers_in_time(stores: Stores) -> Outcome:
     stores.open()
     stores.tell_facts(range(_SOME))
     stores.retrieve(question(0), 5)
-    stores.list()
+    stores.listed()
     slowest = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in stores.slowest.items())
     return _kept(f"{first:.2f} s to the first instance; slowest calls: {slowest}")
 
@@ -61,7 +61,7 @@ def empty_store(stores: Stores) -> Outcome:
     """A store without conversations is empty."""
     stores.open()
     stores.finalize()
-    listed, retrieved = stores.list(), stores.retrieve(question(0), 5)
+    listed, retrieved = stores.listed(), stores.retrieve(question(0), 5)
     if listed or retrieved:
         return _broken(f"{_count(listed)} listed and {len(retrieved)} retrieved", "none of either")
     return _kept("nothing listed or retrieved")
@@ -71,14 +71,14 @@ def any_order_of_calls(stores: Stores) -> Outcome:
     """A system can be asked before it is told anything, and told more after it was asked."""
     stores.open()
     stores.retrieve(question(0), 5)
-    stores.list()
+    stores.listed()
     stores.tell(fact(0))
     stores.finalize()
     stores.retrieve(question(0), 5)
-    first = stores.list()
+    first = stores.listed()
     stores.tell(fact(1))
     stores.finalize()
-    second = stores.list()
+    second = stores.listed()
     if not first or Counter(first) == Counter(second):
         return _broken(
             f"{_count(first)} after a conversation, {len(second)} after another", "more, or others, after each"
@@ -92,13 +92,13 @@ def stores_apart(stores: Stores) -> Outcome:
     stores.tell_facts(range(_SOME))
     stores.open()
     stores.tell_facts(range(_SOME, 2 * _SOME))
-    seen = stores.list() + stores.retrieve(question(0), 5)
+    seen = stores.listed() + stores.retrieve(question(0), 5)
     if strangers := [number for number in range(_SOME) if mentions(seen, name(number))]:
         return _broken(f"the second store has {len(strangers)} of {_SOME} facts of the first", "none of them")
     if not stores.durable:
         return _kept("the second store has no fact of the first")
     stores.reopen(first)
-    seen = stores.list() + stores.retrieve(question(_SOME), 5)
+    seen = stores.listed() + stores.retrieve(question(_SOME), 5)
     if strangers := [number for number in range(_SOME, 2 * _SOME) if mentions(seen, name(number))]:
         return _broken(f"the first store has {len(strangers)} of {_SOME} facts of the second", "none of them")
     return _kept("neither store has a fact of the other")
@@ -119,7 +119,7 @@ def listing_is_complete(stores: Stores) -> Outcome:
     """The listing of a large store lacks nothing that can be retrieved."""
     stores.open()
     stores.tell_facts(range(stores.n))
-    listed = stores.list()
+    listed = stores.listed()
     if not listed:
         return _broken(f"an empty listing after {stores.n:,} conversations", "memories")
     everything = "\n".join(listed).casefold()
@@ -139,7 +139,7 @@ def listing_holds_what_is_retrieved(stores: Stores) -> Outcome:
     """A memory has the same text in a retrieval and in the listing."""
     stores.open()
     stores.tell_facts(range(_SOME))
-    listed = set(stores.list())
+    listed = set(stores.listed())
     retrieved = [memory for number in range(_SOME) for memory in stores.retrieve(question(number), 3)]
     if not retrieved:
         return _broken(f"nothing retrieved by {_SOME} questions about what was told", "memories")
@@ -155,10 +155,10 @@ def retrieval_changes_nothing(stores: Stores) -> Outcome:
     """The listing is the same before and after queries, and no query is stored."""
     stores.open()
     stores.tell_facts(range(_SOME))
-    before = stores.list()
+    before = stores.listed()
     for number in [*range(_SOME), _LATER]:
         stores.retrieve(question(number), 5)
-    after = stores.list()
+    after = stores.listed()
     if stored := mentions(after, name(_LATER)):
         return _broken(f"a query is listed: {_shown(stored[0])}", "only what was told")
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
@@ -175,13 +175,13 @@ def same_conversation_twice(stores: Stores) -> Outcome:
     conversation = stores.conversation(fact(0))
     stores.store(conversation)
     stores.finalize()
-    once = stores.list()
+    once = stores.listed()
     stores.store(conversation)
     stores.finalize()
-    again = stores.list()
+    again = stores.listed()
     stores.tell(fact(0))
     stores.finalize()
-    later = stores.list()
+    later = stores.listed()
     return _kept(f"{_count(once)}; {len(again)} after it came again; {len(later)} after its words came later")
 
 
@@ -193,7 +193,7 @@ def any_text(stores: Stores) -> Outcome:
             f"My friend {name(number)} is married to {foreign}, and \u201cthat\u201d is that.\u2028\tReally\u0301!"
         )
     stores.finalize()
-    listed = stores.list()
+    listed = stores.listed()
     for number, foreign in enumerate(_FOREIGN_NAMES):
         stores.retrieve(f"Who knows {foreign}? 🤔", 5)
         about = mentions(listed, name(number))
@@ -206,11 +206,11 @@ def survives_a_kill(stores: Stores) -> Outcome:
     """After a kill, a durable system has everything in its folder; any other starts again from nothing."""
     folder = stores.open()
     stores.tell_facts(range(_SOME))
-    before = stores.list()
+    before = stores.listed()
     interrupted = stores.conversation(fact(_SOME))
     stores.kill_while_storing(interrupted)
     stores.reopen(folder)
-    after = stores.list()
+    after = stores.listed()
     if not stores.durable:
         if after:
             return _broken(f"{_count(after)} from before the kill", "none, or durable = True: all is told again")
@@ -221,7 +221,7 @@ def survives_a_kill(stores: Stores) -> Outcome:
         return _broken(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
     stores.store(interrupted)
     stores.finalize()
-    made = mentions(stores.list(), name(_SOME))
+    made = mentions(stores.listed(), name(_SOME))
     return _kept(f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(made)}")
 
 

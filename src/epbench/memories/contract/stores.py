@@ -86,7 +86,7 @@ class Stores:
         """Return what the system finds."""
         return self._call(RETRIEVE, query, [], k) or []
 
-    def list(self) -> list[str]:
+    def listed(self) -> list[str]:
         """Return what the system lists."""
         return self._call(LIST) or []
 

@@ -147,6 +147,7 @@ class Mem0:
             }
         )
         self._memory.llm.generate_response = self._watch.replies_of(self._memory.llm.generate_response)
+        self._memory.embedding_model.embed = _of_length(settings["dimensions"], self._memory.embedding_model.embed)
 
     def _release(self) -> None:
         with suppress(AttributeError):  # it has been closed before
@@ -187,6 +188,18 @@ class _Watch(logging.StreamHandler[Any]):
             return reply
 
         return generate_and_look
+
+
+def _of_length(dimensions: int, embed: Any) -> Any:
+    """Wrap the method that embeds a text, because Qdrant's error would not name the cause, and 1.x would hide it."""
+
+    def embed_and_look(*args: Any, **named: Any) -> Any:
+        vector = embed(*args, **named)
+        if len(vector) != dimensions:
+            raise ValueError(f"embedding model: expected vectors of {dimensions} numbers, got {len(vector)}")
+        return vector
+
+    return embed_and_look
 
 
 def _says_memories(reply: Any) -> bool:

@@ -2,6 +2,7 @@
 
     python eval_scripts/system_check.py epbench.memories.example:KeywordMemory
     python eval_scripts/system_check.py my_memory.py:MyMemory --n 100 --timeout 60 --out runs/check
+    python eval_scripts/system_check.py mem0 --n 20 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm
 
 The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, is
 an empty store empty, are two stores apart, are at most k memories returned, does the listing hold everything that can be
@@ -22,17 +23,15 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from epbench import command
+from epbench import command, options
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(options.SystemOptions):
     """What the command line says."""
 
     system: str
     n: int
-    timeout: float
-    memory_limit: float
     out: Path | None
 
 
@@ -41,12 +40,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.errors import BadInput
     from epbench.files.json_files import write_json
     from epbench.memories.contract.trial import try_system
-    from epbench.memories.guard import Limits
     from epbench.memories.load import load_memory
     from epbench.reports.tables import Table
 
-    limits = Limits(args.timeout, args.memory_limit)
-    system = load_memory(args.system, limits=limits)
+    limits = args.limits
+    system = load_memory(args.system, limits=limits, **args.installed(args.system, None, args.timeout))
     if system.baseline:
         raise BadInput(f"memory system {args.system!r}: expected a system, not a baseline, such as module:Class")
     console = command.console()
@@ -69,14 +67,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
-    parser.add_argument("system", help="module:Class or path/to/file.py:Class")
+    parser.add_argument("system", help="mem0, a-mem, …, module:Class or path/to/file.py:Class")
     parser.add_argument("--n", type=int, default=1000, help="conversations of the large store (1000)")
-    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for one call (300)")
-    parser.add_argument(
-        "--memory-limit", type=float, default=8.0, metavar="GB",
-        help="memory that the system's process may allocate (8); enforced on Linux only",
-    )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="an empty folder for contract.json, stores and log")
+    options.add_system(parser.add_argument_group("how it is run"), in_process=False)
     args = Arguments(**vars(parser.parse_args(argv)))
     if args.n < 1:
         parser.error(f"--n: expected at least 1, got {args.n}")

@@ -189,8 +189,8 @@ class SystemOptions:
         return chosen
 
 
-def add_system(group: argparse._ArgumentGroup) -> None:
-    """Add the flags of `SystemOptions`."""
+def add_system(group: argparse._ArgumentGroup, *, in_process: bool = True) -> None:
+    """Add the flags of `SystemOptions`; `in_process` says whether --in-process is one of them."""
     group.add_argument(
         "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for one call to a memory system (300)"
     )
@@ -198,9 +198,11 @@ def add_system(group: argparse._ArgumentGroup) -> None:
         "--memory-limit", type=float, default=8.0, metavar="GB",
         help="memory that the system's process may allocate, not counting GPU memory (8); enforced on Linux only",
     )  # fmt: skip
-    group.add_argument(
-        "--in-process", action="store_true", help="run module:Class in this process, for debugging; see above"
-    )
+    group.set_defaults(in_process=False)
+    if in_process:
+        group.add_argument(
+            "--in-process", action="store_true", help="run module:Class in this process, for debugging; see above"
+        )
     inside = "of an installed system such as mem0"
     group.add_argument("--system-model", metavar="NAME", help=f"model inside {inside} (gpt-4.1-mini)")
     group.add_argument("--system-url", metavar="URL", help=f"address of the endpoint {inside} (that of --base-url)")

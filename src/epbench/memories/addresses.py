@@ -32,6 +32,7 @@ def allow_only(host: str, port: int, log: Path) -> None:
         elif event == "socket.getaddrinfo" and _name(args[0]) not in (host, "localhost", "", None):
             _refuse(f"{_name(args[0])}:{args[1]}", log)
 
+    log.touch()
     sys.addaudithook(watch)
 
 

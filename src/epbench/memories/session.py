@@ -33,10 +33,9 @@ from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Items
 from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard
-from epbench.memories.process import ProcessGuard
 from epbench.memories.relay.calls import Operation
 from epbench.memories.spec import SystemSpec
-from epbench.memories.systems.hosting import Hosting
+from epbench.memories.systems.hosting import Hosting, process_guard
 from epbench.runs.answers import Progress
 from epbench.runs.journal import Journal
 
@@ -111,10 +110,9 @@ class Stores:
 
     def _make_guard(self, limits: Limits) -> Guard:
         system, log = self._system, self._folder / LOG
-        if system.installation is not None:
-            assert self._hosting is not None
-            return ProcessGuard(system.installation.class_name, limits, log, self._hosting.home)
-        return ProcessGuard(system.name, limits, log) if system.make is None else ThreadGuard(system, limits, log)
+        if system.make is not None:
+            return ThreadGuard(system, limits, log)
+        return process_guard(system, limits, log, self._hosting)
 
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""

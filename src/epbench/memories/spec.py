@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from epbench.files.secrets import without_login
 from epbench.memories.protocol import MemorySystem
 
-Setting: TypeAlias = bool | int | float | str
-"""The value of a setting of a memory system."""
+Setting: TypeAlias = bool | int | float | str | None
+"""The value of a setting of a memory system; None leaves a number to the system's model."""
 
 
 PUBLISHED_MODEL = "gpt-4.1-mini"

@@ -69,7 +69,7 @@ def test_what_is_stored_is_retrieved_and_listed(open_graphiti, endpoint):
 
 def test_any_text_comes_back_as_it_was(open_graphiti, endpoint):
     graphiti = open_graphiti(endpoint)
-    for second, fact in enumerate(odd := ("Zoë 🦊 isst Äpfel", "أنا أشرب الشاي", "O'Neil says \"no\" \\ % {x}")):
+    for second, fact in enumerate(odd := ("Zoë 🦊 isst Äpfel", "أنا أشرب الشاي", 'O\'Neil says "no" \\ % {x}')):
         graphiti.store_conversation(told(fact, second))
     assert sorted(graphiti.get_all_memories()) == sorted(odd)
     for query in ("🦊", "الشاي", "'; MATCH (n) DELETE n", 'a "quoted" (word) AND *', "?"):

@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any
 
 from epbench.errors import CallFailed
+from epbench.memories.addresses import LOG, refused_addresses
 from epbench.memories.contract import facts
 from epbench.memories.guard import FINALIZE, LIST, RETRIEVE, STORE
 from epbench.memories.process import ProcessGuard
@@ -122,12 +123,9 @@ def addresses_tried(folder: Path) -> list[str] | None:
     """Read which addresses other than the given one the process of a store has tried to reach.
 
     Args:
-        folder: of the store. The addresses stand in `addresses.log` beside it, one a line.
+        folder: of the store.
 
     Returns:
-        The addresses, or None if nobody has written them down.
+        The addresses, or None if nobody has watched the process.
     """
-    try:
-        return (folder.parent / "addresses.log").read_text("utf-8", "replace").split("\n")[:-1]
-    except FileNotFoundError:
-        return None
+    return refused_addresses(folder.parent) if (folder.parent / LOG).exists() else None

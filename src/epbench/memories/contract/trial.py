@@ -9,8 +9,8 @@ from epbench.errors import CallFailed
 from epbench.memories.contract.checks import CHECKS, Outcome
 from epbench.memories.contract.stores import Stores
 from epbench.memories.guard import Limits
-from epbench.memories.process import ProcessGuard
 from epbench.memories.spec import SystemSpec
+from epbench.memories.systems.hosting import Hosting, process_guard
 
 N = 1000
 """Conversations of the large store by default."""
@@ -27,8 +27,12 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
 
     Yields:
         The name of each check and what came of it, as soon as it is known. A call that fails breaks a promise.
+
+    Raises:
+        BadInput: an installed system's environment cannot be built, or its endpoint cannot be used.
     """
-    guard = ProcessGuard(system.name, limits, folder / "system.log")
+    hosting = Hosting(system, folder) if system.installation else None
+    guard = process_guard(system, limits, folder / "system.log", hosting)
     stores = Stores(guard, folder, durable=system.durable, n=n)
     try:
         for check in CHECKS:
@@ -39,3 +43,5 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
             yield check.__name__.replace("_", " "), outcome
     finally:
         guard.close()
+        if hosting is not None:
+            hosting.close()

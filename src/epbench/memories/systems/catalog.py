@@ -116,7 +116,13 @@ def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> S
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
-        return type(default)(text)
+        return float(text) if default is None else type(default)(text)
     except (ValueError, KeyError):
-        kind = "true or false" if isinstance(default, bool) else f"a value like {default!r}"
+        kind = (
+            "true or false"
+            if isinstance(default, bool)
+            else "a number"
+            if default is None
+            else f"a value like {default!r}"
+        )
         raise BadInput(f"memory system {name!r}, setting {key}: expected {kind}, got {text!r}") from None

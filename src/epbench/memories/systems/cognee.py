@@ -21,7 +21,9 @@ DEFAULTS: dict[str, Any] = {
 }
 
 _DATASET = "memories"
-_KNOWN_EMBEDDER = "openai/text-embedding-3-small"  # cognee asks a table for the limits of the name, the relay for vectors
+_KNOWN_EMBEDDER = (
+    "openai/text-embedding-3-small"  # cognee asks a table for the limits of the name, the relay for vectors
+)
 _NO_JSON = ("JSON", "validation error", "structured output", "Expecting")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from epbench.memories.addresses import LOG
-from epbench.memories.process import Home
+from epbench.memories.guard import Limits
+from epbench.memories.process import Home, ProcessGuard
 from epbench.memories.relay.calls import Operation
 from epbench.memories.relay.server import PLACEHOLDER, Relay
 from epbench.memories.spec import Setting, SystemSpec
@@ -57,3 +58,10 @@ class Hosting:
         """Stop the relay."""
         if self._relay is not None:
             self._relay.close()
+
+
+def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
+    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
+    if system.installation is None or hosting is None:
+        return ProcessGuard(system.name, limits, log)
+    return ProcessGuard(system.installation.class_name, limits, log, hosting.home)

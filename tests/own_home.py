@@ -15,6 +15,9 @@ from pathlib import Path
 HOME = Path(tempfile.mkdtemp(prefix="epbench-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 
+USERS_CACHE = os.environ.get("EPBENCH_CACHE")
+"""The cache that the user has chosen; only environments of memory systems are looked up and built there."""
+
 # No test may reach the internet, and none may touch the user's own caches.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 os.environ |= {"HF_HOME": str(HOME), "EPBENCH_CACHE": str(HOME / "vectors")}

@@ -1,6 +1,7 @@
 """Adapters of real systems, each in a process of its environment's Python.
 
-$EPBENCH_TEST_ENVIRONMENTS names a folder with an environment per system; where one is absent, its tests are skipped.
+$EPBENCH_TEST_SYSTEMS names the systems to test, as `make test-systems` does; the tests of the others are skipped. Their
+environments are built in the user's cache, as a run would build them.
 """
 
 import json
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from epbench.memories.systems.environment import environment_python
 from tests.memories.systems.scripted_endpoint import DIMENSIONS
+from tests.own_home import USERS_CACHE
 
 ROOT = Path(__file__).parents[3]
-ENVIRONMENTS = "EPBENCH_TEST_ENVIRONMENTS"
+LOCKS = ROOT / "src/epbench/memories/systems/locks"
+CHOSEN = os.environ.get("EPBENCH_TEST_SYSTEMS", "").split()
 FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
 
 
@@ -96,16 +100,22 @@ class AdapterProcess:
 
 
 @pytest.fixture
-def environment():
-    """The Python of a system's environment: `environment("mem0")`. Skips the test where there is none."""
+def users_cache(monkeypatch):
+    """The user's own cache, instead of that of the tests."""
+    if USERS_CACHE is None:
+        monkeypatch.delenv("EPBENCH_CACHE")
+    else:
+        monkeypatch.setenv("EPBENCH_CACHE", USERS_CACHE)
+
+
+@pytest.fixture
+def environment(users_cache):
+    """The Python of a system's environment: `environment("mem0")`. Skips the test of a system that was not chosen."""
 
     def python(system):
-        if not (root := os.environ.get(ENVIRONMENTS)):
-            pytest.skip(f"${ENVIRONMENTS} names no folder with an environment per memory system")
-        found = Path(root) / system / "bin" / "python"
-        if not found.exists():
-            pytest.skip(f"no environment {found.parents[1]}")
-        return found
+        if system not in CHOSEN:
+            pytest.skip(f"$EPBENCH_TEST_SYSTEMS does not name {system}; make test-systems does")
+        return environment_python(LOCKS / f"{system}.txt")
 
     return python
 

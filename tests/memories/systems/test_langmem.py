@@ -32,7 +32,7 @@ def calls(*arguments, name="Memory"):
 def reply(body):
     """What a good model says: each text of the user is a memory."""
     session = body["messages"][-1]["content"].split("<session_")[1]
-    said = re.findall(r"Human Message =+\n\n(.*?)\n\n=+ Ai Message", session, re.S)
+    said = re.findall(r"Human Message =+\n\n(.*?)\n+(?:=+ Ai Message|</session)", session, re.S)
     return calls(*(json.dumps({"content": fact}) for fact in said))
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ DEFAULTS: dict[str, Any] = {
 }
 
 _GROUP = "memories"
+_LARGEST = 1 << 32  # bytes of a database; a power of two
+_BUFFERS = 1 << 29  # bytes
 _NO_JSON = ("Expecting", "Extra data", "Unterminated", "Invalid", "empty response", "validation error")
 
 
@@ -58,7 +61,8 @@ class Graphiti:
         asyncio.set_event_loop(self._loop)
         database = folder / "graph.kuzu"
         new = not database.exists()
-        self._driver = KuzuDriver(str(database))
+        with _small_database():
+            self._driver = KuzuDriver(str(database))
         self._driver._database = _GROUP  # add_episode() compares it with the group, and this driver does not set it
         api = {"api_key": settings["api_key"], "base_url": settings["base_url"]}
         model = LLMConfig(**api, model=settings["model"], temperature=settings["temperature"])
@@ -133,6 +137,19 @@ class Graphiti:
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.run_until_complete(work)
+
+
+@contextmanager
+def _small_database() -> Iterator[None]:
+    """Have Kuzu reserve 4 GiB of addresses; by default it is 8 TiB, which a limit of memory does not allow."""
+    import kuzu  # type: ignore[import-not-found]
+
+    usual = kuzu.Database
+    kuzu.Database = partial(usual, max_db_size=_LARGEST, buffer_pool_size=_BUFFERS)
+    try:
+        yield
+    finally:
+        kuzu.Database = usual
 
 
 def _no_cross_encoder() -> Any:

@@ -1,0 +1,86 @@
+"""Each installed system through the whole benchmark, killed in the middle, with scripted replies on loopback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.memories.systems import (
+    test_a_mem,
+    test_cognee,
+    test_graphiti,
+    test_langmem,
+    test_mem0,
+    test_simplemem,
+    test_structmem,
+)
+from tests.memories.systems.conftest import ROOT
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+
+pytestmark = pytest.mark.slow
+REPLIES = {
+    "mem0": test_mem0.reply,
+    "mem0-1": test_mem0.reply,
+    "a-mem": test_a_mem.script,
+    "simplemem": test_simplemem.script,
+    "langmem": test_langmem.reply,
+    "graphiti": test_graphiti.reply,
+    "cognee": test_cognee.reply,
+    "structmem": test_structmem.script,
+}
+CONFIGS = ("long_hop", "coexisting_facts")
+KILLS_AFTER = (3, 9)  # stored conversations
+
+
+@pytest.fixture(scope="module")
+def memfail(script, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made")
+    done = script("builders/memfail.py", "--config", *CONFIGS, "--rows", 6, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out / "memfail"
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail, tmp_path):
+    environment(name)
+    with ScriptedEndpoint(REPLIES[name]) as endpoint:
+        command = [
+            sys.executable, "eval_scripts/memfail.py", "--dataset", memfail, "--config", *CONFIGS, "--system", name,
+            "--system-model", "scripted", "--system-url", endpoint.base_url, "--embedder", "openai:vectors",
+            "--out", tmp_path / "run",
+        ]  # fmt: skip
+        if name == "structmem":
+            command += ["--system-source", test_structmem.made_up_checkout(tmp_path / "checkout")]
+        for n in KILLS_AFTER:
+            run_until(command, tmp_path / "run/long_hop/stored.jsonl", n)
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        other = [*map(str, command), "--system-model", "another"]
+        refused = subprocess.run(other, capture_output=True, text=True, cwd=ROOT)
+        assert refused.returncode == 2 and "this folder holds another run: its system_model is" in refused.stderr
+    for config in CONFIGS:
+        folder = tmp_path / "run" / config
+        scores, usage = (json.loads((folder / file).read_text()) for file in ("scores.json", "usage.json"))
+        assert scores["n_failed"] == 0 and not any("twice" in warning for warning in scores["warnings"])
+        held = json.loads((folder / "memories.json").read_text())[""]
+        units = [json.loads(line) for line in (folder / "stored.jsonl").read_text().splitlines()]
+        n_told = len({unit["conversation"] for unit in units if "conversation" in unit})
+        assert len(held) == len(set(held)) == n_told  # with these replies, each conversation is one memory
+        storing = usage["storing"]
+        assert storing["calls"] >= n_told and storing["tokens_in"] > 0 and storing["embeddings"] > 0
+        assert storing["seconds"] > 0 and usage["retrieving"]["seconds"] > 0
+        assert not (folder / "stores/addresses.log").read_text()  # nothing else was asked for
+
+
+def run_until(command, journal, n):
+    """Start a run, and kill it with all that it has started once its journal has n stored conversations."""
+    process = subprocess.Popen(list(map(str, command)), cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        if journal.exists() and journal.read_text().count('"seconds"') >= n:
+            os.killpg(process.pid, signal.SIGKILL)
+        time.sleep(0.01)
+    assert process.returncode == -signal.SIGKILL

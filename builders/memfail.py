@@ -32,14 +32,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.dataset_folder import Config
     from epbench.memfail.dataset.schema import Row
-    from epbench.memfail.generation.asking import Asker, Planner
+    from epbench.memfail.generation.asking import Planner
     from epbench.memfail.validation.findings import Report
 
 Tables = dict[str, list["Row"]]
@@ -164,15 +164,18 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.memfail.generation.asking import Asker, Planner
-    from epbench.memfail.generation.generate import MAX_TOKENS, generate, replies_folder
+    from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
     from epbench.memfail.generation.prompts import load_generation_prompts
     from epbench.memfail.generation.specs import SEED
+    from epbench.memfail.validation.findings import validate
+    from epbench.memfail.validation.text_statistics import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
 
     command.show_log()
     refuse_other_folder(args.out / "memfail")
+    count_tokens = cl100k_tokens() if args.tokens else None
     n_rows, seed = 100 if args.rows is None else args.rows, SEED if args.seed is None else args.seed
     prompts, model = load_generation_prompts(args.prompts), load_model(args.source, args.backend)
     most = args.max_tokens or MAX_TOKENS
@@ -184,7 +187,9 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     identity = {"benchmark": "memfail", "writer": model.name, "base_url": without_login(args.base_url or "")}
     with open_run(replies, identity | weights_of(model), {}):
         asker = Asker(model, replies, prompts, seed=seed, max_tokens=most, progress=command.bar)
-        save_generated(args, asker, generate(asker, names, n_rows, seed), n_rows, seed)
+        tables = generate(asker, names, n_rows, seed)
+        report = validate(tables, count_tokens)
+        save_generated(args.out / "memfail", tables, report, about(asker, tables, n_rows, seed, report))
 
 
 def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) -> None:
@@ -198,23 +203,18 @@ def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) ->
         command.console().say(line)
 
 
-def save_generated(args: Arguments, asker: Asker, tables: Tables, n_rows: int, seed: int) -> None:
+def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any]) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
     from epbench.memfail.dataset.schema import config_of
-    from epbench.memfail.generation.generate import FILE, about
+    from epbench.memfail.generation.generate import FILE
     from epbench.memfail.validation.card import generated_card
-    from epbench.memfail.validation.findings import validate
-    from epbench.memfail.validation.text_statistics import cl100k_tokens
 
-    report = validate(tables, cl100k_tokens() if args.tokens else None)
     configs = [config_of(name, rows) for name, rows in tables.items()]
-    generation = about(asker, tables, n_rows, seed, report)
-    made_by = made_again_by(list(tables), n_rows, seed, args.source)
+    made_by = made_again_by(list(tables), generation["rows_asked_for"], generation["seed"], generation["model"])
     card = generated_card(made_by, configs, report, generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
-    folder = args.out / "memfail"
     write_dataset(folder, configs, card, texts)
     show(report, folder)
     for failure in generation["validation_failures"]:

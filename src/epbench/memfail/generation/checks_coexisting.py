@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epbench.memfail.generation.asking import Item
 from epbench.memfail.generation.specs import CoexistingSpec
-from epbench.memfail.generation.words import HALF, quoted, share
+from epbench.memfail.generation.words import HALF, literally_in, quoted, share
 from epbench.memfail.judging.word_rules import stands_in
 from epbench.memfail.validation.text_statistics import normalised, sentences
 
@@ -35,9 +35,9 @@ def facts_are_short(spec: CoexistingSpec, row: Item) -> str | None:
 
 
 def facts_name_their_preference(spec: CoexistingSpec, row: Item) -> str | None:
-    """Each fact has at least half of the words of its own preference."""
+    """Each fact has at least half of the words of its own preference, in any form."""
     for name, fact in zip(row["preferences"], row["preference_facts"], strict=True):
-        if share(name, fact) < HALF:
+        if share(name, fact) < HALF and not literally_in(name, fact):
             return f"the fact about {name!r} does not name it: {quoted(fact)}"
     return None
 

@@ -134,9 +134,12 @@ def hard_sentences_are_apart(rule: Rule, row: Item) -> str | None:
 
 
 def hard_keeps_rule(rule: Rule, row: Item) -> str | None:
-    """The behavior's sentence has the words of the behavior, and the condition's those of the condition."""
+    """The behavior's sentence has half of the words of the behavior, and the condition's half of those of the condition.
+
+    More cannot be asked for: `when she is above 7 of 10` has to become a sentence that is true at all times.
+    """
     for part, text in (("behavior_sentence", rule.behavior), ("condition_sentence", rule.condition)):
-        if not keeps(text, row[part]):
+        if not keeps(text, row[part], HALF):
             return f"the {part} lacks words of {quoted(text)}: {missing(text, row[part])}"
     return None
 

@@ -84,7 +84,7 @@ def direct_answers_are_supported(spec: PersonaSpec, row: Item) -> str | None:
 def direct_questions_keep_their_answer_back(spec: PersonaSpec, row: Item) -> str | None:
     """A direct question does not contain most words of its own answer."""
     for number, question in _direct(spec, row):
-        if share(question["answer"], question["text"], spec.entity) >= ENOUGH:
+        if question["answer"].strip() and share(question["answer"], question["text"], spec.entity) >= ENOUGH:
             return f"question {number} contains its own answer: {quoted(question['text'])}"
     return None
 

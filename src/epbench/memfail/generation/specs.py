@@ -172,20 +172,18 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
     specs = drawn_personas(n, seed)
     first = {spec.entity: spec.number for spec in reversed(specs)}
     known = {part for name in pools()["names"] for part in name.split()}
-    needed = n * (SLOTS + 1)
-    most = min(needed, (len(bank("names")["feminine"]) + len(bank("names")["masculine"])) * len(bank("names")["last"]))
-    made = people(most, RandomStream("memfail names of a model", seed, n))
-    spare = iter([person.name for person in made if not known & set(person.name.split())])
+    names = bank("names")
+    most = (len(names["feminine"]) + len(names["masculine"])) * len(names["last"])
+    made = people(min(n * (SLOTS + 1), most), RandomStream("memfail names of a model", seed, n))
+    spare = [person.name for person in made if not known & set(person.name.split())]
     named = []
     try:
         for spec in specs:
-            entity = spec.entity if first[spec.entity] == spec.number else next(spare)
-            strangers = tuple(next(spare) if name in first else name for name in spec.strangers)
+            entity = spec.entity if first[spec.entity] == spec.number else spare.pop()
+            strangers = tuple(spare.pop() if name in first else name for name in spec.strangers)
             named.append(replace(spec, entity=entity, strangers=strangers))
-    except StopIteration:
-        raise BadInput(
-            f"rows: there are not enough names for {n} personas and their strangers; ask for fewer"
-        ) from None
+    except IndexError:
+        raise BadInput(f"rows: there are not enough names for {n} personas and their strangers; ask for fewer") from None
     return named
 
 

@@ -12,7 +12,7 @@ ENOUGH = 0.75
 HALF = 0.5
 """The share from which a sentence counts as naming something."""
 
-_DECISIVE = frozenset(words_of("not no never without before after until unless only"))
+_DECISIVE = frozenset(words_of("not no never without before after until unless"))
 _NAME = re.compile(r"\b[A-Z][\w'’-]+")
 
 
@@ -22,21 +22,24 @@ def share(part: str, text: str, besides: str = "") -> float:
     return len(wanted & set(words_of(text))) / len(wanted) if wanted else 1.0
 
 
-def keeps(part: str, text: str) -> bool:
-    """Return whether a text keeps a phrase: most content words, all numbers, and all words that turn the meaning round.
+def keeps(part: str, text: str, enough: float = ENOUGH) -> bool:
+    """Return whether a text keeps a phrase: enough content words, all numbers, and all words that turn the meaning round.
 
     >>> keeps("after 5 pm", "She does so after 5 pm."), keeps("after 5 pm", "She does so before 5 pm.")
     (True, False)
     """
-    found = set(words_of(text))
-    needed = {word for word in words_of(part) if word.isdigit() or word in _DECISIVE}
-    return needed <= found and share(part, text) >= ENOUGH
+    return needed(part) <= set(words_of(text)) and share(part, text) >= enough
+
+
+def needed(part: str) -> set[str]:
+    """Return the words of a phrase that no text may lose, without endings: numbers, and words such as `not`."""
+    return {word for word in words_of(part) if word.isdigit() or word in _DECISIVE}
 
 
 def missing(part: str, text: str) -> str:
-    """Return the words of a phrase that a text lacks, as a message shows them."""
-    found = set(words_of(text))
-    lost = [word for word in normalised(part).split() if not found.issuperset(words_of(word))]
+    """Return the words with a meaning that a text lacks of a phrase, as a message shows them."""
+    found, wanted = set(words_of(text)), content_of(part) | needed(part)
+    lost = [word for word in normalised(part).split() if wanted & set(words_of(word)) - found]
     return ", ".join(map(repr, lost)) or "none"
 
 

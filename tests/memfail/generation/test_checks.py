@@ -177,7 +177,9 @@ def test_a_good_row_passes(case):
 
 
 @pytest.mark.parametrize(
-    ("case", "check", "change"), VIOLATIONS, ids=[f"{case} {check} {i}" for i, (case, check, _) in enumerate(VIOLATIONS)]
+    ("case", "check", "change"),
+    VIOLATIONS,
+    ids=[f"{case} {check} {i}" for i, (case, check, _) in enumerate(VIOLATIONS)],
 )
 def test_a_violation_is_rejected_by_its_own_check(case, check, change):
     step, spec = CASES[case]

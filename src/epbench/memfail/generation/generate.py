@@ -114,6 +114,8 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
         report: The validation report of the rows.
     """
     usage = token_usage(asker.paid.values())
+    dropped = {found.row for found in asker.log.rejections if found.dropped}
+    audits = {row for row in dropped if row.startswith("audit ")}
     by_check: dict[str, list[dict[str, Any]]] = {}
     for found in asker.log.rejections:
         by_check.setdefault(found.check, []).append(
@@ -138,7 +140,8 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
         "requests": usage["requests"],
         "tokens": {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]},
         "steps": asker.log.counts,
-        "dropped": sorted({found.row for found in asker.log.rejections if found.dropped}),
+        "dropped": sorted(dropped - audits),
+        "audits_without_verdict": sorted(dropped & audits),
         "rejections": by_check,
         "validation_failures": validation_failures(report),
     }

@@ -28,10 +28,12 @@ def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     chains = _written(asker, n)
     chains = _audited(asker, chains)
     chains = _without_duplicates(asker, chains)
-    options = _options(asker, chains, n, seed)
-    chosen = _truncated(asker, [chain for chain in chains if chain.spec.number in options], options, n)
+    chosen, options = _with_options(asker, chains, n, seed)
     orders = option_orders(len(chosen), seed)
-    return [_row(i, chain, options[chain.spec.number], orders[i]) for i, chain in enumerate(chosen)]
+    rows = [_row(i, chain, options[chain.spec.number], orders[i]) for i, chain in enumerate(chosen)]
+    for place, fault in checks.options_in_all_facts_or_none(rows):
+        raise AssertionError(f"chain {place}: {fault}; all options are ends of stored chains")
+    return rows
 
 
 def chain_step(prompts: GenerationPrompts, known: Sequence[Chain]) -> Step[ChainSpec]:
@@ -154,51 +156,46 @@ def _without_duplicates(asker: Asker, chains: Sequence[Chain]) -> list[Chain]:
     return kept
 
 
-def _options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> dict[int, list[str]]:
-    """Return the wrong options by number of the chain. Candidates are the ends of chains that will be stored."""
-    stored = _first_of_each(chains, n)
-    specs = []
-    for chain in chains:
-        ends = [other.anchors[-1] for other in stored if other is not chain]
-        fitting = {
-            end.lower(): end
-            for end in ends
-            if not checks.overlap(end, chain.anchors[-1]) and not checks.stands_in_chain(end, chain)
-        }
-        if len(fitting) < OPTIONS:
-            reason = f"only {len(fitting)} other chains have ends that could be wrong options, {OPTIONS} are needed"
-            asker.log.drop("enough_candidates", "options", chain.label, reason)
-            continue
-        stream = RandomStream("memfail candidates", seed, chain.label)
-        specs.append(OptionsSpec(chain, tuple(stream.sample([*fitting.values()], CANDIDATES))))
-    found = asker.accepted(options_step(asker.prompts), specs)
-    by_number = {spec.number: spec for spec in specs}
-    return {number: _as_listed(row["options"], by_number[number].candidates) for number, row in found.items()}
+def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> tuple[list[Chain], dict[int, list[str]]]:
+    """Return the first chains of each number of hops, up to the targets, and their wrong options by number.
+
+    A chain without options gives way to a spare one. It takes its facts along, so chains that had its end as an option
+    are asked about again, until all options stand in stored facts.
+    """
+    left, options = list(chains), dict[int, list[str]]()
+    while True:
+        chosen = _first_of_each(left, n)
+        ends = {chain.anchors[-1] for chain in chosen}
+        waiting = [chain for chain in chosen if not ends.issuperset(options.get(chain.spec.number, ["?"]))]
+        if not waiting:
+            asker.log.count("chains up to the targets", len(chains), len(chosen))
+            return chosen, options
+        specs = [spec for chain in waiting if (spec := _options_spec(asker, chain, chosen, seed))]
+        found = asker.accepted(options_step(asker.prompts), specs)
+        by_number = {spec.number: spec for spec in specs}
+        options |= {number: _as_listed(row["options"], by_number[number].candidates) for number, row in found.items()}
+        left = [chain for chain in left if chain not in waiting or chain.spec.number in found]
+
+
+def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int) -> OptionsSpec | None:
+    """Return the ends of other stored chains that could be wrong options; None, and a note, if they are too few."""
+    fitting = {
+        checks.normalised(end): end
+        for end in (other.anchors[-1] for other in stored if other is not chain)
+        if not checks.overlap(end, chain.anchors[-1]) and not checks.stands_in_chain(end, chain)
+    }
+    if len(fitting) < OPTIONS:
+        reason = f"only {len(fitting)} other chains have ends that could be wrong options, {OPTIONS} are needed"
+        asker.log.drop("enough_candidates", "options", chain.label, reason)
+        return None
+    stream = RandomStream("memfail candidates", seed, chain.label)
+    return OptionsSpec(chain, tuple(stream.sample([*fitting.values()], CANDIDATES)))
 
 
 def _as_listed(options: Sequence[str], candidates: Sequence[str]) -> list[str]:
     """Return options in the spelling of the candidates, which is that of the facts."""
     listed = {checks.normalised(candidate): candidate for candidate in candidates}
     return [listed[checks.normalised(option)] for option in options]
-
-
-def _truncated(asker: Asker, chains: Sequence[Chain], options: dict[int, list[str]], n: int) -> list[Chain]:
-    """Return the first chains of each number of hops, up to the targets, whose options all stand in stored facts.
-
-    A chain that is dropped for its options takes its own facts along, so this is repeated until nothing changes.
-    """
-    step, left = "chains up to the targets", list(chains)
-    while True:
-        chosen = _first_of_each(left, n)
-        rows = [_row(i, chain, options[chain.spec.number], range(len(LETTERS))) for i, chain in enumerate(chosen)]
-        faults = dict(checks.options_in_all_facts_or_none(rows))
-        if not faults:
-            asker.log.count(step, len(chains), len(chosen))
-            return chosen
-        for place, fault in faults.items():
-            check = checks.options_in_all_facts_or_none.__name__
-            asker.log.drop(check, step, chosen[place].label, fault)
-            left.remove(chosen[place])
 
 
 def _first_of_each(chains: Sequence[Chain], n: int) -> list[Chain]:

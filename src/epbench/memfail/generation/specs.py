@@ -183,7 +183,9 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
             strangers = tuple(spare.pop() if name in first else name for name in spec.strangers)
             named.append(replace(spec, entity=entity, strangers=strangers))
     except IndexError:
-        raise BadInput(f"rows: there are not enough names for {n} personas and their strangers; ask for fewer") from None
+        raise BadInput(
+            f"rows: there are not enough names for {n} personas and their strangers; ask for fewer"
+        ) from None
     return named
 
 

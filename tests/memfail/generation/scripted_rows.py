@@ -140,7 +140,7 @@ def persona(spec: Row) -> Row:
     questions = [
         {
             "text": fill(aspect["questions"][0], {"name": asked["about"]}, stream),
-            "answer": value if asked["about"] == spec["name"] else "",
+            "answer": value if asked["about"] == spec["name"] else "unknown",
         }
         for (aspect, value), asked in zip(pairs, spec["questions"], strict=False)
     ]

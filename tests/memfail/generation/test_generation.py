@@ -327,5 +327,6 @@ def test_forms_of_replies_are_checked():
     schema = object_of({"names": {"type": "array", "items": {"type": "string"}}})
     assert misfit_of({"names": ["a"], "more": 1}, schema) is None
     assert misfit_of({"names": ["a", 2]}, schema) == "names[1]: expected a text, found '2'"
+    assert misfit_of({"names": [" . "]}, schema) == "names[0]: expected a text, found ' . '"
     assert misfit_of({}, schema) == "names: expected a list, found 'None'"
     assert misfit_of([], schema) == "the row: expected an object, found '[]'"

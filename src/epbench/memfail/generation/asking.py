@@ -235,11 +235,7 @@ class _Batch(Generic[S]):
 
     def read(self, record: Record, attempt: int, log: Log) -> None:
         """Take the rows of a reply that pass; log the others."""
-        if record.get("failure") is not None:
-            found: dict[int, Item] = {}
-            whole = ("reply_ended", str(record["failure"]))
-        else:
-            found, whole = _rows_of(record["answer"])
+        found, whole = _rows_of(record)
         self.faults, failed = [whole[1]] if whole else [], []
         for spec in self.open:
             problems = [whole] if whole else self._problems(spec, found.get(spec.number))
@@ -261,10 +257,12 @@ class _Batch(Generic[S]):
         return list(self.step.problems(spec, row))
 
 
-def _rows_of(reply: str) -> tuple[dict[int, Item], tuple[str, str] | None]:
+def _rows_of(record: Record) -> tuple[dict[int, Item], tuple[str, str] | None]:
     """(the rows of a reply by number, None), or ({}, the check that the whole reply fails and the reason)."""
+    if record.get("failure") is not None:
+        return {}, ("reply_ended", str(record["failure"]))
     try:
-        rows = last_object_with(reply, "rows")["rows"]
+        rows = last_object_with(record["answer"], "rows")["rows"]
     except UnusableReply as error:
         return {}, ("reply_is_json", str(error))
     if not isinstance(rows, list):
@@ -278,13 +276,14 @@ def _rows_of(reply: str) -> tuple[dict[int, Item], tuple[str, str] | None]:
 
 
 def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str | None:
-    """Return where a value does not have the form of a schema of objects, lists and non-empty texts; None if it has.
+    """Return where a value does not have the form of a schema of objects, lists and filled texts; None if it has.
 
     Endpoints that cannot hold a model to a schema return whatever the model writes.
     """
     place = where or "the row"
     if schema["type"] == "string":
-        return None if isinstance(value, str) else f"{place}: expected a text, found {quoted(str(value))}"
+        filled = isinstance(value, str) and bool(value.strip(" ."))
+        return None if filled else f"{place}: expected a text, found {quoted(str(value))}"
     if schema["type"] == "array":
         if not isinstance(value, list):
             return f"{place}: expected a list, found {quoted(str(value))}"

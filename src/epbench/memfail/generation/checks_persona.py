@@ -72,8 +72,6 @@ def direct_answers_are_supported(spec: PersonaSpec, row: Item) -> str | None:
     """Most words of the answer to a direct question stand in the essay."""
     for number, question in _direct(spec, row):
         answer = question["answer"]
-        if not answer.strip():
-            return f"question {number} is about {spec.entity}, but has no answer"
         if share(answer, row["essay"], spec.entity) < ENOUGH:
             return (
                 f"the essay does not support the answer to question {number}: it lacks {missing(answer, row['essay'])}"
@@ -84,7 +82,7 @@ def direct_answers_are_supported(spec: PersonaSpec, row: Item) -> str | None:
 def direct_questions_keep_their_answer_back(spec: PersonaSpec, row: Item) -> str | None:
     """A direct question does not contain most words of its own answer."""
     for number, question in _direct(spec, row):
-        if question["answer"].strip() and share(question["answer"], question["text"], spec.entity) >= ENOUGH:
+        if share(question["answer"], question["text"], spec.entity) >= ENOUGH:
             return f"question {number} contains its own answer: {quoted(question['text'])}"
     return None
 

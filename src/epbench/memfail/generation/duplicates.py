@@ -32,7 +32,7 @@ class Duplicates:
         """
         from datasketch import MinHash
 
-        added = []
+        added: list[tuple[int, str]] = []
         for text in texts:
             sketch = MinHash(num_perm=PERMUTATIONS)
             for shingle in shingles(text):

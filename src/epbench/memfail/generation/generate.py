@@ -28,7 +28,6 @@ from epbench.runs.usage import token_usage
 MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons
 FILE = "generation.json"
 _PACKAGES = ("epbench", "datasketch", "openai", "transformers", "torch", "vllm")
-_NONE = (0, [], {})
 
 
 def replies_folder(out: Path, model: str) -> Path:
@@ -151,7 +150,7 @@ def validation_failures(report: Report) -> list[str]:
     """Return what in the validation report of generated rows should be zero and is not, one line each."""
     failures = []
     for config, found in report.items():
-        zero = [name for name in _SHOULD_BE_NONE if found.get(name, 0) not in _NONE]
+        zero = [name for name in _SHOULD_BE_NONE if found.get(name)]
         failures += [f"{config}: {name} is {found[name]}" for name in zero]
         unequal = [column for column, n in found.get("rows_equal_to_easy_in", {}).items() if n != found["rows"]]
         failures += [f"{config}: {column} differs from Easy" for column in unequal]

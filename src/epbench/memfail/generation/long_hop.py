@@ -17,6 +17,7 @@ from epbench.memfail.generation.duplicates import FACT, Duplicates
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import HOPS, ChainSpec, batches, chain_specs, option_orders, targets
 from epbench.memfail.generation.words import stand_in
+from epbench.memfail.validation.text_statistics import normalised
 
 BATCH = 8
 SUMMARIES = 30  # of the latest chains, which the model is told not to repeat
@@ -135,7 +136,7 @@ def _audited(asker: Asker, chains: list[Chain]) -> list[Chain]:
 
 def _audit(asker: Asker, windows: Sequence[Window]) -> list[Chain]:
     """Return the chains of all windows that no audit drops; an audit without a verdict drops nothing, and is logged."""
-    dropped = {}
+    dropped: dict[str, str] = {}
     for found in asker.accepted(audit_step(asker.prompts), windows).values():
         dropped |= {drop["id"]: drop["reason"] for drop in found["to_drop"]}
     for label, reason in dropped.items():
@@ -180,7 +181,7 @@ def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> t
 def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int) -> OptionsSpec | None:
     """Return the ends of other stored chains that could be wrong options; None, and a note, if they are too few."""
     fitting = {
-        checks.normalised(end): end
+        normalised(end): end
         for end in (other.anchors[-1] for other in stored if other is not chain)
         if not checks.overlap(end, chain.anchors[-1]) and not checks.stands_in_chain(end, chain)
     }
@@ -194,8 +195,8 @@ def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int
 
 def _as_listed(options: Sequence[str], candidates: Sequence[str]) -> list[str]:
     """Return options in the spelling of the candidates, which is that of the facts."""
-    listed = {checks.normalised(candidate): candidate for candidate in candidates}
-    return [listed[checks.normalised(option)] for option in options]
+    listed = {normalised(candidate): candidate for candidate in candidates}
+    return [listed[normalised(option)] for option in options]
 
 
 def _first_of_each(chains: Sequence[Chain], n: int) -> list[Chain]:

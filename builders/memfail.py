@@ -189,7 +189,9 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
         asker = Asker(model, replies, prompts, seed=seed, max_tokens=most, progress=command.bar)
         tables = generate(asker, names, n_rows, seed)
         report = validate(tables, count_tokens)
-        save_generated(args.out / "memfail", tables, report, about(asker, tables, n_rows, seed, report))
+        generation = about(asker, tables, n_rows, seed, report)
+    source = ["--source", model.name, *(["--prompts", args.prompts.name] if args.prompts else [])]
+    save_generated(args.out / "memfail", tables, report, generation, made_again_by(names, n_rows, seed, source))
 
 
 def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) -> None:
@@ -203,7 +205,7 @@ def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) ->
         command.console().say(line)
 
 
-def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any]) -> None:
+def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
     from epbench.memfail.dataset.schema import config_of
@@ -211,7 +213,6 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     from epbench.memfail.validation.card import generated_card
 
     configs = [config_of(name, rows) for name, rows in tables.items()]
-    made_by = made_again_by(list(tables), generation["rows_asked_for"], generation["seed"], generation["model"])
     card = generated_card(made_by, configs, report, generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
@@ -248,13 +249,12 @@ def card_of_template(names: Sequence[str], n_rows: int, seed: int, configs: Sequ
     return made_card(made_again_by(names, n_rows, seed), configs, report)
 
 
-def made_again_by(names: Sequence[str], n_rows: int, seed: int, source: str = "") -> str:
-    """Return the command that makes the same rows again, from templates or by a model."""
+def made_again_by(names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = ()) -> str:
+    """Return the command that makes the same rows again, from templates, or asks a model again."""
     from epbench.memfail.dataset.types import CONFIGS
 
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
-    of = ["--source", source] if source else []
-    return " ".join(["python", "builders/memfail.py", *of, "--rows", str(n_rows), "--seed", str(seed), *chosen])
+    return " ".join(["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *chosen])
 
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:

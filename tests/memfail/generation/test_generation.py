@@ -11,16 +11,18 @@ from epbench.errors import BadInput, RunFailed
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
+from epbench.memfail.generation.conditional import datapoint_step
 from epbench.memfail.generation.duplicates import Duplicates, shingles
 from epbench.memfail.generation.generate import about, generate, plan, plan_lines, validation_failures
 from epbench.memfail.generation.long_hop import BATCH
 from epbench.memfail.generation.prompts import OWN, load_generation_prompts
-from epbench.memfail.generation.specs import option_orders
+from epbench.memfail.generation.specs import conditional_specs, option_orders
 from epbench.memfail.validation.findings import validate
+from epbench.memfail.validation.text_statistics import connectives
 from epbench.models.load import Options, load_model
 from epbench.runs.answers import no_progress
 from epbench.runs.journal import read_journal
-from tests.memfail.generation.scripted_rows import ScriptedRows, specs_in, step_of
+from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 
 PROMPTS = load_generation_prompts()
@@ -149,6 +151,19 @@ def test_near_duplicates_are_dropped(asking, tmp_path):
         rows = generate(asker, ["coexisting_facts"], 6, 42)["coexisting_facts"]
     assert len(rows) == 5
     assert found(asker) == [("duplicate", "coexisting questions without near duplicates", "coexisting-004", 0, True)]
+
+
+def test_rules_with_nearly_the_same_essay_lose_the_later_one_in_both_levels(asking, tmp_path):
+    shown = [{"row_id": spec.number, **datapoint_step(PROMPTS).shown(spec)} for spec in conditional_specs(10)]
+    rules = [spec | WRITERS["datapoint"](spec) for spec in shown]
+    first, second = [rule for rule in rules if not connectives(rule["statement"])][:2]
+    both = {"essay": f"{WRITERS['easy'](first)['essay']} {second['statement']}"}  # it states either rule
+    same = {("easy", rule["row_id"]): [lambda row: both] for rule in (first, second)}
+    with asking(tmp_path, ScriptedRows(same)) as asker:
+        tables = generate(asker, [EASY, HARD], 10, 42)
+    label = f"conditional-{second['row_id']:03}"
+    assert found(asker) == [("duplicate", "essays without near duplicates", label, 0, True)]
+    assert [len(tables[config]) for config in (EASY, HARD)] == [9, 9]
 
 
 def chains(asker, n=12):

@@ -130,16 +130,14 @@ def _shown(rule: Rule) -> Item:
 
 def _without_duplicates(asker: Asker, rules: Sequence[Rule], essays: dict[str, dict[int, Item]]) -> list[Rule]:
     """Drop rules of which an essay is like that of an earlier rule."""
-    seen, kept = {config: Duplicates(ESSAY) for config in essays}, []
-    for rule in rules:
-        alike = [seen[config].like([found[rule.number]["essay"]], rule.label) for config, found in essays.items()]
-        if like := next(filter(None, alike), None):
-            asker.log.drop(
-                "duplicate", "essays without near duplicates", rule.label, f"its essay is like that of {like}"
-            )
-        else:
-            kept.append(rule)
-    asker.log.count("essays without near duplicates", len(rules), len(kept))
+    kept, step = list(rules), "essays without near duplicates"
+    for found in essays.values():
+        seen = Duplicates(ESSAY)
+        for rule in tuple(kept):
+            if like := seen.like([found[rule.number]["essay"]], rule.label):
+                asker.log.drop("duplicate", step, rule.label, f"its essay is like that of {like}")
+                kept.remove(rule)
+    asker.log.count(step, len(rules), len(kept))
     return kept
 
 

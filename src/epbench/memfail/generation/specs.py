@@ -160,11 +160,11 @@ def drawn_personas(n: int, seed: int = SEED) -> list[PersonaSpec]:
 
 
 def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
-    """Draw n personas whose names fit into one store: nobody has two essays, and no stranger has one.
+    """Draw n personas whose names fit into one store: nobody has two essays, no stranger has one or is asked about twice.
 
     The reference draws all names from a pool of 30, so that in its 100 rows most strangers have an essay after all. Here a
-    name stays as drawn where it can: the first essay about somebody, and strangers without an essay. All other names come
-    from our own, larger lists.
+    name stays as drawn where it can: at the first essay about somebody, and at the first question about a stranger without
+    an essay. All other names come from our own, larger lists.
 
     Raises:
         BadInput: Our lists have too few names.
@@ -176,11 +176,12 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
     most = (len(names["feminine"]) + len(names["masculine"])) * len(names["last"])
     made = people(min(n * (SLOTS + 1), most), RandomStream("memfail names of a model", seed, n))
     spare = [person.name for person in made if not known & set(person.name.split())]
-    named = []
+    named, taken = [], set(first)
     try:
         for spec in specs:
             entity = spec.entity if first[spec.entity] == spec.number else spare.pop()
-            strangers = tuple(spare.pop() if name in first else name for name in spec.strangers)
+            strangers = tuple(name and (spare.pop() if name in taken else name) for name in spec.strangers)
+            taken.update(name for name in strangers if name)
             named.append(replace(spec, entity=entity, strangers=strangers))
     except IndexError:
         raise BadInput(

@@ -105,6 +105,17 @@ def test_a_reply_without_rows_counts_as_a_try(asking, tmp_path, reply, check):
         assert not asker.sent()
 
 
+def test_numbers_of_rows_may_be_text(asking, tmp_path):
+    scripted = ScriptedRows()
+
+    def reply(body):
+        rows = json.loads(scripted(body))["rows"]
+        return json.dumps({"rows": [row | {"row_id": str(row["row_id"])} for row in rows]})
+
+    with asking(tmp_path, reply) as asker:
+        assert len(generate(asker, ["coexisting_facts"], 4, 42)["coexisting_facts"]) == 4 and not found(asker)
+
+
 def test_a_model_that_never_returns_json_gives_one_line_and_keeps_its_replies(asking, tmp_path):
     never = {("coexisting", attempt): "No." for attempt in range(3)}
     with asking(tmp_path, ScriptedRows(replies=never)) as asker, pytest.raises(BadInput) as error:

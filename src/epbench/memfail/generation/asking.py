@@ -17,7 +17,7 @@ from epbench.errors import RunFailed, UnusableReply
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import batches
 from epbench.memfail.generation.words import quoted
-from epbench.models.json_replies import last_object_with
+from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.runs.answers import Progress, ask
 from epbench.runs.journal import Record, read_journal
@@ -126,11 +126,11 @@ class Log:
 
     def count(self, step: str, before: int, after: int) -> None:
         """Note how many rows a step had and kept; several turns of one step are added up."""
-        turns = [counts for counts in self.counts if counts["step"] == step]
-        if not turns:
-            self.counts.append({"step": step, "before": 0, "after": 0})
-        counts = turns[0] if turns else self.counts[-1]
-        counts["before"], counts["after"] = counts["before"] + before, counts["after"] + after
+        counts = next((counts for counts in self.counts if counts["step"] == step), None)
+        if counts is None:
+            self.counts.append({"step": step, "before": before, "after": after})
+        else:
+            counts["before"], counts["after"] = counts["before"] + before, counts["after"] + after
 
 
 class Asker:
@@ -269,9 +269,9 @@ def _rows_of(record: Record) -> tuple[dict[int, Item], tuple[str, str] | None]:
         return {}, ("reply_is_json", f"expected a list under rows, found {quoted(str(rows))}")
     found: dict[int, Item] = {}
     for row in rows:
-        number = row.get("row_id") if isinstance(row, dict) else None
-        if isinstance(number, int):
-            found.setdefault(number, row)
+        number = number_of(row.get("row_id")) if isinstance(row, dict) else None
+        if number is not None and number == int(number):
+            found.setdefault(int(number), row)
     return found, None
 
 

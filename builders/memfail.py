@@ -1,12 +1,24 @@
-"""Build the five MemFail tables as one dataset, from templates or from the published rows.
+"""Build the five MemFail tables as one dataset, from templates, by a language model, or from the published rows.
 
     python builders/memfail.py --out out
     python builders/memfail.py --rows 1000 --seed 3 --config long_hop persona_retrieval --out out
     python builders/memfail.py --source hub --out out
     python builders/memfail.py --source MemFail/datasets --out out
+    python builders/memfail.py --source openai:gpt-5-mini --plan --out out
+    python builders/memfail.py --source openai:gpt-5-mini --out out
+    python builders/memfail.py --source vllm:Qwen/Qwen3-32B --rows 40 --config coexisting_facts long_hop --out out
 
 `--source template` (the default) generates all rows without a model, in any number and reproducibly by seed. `hub`
 downloads the published rows from the Hub. A folder provides them as CSV files, at any depth.
+
+A model writes rows as in Appendix B of the paper: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or openai:NAME with
+--base-url URL for any compatible endpoint (key from OPENAI_API_KEY). What each row is to be about is drawn with --seed;
+with 42, the default, categories, condition types, numbers of preferences, question slots and answer letters are those of
+the published rows. The model is asked in batches. A row that fails a check is asked for again, with what was wrong, at
+most twice; then it is dropped. Rows that are too alike are dropped, and so are chains that disturb one another.
+generation.json next to README.md has model, versions, tokens, the rows before and after each step, and every rejection.
+--plan prints requests and tokens and stops. All replies are kept in OUT/rows-by-<model>: after a kill or a failing
+endpoint, the same command continues, and nothing is asked twice.
 
 Writes OUT/memfail/README.md, OUT/memfail/validation.json (what in the rows limits the meaning of a score) and
 OUT/memfail/<config>/*.parquet, with the configs conditional_facts_easy, conditional_facts_hard, coexisting_facts,
@@ -20,29 +32,34 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from epbench import command
+from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.dataset_folder import Config
     from epbench.memfail.dataset.schema import Row
+    from epbench.memfail.generation.asking import Planner
     from epbench.memfail.validation.findings import Report
 
 Tables = dict[str, list["Row"]]
 
 
-@dataclass(frozen=True)
-class Arguments:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(options.BackendOptions):
     """The command line.
 
     Attributes:
-        source: `template`, `hub`, or a folder of the published CSV files.
+        source: `template`, `hub`, a folder of the published CSV files, or the name of a model.
         config: The configs to build; None builds all.
-        rows: Rows per config from templates; None means the default, and is the only choice for published rows.
-        seed: Seed of template rows; None as for `rows`.
+        rows: Rows per config from templates or by a model; None means the default, and is the only choice for published
+            rows.
+        seed: Seed of template rows or of the specifications for a model; None as for `rows`.
         tokens: Whether the report counts tokens.
         out: Folder in which the dataset's folder is made.
+        prompts: Another prompt pack for a model, or None for ours.
+        max_tokens: The longest reply of a model, in tokens; None for the default.
+        plan: Whether to print what a model has to do, and stop.
     """
 
     source: str
@@ -51,20 +68,37 @@ class Arguments:
     seed: int | None
     tokens: bool
     out: Path
+    prompts: Path | None
+    max_tokens: int | None
+    plan: bool
 
 
 def parse(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument(
-        "--source", default="template", help="template (default), hub, or a folder of published CSV files"
+        "--source",
+        default="template",
+        metavar="SOURCE",
+        help=f"template (default), hub, a folder of published CSV files, or a model: {options.MODELS}",
     )
     parser.add_argument("--config", nargs="+", metavar="NAME", help="build only these configs (default: all)")
-    parser.add_argument("--rows", type=int, help="rows per config, with --source template only (default: 100)")
-    parser.add_argument("--seed", type=int, help="random seed, with --source template only (default: 0)")
+    parser.add_argument("--rows", type=int, help="rows per config, of templates or a model (default: 100)")
+    parser.add_argument("--seed", type=int, help="random seed (default: 0, and 42 with a model)")
     parser.add_argument(
         "--tokens", action="store_true", help="also count tokens (cl100k_base) in the report, as Table 2 does"
     )
     parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
+
+    model = parser.add_argument_group("a model that writes the rows")
+    options.add_backend(model)
+    model.add_argument(
+        "--prompts", type=Path, metavar="FILE",
+        help="another prompt pack, TOML or JSON, like src/epbench/memfail/data/memfail_generation.toml",
+    )  # fmt: skip
+    model.add_argument(
+        "--max-tokens", type=int, metavar="N", help="longest reply with its reasoning, in tokens (16384)"
+    )
+    options.add_plan(model)
     return Arguments(**vars(parser.parse_args(argv)))
 
 
@@ -75,8 +109,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.validation.findings import validate
     from epbench.memfail.validation.text_statistics import cl100k_tokens
+    from epbench.models.load import is_model_name
 
     names = check(args)
+    if is_model_name(args.source):
+        build_by_model(args, names)
+        return
     folder = args.out / "memfail"
     refuse_other_folder(folder)
     count_tokens = cl100k_tokens() if args.tokens else None
@@ -102,15 +140,87 @@ def check(args: Arguments) -> list[str]:
     """Return the configs to build, in their usual order, or raise BadInput if the options do not fit together."""
     from epbench.errors import BadInput
     from epbench.memfail.dataset.types import CONFIGS
+    from epbench.models.load import is_model_name
 
     for name in args.config or ():
         if name not in CONFIGS:
             raise BadInput(f"--config: expected one of {', '.join(CONFIGS)}, got {name!r}")
-    if args.source not in ("template", "hub") and not Path(args.source).is_dir():
-        raise BadInput(f"--source: expected template, hub or a folder, got {args.source!r}")
-    if args.source != "template" and (args.rows is not None or args.seed is not None):
-        raise BadInput("--rows and --seed work only with --source template; published rows are taken as they are")
+    by_model = is_model_name(args.source)
+    if not by_model and args.source not in ("template", "hub") and not Path(args.source).is_dir():
+        raise BadInput(
+            f"--source: expected template, hub, a folder, or a model ({options.MODELS}), got {args.source!r}"
+        )
+    if not by_model and args.source != "template" and (args.rows is not None or args.seed is not None):
+        raise BadInput("--rows and --seed work only with templates or a model; published rows are taken as they are")
+    if not by_model and (args.plan or args.prompts is not None or args.max_tokens is not None):
+        raise BadInput("--plan, --prompts and --max-tokens are for a model: name one with --source")
+    if args.max_tokens is not None and args.max_tokens < 1:
+        raise BadInput(f"--max-tokens: expected at least 1, got {args.max_tokens}")
     return [name for name in CONFIGS if name in (args.config or CONFIGS)]
+
+
+def build_by_model(args: Arguments, names: Sequence[str]) -> None:
+    """Say what it will cost, refuse what does not fit, then let the model write; every reply is kept as it arrives."""
+    from epbench.files.secrets import without_login
+    from epbench.hub.dataset_folder import refuse_other_folder
+    from epbench.memfail.generation.asking import Asker, Planner
+    from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
+    from epbench.memfail.generation.prompts import load_generation_prompts
+    from epbench.memfail.generation.specs import SEED
+    from epbench.memfail.validation.findings import validate
+    from epbench.memfail.validation.text_statistics import cl100k_tokens
+    from epbench.models.load import load_model
+    from epbench.models.protocol import weights_of
+    from epbench.runs.folder import open_run
+
+    command.show_log()
+    refuse_other_folder(args.out / "memfail")
+    count_tokens = cl100k_tokens() if args.tokens else None
+    n_rows, seed = 100 if args.rows is None else args.rows, SEED if args.seed is None else args.seed
+    prompts, model = load_generation_prompts(args.prompts), load_model(args.source, args.backend)
+    most = args.max_tokens or MAX_TOKENS
+    show_plan(Planner(model, prompts, seed=seed, max_tokens=most), names, n_rows, seed)
+    replies = replies_folder(args.out, model.name)
+    command.console().say(f"replies that are already in {replies} are not asked for again")
+    if args.plan:
+        return
+    identity = {"benchmark": "memfail", "writer": model.name, "base_url": without_login(args.base_url or "")}
+    with open_run(replies, identity | weights_of(model), {}):
+        asker = Asker(model, replies, prompts, seed=seed, max_tokens=most, progress=command.bar)
+        tables = generate(asker, names, n_rows, seed)
+        report = validate(tables, count_tokens)
+        generation = about(asker, tables, n_rows, seed, report)
+    source = ["--source", model.name, *(["--prompts", args.prompts.name] if args.prompts else [])]
+    save_generated(args.out / "memfail", tables, report, generation, made_again_by(names, n_rows, seed, source))
+
+
+def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) -> None:
+    """Print requests and tokens, and warn of a window that is unknown."""
+    from epbench.memfail.generation.generate import plan, plan_lines
+
+    estimated, warning = plan(planner, names, n_rows, seed)
+    if warning:
+        command.warn(warning)
+    for line in plan_lines(estimated):
+        command.console().say(line)
+
+
+def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
+    """Write the rows of a model, with the report on how they came to be."""
+    from epbench.hub.dataset_folder import write_dataset
+    from epbench.memfail.dataset.schema import config_of
+    from epbench.memfail.generation.generate import FILE
+    from epbench.memfail.validation.card import generated_card
+
+    configs = [config_of(name, rows) for name, rows in tables.items()]
+    card = generated_card(made_by, configs, report, generation)
+    files = {"validation.json": report, FILE: generation}
+    texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
+    write_dataset(folder, configs, card, texts)
+    show(report, folder)
+    for failure in generation["validation_failures"]:
+        command.warn(failure)
+    command.console().say(f"{len(generation['dropped'])} specifications were dropped; {FILE} says why")
 
 
 def template_rows(names: Sequence[str], n_rows: int, seed: int) -> Tables:
@@ -134,12 +244,17 @@ def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str,
 
 def card_of_template(names: Sequence[str], n_rows: int, seed: int, configs: Sequence[Config], report: Report) -> str:
     """Return the card, with the command that makes the same rows again."""
-    from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.validation.card import made_card
 
+    return made_card(made_again_by(names, n_rows, seed), configs, report)
+
+
+def made_again_by(names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = ()) -> str:
+    """Return the command that makes the same rows again, from templates, or asks a model again."""
+    from epbench.memfail.dataset.types import CONFIGS
+
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
-    made_by = ["python", "builders/memfail.py", "--rows", str(n_rows), "--seed", str(seed), *chosen]
-    return made_card(" ".join(made_by), configs, report)
+    return " ".join(["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *chosen])
 
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:

@@ -1,17 +1,28 @@
 """The builder of MemFail's tables as a user runs it."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.schema import complete, features_of
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from tests.conftest import ROOT
 from tests.hub.hub_double import HubDouble, Repo
+from tests.memfail.generation.scripted_rows import ScriptedRows, step_of
 from tests.memfail.published_csv import PATHS, write_published
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+
+BY_MODEL = ["--source", "openai:scripted", "--base-url", "http://127.0.0.1:9/v1", "--window", "100000"]
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +144,14 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
     ("args", "message"),
     [
         (["--config", "easy"], "--config: expected one of conditional_facts_easy"),
-        (["--source", "hf:some/model"], "--source: expected template, hub or a folder, got 'hf:some/model'"),
-        (["--source", "nowhere"], "--source: expected template, hub or a folder, got 'nowhere'"),
-        (["--source", ".", "--rows", "5"], "--rows and --seed work only with --source template"),
+        (["--source", "gpt-4o"], "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
+        (["--source", "nowhere"], "or openai:NAME), got 'nowhere'"),
+        (["--source", ".", "--rows", "5"], "--rows and --seed work only with templates or a model"),
+        (["--plan"], "--plan, --prompts and --max-tokens are for a model"),
+        ([*BY_MODEL, "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),
+        ([*BY_MODEL, "--rows", "101"], "rows: expected at most 100 for coexisting_facts, one per category, got 101"),
+        ([*BY_MODEL, "--rows", "3"], "rows: expected at least 5 for long_hop, whose rows share their options, got 3"),
+        ([*BY_MODEL, "--prompts", "nowhere.toml"], "nowhere.toml: no such file; expected a prompt pack"),
         (["--rows", "0"], "rows: expected at least 1, got 0"),
         (["--rows", "3"], "rows: expected at least 5 for long_hop"),
         (["--rows", "5000"], "are needed, but the lists give only"),
@@ -173,3 +189,179 @@ def test_tokens_need_their_encoding(script, tmp_path):
     }
     done = script("builders/memfail.py", "--tokens", "--config", "long_hop", "--out", tmp_path, **blocked)
     refused(done, "the encoding cl100k_base is not available")
+
+
+def with_short_essay(row):
+    return row | {"essay": "It is short."}
+
+
+FAULTS = {
+    ("datapoint", 2): [lambda row: row | {"condition_met": "perhaps"}],
+    ("easy", 4): [with_short_essay],
+    ("hard", 7): [lambda row: row | {"essay": row["essay"] + " That is so only if it rains."}] * 3,  # never right
+    ("coexisting", 1): [lambda row: row | {"preference_facts": ["I like this."] * len(row["preference_facts"])}],
+    ("persona", 3): [lambda row: row | {"essay": "I know. " + row["essay"]}, lambda row: None],
+    ("chain", 5): [lambda row: row | {"question": "What comes of it?"}],
+    ("audit", 0): [lambda row: {"to_drop": [{"id": "chain-1hop-001", "reason": "as sad as another"}]}],
+    ("options", 0): [lambda row: {"options": ["sleep", *row["options"][1:]]}],
+}
+# By hand: (row, try, dropped) of each check.
+REJECTED = {
+    "target_is_met": [("conditional-002", 1, False)],
+    "easy_has_its_length": [("conditional-004", 1, False)],
+    "easy_keeps_rule": [("conditional-004", 1, False)],
+    "essay_names_entity": [("conditional-004", 1, False)],
+    "hard_has_no_connectives": [("conditional-007", n, n == 3) for n in (1, 2, 3)],
+    "same_rules": [("conditional-007", 0, True)],
+    "facts_name_their_preference": [("coexisting-001", 1, False)],
+    "essay_is_in_third_person": [("persona-003", 1, False)],
+    "row_present": [("persona-003", 2, False)],
+    "question_has_first_anchor": [("chain-1hop-005", 1, False)],
+    "conflict": [("chain-1hop-001", 0, True)],
+    "options_are_candidates": [("chain-1hop-000", 1, False)],
+}
+
+
+def by_model(endpoint, out, *more, rows=20):
+    address = ["--source", "openai:scripted", "--base-url", endpoint.base_url, "--window", "100000"]
+    return ["builders/memfail.py", *address, "--rows", rows, "--out", out, *more]
+
+
+@pytest.fixture(scope="module")
+def written(script, tmp_path_factory):
+    """All five configs by a model with faults; the folder, what was printed, and how often each prompt was sent."""
+    out, scripted = tmp_path_factory.mktemp("written"), ScriptedRows(FAULTS)
+    with ScriptedEndpoint(scripted) as endpoint:
+        done = script(*by_model(endpoint, out), OPENAI_API_KEY="secret-of-mine")
+        assert done.returncode == 0, done.stderr
+        first = scripted.asked.copy()
+        again = script(*by_model(endpoint, out))
+        assert again.returncode == 0 and scripted.asked == first, again.stderr  # nothing is asked twice
+    return out, done.stdout, first
+
+
+def test_a_model_writes_all_five_configs(written):
+    from datasets import load_dataset
+
+    out, shown, _ = written
+    assert {path.name for path in (out / "memfail").iterdir() if path.is_file()} == {
+        "README.md", "validation.json", "generation.json",
+    }  # fmt: skip
+    rows = {config: load_dataset(str(out / "memfail"), config, split="test").to_list() for config in CONFIGS}
+    assert {config: len(rows[config]) for config in CONFIGS} == {
+        "conditional_facts_easy": 19, "conditional_facts_hard": 19, "coexisting_facts": 20, "persona_retrieval": 20,
+        "long_hop": 20,
+    }  # fmt: skip
+    for config in CONFIGS:
+        assert load_dataset(str(out / "memfail"), config, split="test").features == features_of(config)
+        assert load_memfail(str(out / "memfail"), config).questions and config in shown
+    for easy, hard in zip(rows["conditional_facts_easy"], rows["conditional_facts_hard"], strict=True):
+        assert {name for name in easy if easy[name] != hard[name]} == {"id", "entity_facts"}
+    assert "2 specifications were dropped; generation.json says why" in shown
+
+
+def test_the_report_of_a_generation_lists_every_rejection(written):
+    out, _, asked = written
+    told = json.loads((out / "memfail/generation.json").read_text())
+    found = {
+        check: [(entry["row"], entry["try"], entry["dropped"]) for entry in entries]
+        for check, entries in told["rejections"].items()
+    }
+    assert found == REJECTED
+    assert told["dropped"] == ["chain-1hop-001", "conditional-007"] and told["validation_failures"] == []
+    assert told["requests"] == asked.total() and min(told["tokens"].values()) > 0
+    steps = {step["step"]: (step["before"], step["after"]) for step in told["steps"]}
+    assert steps["Hard essays"] == (20, 19) and steps["essays without near duplicates"] == (19, 19)
+    assert steps["chains"] == (29, 29) and steps["chains up to the targets"] == (28, 20)
+
+
+def test_the_card_of_a_generation_states_it(written):
+    card = (written[0] / "memfail/README.md").read_text()
+    assert "`python builders/memfail.py --source openai:scripted --rows 20 --seed 42`" in card
+    assert "license: unknown" in card and "| `hard_has_no_connectives` | 3 |" in card
+    assert "Dropped rows: chain-1hop-001, conditional-007." in card and "The validation report finds no fault." in card
+    texts = [path.read_text() for path in written[0].rglob("*") if path.suffix in (".json", ".jsonl", ".md")]
+    assert not any("secret-of-mine" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "after", [pytest.param(2, marks=pytest.mark.slow), 20, pytest.param(45, marks=pytest.mark.slow)]
+)
+def test_a_killed_generation_goes_on_where_it_was(written, tmp_path, hf_home, after):
+    """Kill -9 after so many replies: among the datapoints, among the essays, among the options."""
+    whole, _, asked_of_whole = written
+    scripted = ScriptedRows(FAULTS)
+
+    def slowly(body):
+        time.sleep(0.02)
+        return scripted(body)
+
+    def kept():
+        return [json.loads(line)["key"] for path in tmp_path.glob("*/replies.jsonl") for line in lines_of(path)]
+
+    with ScriptedEndpoint(slowly) as endpoint:
+        name, *args = by_model(endpoint, tmp_path)
+        command = [sys.executable, *map(str, (ROOT / name, *args))]
+        env = os.environ | {"HF_HOME": str(hf_home)}
+        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(kept()) < after:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        time.sleep(0.2)  # what the endpoint was still writing
+        n_kept, n_sent = len(kept()), scripted.asked.total()
+        assert not (tmp_path / "memfail").exists() and n_kept >= after
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert scripted.asked.keys() == asked_of_whole.keys()
+    assert scripted.asked.total() - asked_of_whole.total() == n_sent - n_kept  # what was on its way when it was killed
+    assert set(Counter(kept()).values()) == {1}
+    assert files_of(tmp_path / "memfail") == files_of(whole / "memfail")
+
+
+def lines_of(path):
+    return path.read_bytes().split(b"\n")[:-1]
+
+
+def test_a_plan_for_a_model_asks_and_writes_nothing(script, tmp_path):
+    scripted = ScriptedRows()
+    with ScriptedEndpoint(scripted) as endpoint:
+        done = script(*by_model(endpoint, tmp_path, "--plan"))
+    assert done.returncode == 0 and not scripted.asked and not any(tmp_path.iterdir())
+    assert re.search(
+        r"first tries: \d+ requests, about [\d,]+ prompt tokens, at most [\d,]+ answer tokens", done.stdout
+    )
+    assert "at most, with 3 tries each" in done.stdout
+
+
+def test_a_model_that_never_returns_json_is_one_line(script, tmp_path):
+    with ScriptedEndpoint(lambda body: "I would rather talk about the weather.") as endpoint:
+        done = script(*by_model(endpoint, tmp_path, "--config", "coexisting_facts", rows=5))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "error: openai:scripted: no row of coexisting_facts is left of the 5 that were asked for, after 3 tries each"
+    )
+    assert not (tmp_path / "memfail").exists() and (tmp_path / "rows-by-openai-scripted/replies.jsonl").is_file()
+
+
+def test_a_failing_endpoint_keeps_the_replies_and_says_how_to_resume(script, tmp_path):
+    scripted = ScriptedRows()
+    with ScriptedEndpoint(lambda body: 400 if step_of(body) == "easy" else scripted(body)) as endpoint:
+        args = by_model(endpoint, tmp_path, "--config", "conditional_facts_easy", rows=12)
+        done = script(*args)
+        assert done.returncode == 1 and "the same command continues from there" in done.stderr.splitlines()[-1]
+        endpoint.reply = scripted
+        assert script(*args).returncode == 0
+    assert set(scripted.asked.values()) == {1} and not (tmp_path / "memfail/long_hop").exists()
+
+
+def test_another_prompt_pack_is_sent(script, tmp_path):
+    ours = ROOT / "src/epbench/memfail/data/memfail_generation.toml"
+    pack, scripted = tmp_path / "mine.toml", ScriptedRows()
+    pack.write_text(
+        ours.read_text("utf-8").replace("invent a person who speaks", "imagine somebody who speaks"), "utf-8"
+    )
+    with ScriptedEndpoint(scripted) as endpoint:
+        more = ["--config", "coexisting_facts", "--prompts", pack]
+        assert script(*by_model(endpoint, tmp_path, *more, rows=3)).returncode == 0
+    assert all("imagine somebody who speaks" in prompt for _, prompt in scripted.asked)

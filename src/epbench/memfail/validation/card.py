@@ -132,6 +132,40 @@ def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
     return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
 
 
+def generated_card(command: str, configs: Sequence[Config], report: Report, generation: Mapping[str, Any]) -> str:
+    """Return the README.md of rows that a language model wrote.
+
+    Args:
+        command: The command that asks for them.
+        configs: The configs of the dataset.
+        report: The report of `validate`.
+        generation: The content of `generation.json`.
+    """
+    tokens, rejections = generation["tokens"], generation["rejections"]
+    rejected = "\n".join(f"| `{check}` | {len(found)} |" for check, found in sorted(rejections.items()))
+    steps = "\n".join(f"| {step['step']} | {step['before']} | {step['after']} |" for step in generation["steps"])
+    failures = "; ".join(generation["validation_failures"])
+    made = (
+        f"By `{command}`: the model {generation['model']} wrote the texts for specifications that were drawn with seed "
+        f"{generation['seed']}, in {generation['requests']:,} requests with {tokens['in']:,} tokens in and "
+        f"{tokens['out']:,} out (prompts `{generation['prompt_hash']}`). Every row passed the checks of its config, and row "
+        "i of Easy and Hard states the same rule if both are here. `generation.json`, next to this card, lists every "
+        "rejection with its reason, and the versions of the packages.\n\n"
+        f"| step | rows in | rows out |\n|---|---|---|\n{steps}\n\n"
+        f"| check | rejections, tries included |\n|---|---|\n{rejected or '| none | 0 |'}\n\n"
+        f"Dropped rows: {_listed(generation['dropped'])}."
+    )
+    limits = (
+        "A model wrote the rows, and rules checked them: names, lengths, shared words, and yes or no. Whether a text makes "
+        "sense, and whether a question can be guessed without its text, nobody has checked. "
+        + (f"The validation report finds faults: {failures}." if failures else "The validation report finds no fault.")
+    )
+    wording = (
+        "Names and prompts are ours, the texts are the model's, so its terms apply and the licence here is `unknown`."
+    )
+    return _card(configs, report, made, limits, wording, "unknown")
+
+
 def released_card(
     command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
 ) -> str:

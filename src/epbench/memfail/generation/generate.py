@@ -1,0 +1,176 @@
+"""The five configs by one model: rows, a report on how they came to be, and an estimate before anything is asked.
+
+Paper: Section 4 and Appendix B. A config of which no row is left is an error; a row that is dropped is not.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.memfail.dataset.schema import LETTERS, Row, complete
+from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
+from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
+from epbench.memfail.generation.long_hop import long_hop_rows
+from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
+from epbench.memfail.validation.findings import Report
+from epbench.models.estimate import Estimate, check_window, estimate
+from epbench.models.protocol import weights_of
+from epbench.runs.answers import fingerprint_of
+from epbench.runs.usage import token_usage
+
+MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons
+FILE = "generation.json"
+_PACKAGES = ("epbench", "datasketch", "openai", "transformers", "torch", "vllm")
+
+
+def replies_folder(out: Path, model: str) -> Path:
+    """Return the folder for a model's replies, next to the dataset: `OUT/rows-by-openai-gpt-4o`."""
+    kind, _, target = model.partition(":")
+    return out / f"rows-by-{kind}-{re.sub(r'[^A-Za-z0-9.]+', '-', Path(target).name)}"
+
+
+def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[str, list[Row]]:
+    """Return the completed rows of each config, at most n.
+
+    Args:
+        asker: Asks the model; its log then tells what happened to each row.
+        configs: Some of `epbench.memfail.dataset.types.CONFIGS`.
+        n: Number of rows to ask for.
+        seed: Seed of the specs.
+
+    Raises:
+        BadInput: n does not fit a config, or no row of a config is left.
+        RunFailed: Requests got no answer; all replies so far are kept.
+    """
+    check_rows(configs, n)
+    drawn: dict[str, list[Row]] = {}
+    if conditional := [config for config in configs if config in (EASY, HARD)]:
+        drawn |= conditional_rows(asker, conditional, n, seed)
+    one_by_one = {"coexisting_facts": coexisting_rows, "persona_retrieval": persona_rows, "long_hop": long_hop_rows}
+    drawn |= {config: rows_of(asker, n, seed) for config, rows_of in one_by_one.items() if config in configs}
+    empty = [config for config in configs if not drawn[config]]
+    if empty and not isinstance(asker, Planner):
+        most = Counter(rejection.check for rejection in asker.log.rejections).most_common(3)
+        reasons = ", ".join(f"{check} ({count} times)" for check, count in most)
+        example = next((r.reason for r in asker.log.rejections if most and r.check == most[0][0]), "none")
+        raise BadInput(
+            f"{asker.model.name}: no row of {', '.join(empty)} is left of the {n} that were asked for, after {TRIES} tries "
+            f"each; most failed {reasons}, such as: {example}; the replies are kept, choose another model or other prompts"
+        )
+    return {config: complete(config, drawn[config]) for config in configs}
+
+
+def check_rows(configs: Sequence[str], n: int) -> None:
+    """Refuse numbers of rows that cannot be.
+
+    Raises:
+        BadInput: n is less than 1, or too small for Long-Hop, whose chains share their options.
+    """
+    least = len(LETTERS) if "long_hop" in configs else 1
+    if n < least:
+        why = " for long_hop, whose rows share their options" if least > 1 else ""
+        raise BadInput(f"rows: expected at least {least}{why}, got {n}")
+
+
+def plan(planner: Planner, configs: Sequence[str], n: int, seed: int) -> tuple[Estimate, str | None]:
+    """Return what the first tries take if every row passes, and a warning if the model's window is unknown.
+
+    Rows that later requests are about are stand-ins of usual length.
+
+    Raises:
+        BadInput: n does not fit a config, or a prompt with its reply exceeds the window.
+    """
+    generate(planner, configs, n, seed)
+    warning = check_window(planner.requests, planner.model, {})
+    return estimate(planner.requests, planner.model), warning
+
+
+def plan_lines(estimated: Estimate) -> list[str]:
+    """Return an estimate as lines: the first tries, and the most that three tries can take."""
+    prompt = estimated.uncached + estimated.cached
+    return [
+        f"first tries: {estimated.requests:,} requests, about {prompt:,} prompt tokens, at most "
+        f"{estimated.completion:,} answer tokens; the longest prompt and answer take {estimated.longest:,}",
+        f"at most, with {TRIES} tries each: {TRIES * estimated.requests:,} requests, and {TRIES} times as many tokens",
+    ]
+
+
+def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, report: Report) -> dict[str, Any]:
+    """Return the content of `generation.json`.
+
+    Args:
+        asker: What was asked, with its log.
+        tables: The rows that are left.
+        n: Number of rows that were asked for.
+        seed: Seed of the specs.
+        report: The validation report of the rows.
+    """
+    usage = token_usage(asker.paid.values())
+    dropped = {found.row for found in asker.log.rejections if found.dropped}
+    audits = {row for row in dropped if row.startswith("audit ")}
+    by_check: dict[str, list[dict[str, Any]]] = {}
+    for found in asker.log.rejections:
+        by_check.setdefault(found.check, []).append(
+            {
+                "row": found.row,
+                "step": found.step,
+                "try": found.attempt,
+                "reason": found.reason,
+                "dropped": found.dropped,
+            }
+        )
+    return {
+        "model": asker.model.name,
+        **weights_of(asker.model),
+        "served": usage["served"],
+        "seed": seed,
+        "rows_asked_for": n,
+        "rows": {config: len(rows) for config, rows in tables.items()},
+        "temperature": TEMPERATURE,
+        "versions": {"python": platform.python_version(), **_versions()},
+        "prompt_hash": fingerprint_of(asker.prompts),
+        "requests": usage["requests"],
+        "tokens": {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]},
+        "steps": asker.log.counts,
+        "dropped": sorted(dropped - audits),
+        "audits_without_verdict": sorted(dropped & audits),
+        "rejections": by_check,
+        "validation_failures": validation_failures(report),
+    }
+
+
+def validation_failures(report: Report) -> list[str]:
+    """Return what in the validation report of generated rows should be zero and is not, one line each."""
+    failures = []
+    for config, found in report.items():
+        zero = [name for name in _SHOULD_BE_NONE if found.get(name)]
+        failures += [f"{config}: {name} is {found[name]}" for name in zero]
+        unequal = [column for column, n in found.get("rows_equal_to_easy_in", {}).items() if n != found["rows"]]
+        failures += [f"{config}: {column} differs from Easy" for column in unequal]
+    return failures
+
+
+_SHOULD_BE_NONE = (
+    "repeated_units", "repeated_questions", "near_duplicate_pairs", "answer_against_condition", "rows_sharing_a_name",
+    "name_not_in_question", "essays_of_another_length_than_the_paper_says", "explicit_connectives",
+    "facts_naming_another_preference_of_the_row", "questions_naming_a_preference",
+    "misleading_about_somebody_with_an_essay", "direct_about_an_ambiguous_name", "asked_name_not_in_question",
+    "only_the_true_option_in_any_fact", "later_anchor_in_stem", "anchors_not_in_all_their_facts",
+)  # fmt: skip
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

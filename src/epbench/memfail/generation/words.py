@@ -1,0 +1,68 @@
+"""How checks compare texts: which words of one stand in another, whatever their endings."""
+
+from __future__ import annotations
+
+import re
+
+from epbench.memfail.judging.word_rules import content_of, words_of
+from epbench.memfail.validation.text_statistics import normalised
+
+ENOUGH = 0.75
+"""The share of the words that carry meaning that must come back where a text has to keep another one."""
+HALF = 0.5
+"""The share from which a sentence counts as naming something."""
+
+_DECISIVE = frozenset(words_of("not no never without before after until unless"))
+_NAME = re.compile(r"\b[A-Z][\w'’-]+")
+
+
+def share(part: str, text: str, besides: str = "") -> float:
+    """Return the share of the content words of `part` that stand in `text`, leaving out those of `besides`."""
+    wanted = (content_of(part) - set(words_of(besides))) or content_of(part)
+    return len(wanted & set(words_of(text))) / len(wanted) if wanted else 1.0
+
+
+def keeps(part: str, text: str, enough: float = ENOUGH) -> bool:
+    """Return whether a text keeps a phrase: enough content words, all numbers, and all words that turn the meaning round.
+
+    >>> keeps("after 5 pm", "She does so after 5 pm."), keeps("after 5 pm", "She does so before 5 pm.")
+    (True, False)
+    """
+    return needed(part) <= set(words_of(text)) and share(part, text) >= enough
+
+
+def needed(part: str) -> set[str]:
+    """Return the words of a phrase that no text may lose, without endings: numbers, and words such as `not`."""
+    return {word for word in words_of(part) if word.isdigit() or word in _DECISIVE}
+
+
+def missing(part: str, text: str) -> str:
+    """Return the words with a meaning that a text lacks of a phrase, as a message shows them."""
+    found, wanted = set(words_of(text)), content_of(part) | needed(part)
+    lost = [word for word in normalised(part).split() if wanted & set(words_of(word)) - found]
+    return ", ".join(map(repr, lost)) or "none"
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two phrases have the same words, without case and punctuation."""
+    return normalised(one) == normalised(other)
+
+
+def literally_in(part: str, text: str) -> bool:
+    """Return whether a phrase stands in a text letter by letter, without case."""
+    return part.strip().lower() in text.lower()
+
+
+def names_in(text: str) -> set[str]:
+    """Return the words with a capital that do not begin the text; `I` is none."""
+    return set(_NAME.findall(text.strip()[1:]))
+
+
+def quoted(text: str, most: int = 80) -> str:
+    """Return a text as a message quotes it."""
+    return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def stand_in(label: str, n: int) -> str:
+    """Return n words that no other label has, where only the length of a text counts."""
+    return " ".join(f"{label}w{i}" for i in range(n))

@@ -1,0 +1,262 @@
+"""Each check: a row that keeps every rule passes, and one that breaks a rule is rejected by exactly that rule's check."""
+
+import json
+import re
+
+import pytest
+
+from epbench.memfail.generation import checks_conditional, checks_long_hop, checks_persona
+from epbench.memfail.generation.checks_conditional import Rule
+from epbench.memfail.generation.checks_long_hop import Chain, OptionsSpec, Window
+from epbench.memfail.generation.conditional import datapoint_step, easy_step, hard_step
+from epbench.memfail.generation.long_hop import audit_step, chain_step, options_step
+from epbench.memfail.generation.prompts import load_generation_prompts
+from epbench.memfail.generation.single_call import coexisting_step, persona_step
+from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs
+from epbench.memfail.generation.words import keeps, missing
+from epbench.memfail.validation.text_statistics import sentences
+from tests.memfail.generation.scripted_rows import WRITERS
+
+PROMPTS = load_generation_prompts()
+POINT = conditional_specs(20)[4]
+RULE = Rule(POINT, "sharpens a moon blade with a deep bow", "in falling snow")
+CHAIN_SPEC = ChainSpec(1, 2)
+CHAIN = Chain(
+    CHAIN_SPEC,
+    ("I hum whenever I feel calm.", "After I feel calm I bake bread.", "Once I bake bread I call Ada."),
+    ("hum", "feel calm", "bake bread", "call Ada"),
+    "What do I do in the end when I hum?",
+)
+CANDIDATES = ("water the ferns", "fold the maps", "paint a gate", "polish a spoon", "call Ada at night", "bake bread")
+CASES = {
+    "datapoint": (datapoint_step(PROMPTS), POINT),
+    "easy": (easy_step(PROMPTS), RULE),
+    "hard": (hard_step(PROMPTS), RULE),
+    "coexisting": (coexisting_step(PROMPTS), CoexistingSpec(3, "hats", 3)),
+    "persona": (persona_step(PROMPTS), PersonaSpec(7, "Ava Thompson", "a baker", (None, "Liam Carter", None))),
+    "chain": (chain_step(PROMPTS, []), ChainSpec(2, 2)),
+    "named chain": (chain_step(PROMPTS, []), ChainSpec(1, 2)),
+    "audit": (audit_step(PROMPTS), Window(0, (CHAIN,))),
+    "options": (options_step(PROMPTS), OptionsSpec(CHAIN, CANDIDATES)),
+}
+
+
+def good(case):
+    step, spec = CASES[case]
+    shown = json.loads(json.dumps({"row_id": spec.number, **step.shown(spec)}))
+    return WRITERS[case.split()[-1]](shown)
+
+
+def essay(row, change):
+    return row | {"essay": " ".join(change(sentences(row["essay"])))}
+
+
+def questions(row, number, **values):
+    changed = [dict(question) for question in row["questions"]]
+    changed[number] |= values
+    return row | {"questions": changed}
+
+
+def first(row, field, change):
+    return row | {field: [change(row[field][0]), *row[field][1:]]}
+
+
+def without(row, field):
+    return {name: value for name, value in row.items() if name != field}
+
+
+def swapped(row, low, high):
+    """The essay with two of its sentences exchanged."""
+
+    def swap(parts):
+        parts[low], parts[high] = parts[high], parts[low]
+        return parts
+
+    return essay(row, swap)
+
+
+VIOLATIONS = [
+    ("datapoint", "fields", lambda row: without(row, "question")),
+    ("datapoint", "fields", lambda row: row | {"answer": True}),
+    ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": f"{POINT.entity} {row['behavior']}."}),
+    ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": row["statement"].replace(POINT.entity, "He")}),
+    ("datapoint", "target_is_met", lambda row: row | {"condition_met": "no"}),
+    ("datapoint", "answer_agrees_with_target", lambda row: row | {"answer": "No — not now."}),
+    ("datapoint", "answer_agrees_with_target", lambda row: row | {"answer": "It depends on the weather."}),
+    ("datapoint", "question_names_entity", lambda row: row | {"question": row["question"].replace(POINT.entity, "he")}),
+    ("datapoint", "question_asks_about_behavior", lambda row: row | {"question": f"Will {POINT.entity} do it now?"}),
+    ("easy", "fields", lambda row: {"essay": None}),
+    ("easy", "essay_names_entity", lambda row: row | {"essay": row["essay"].replace(POINT.entity, "Ossian")}),
+    ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: parts[1:4])),
+    ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 3])),
+    ("easy", "easy_keeps_rule", lambda row: row | {"essay": row["essay"].replace(" only in falling snow", "")}),
+    ("easy", "easy_keeps_rule", lambda row: row | {"essay": row["essay"].replace("in falling snow", "before falling in love")}),
+    ("easy", "easy_keeps_rule", lambda row: row | {"essay": row["essay"].replace("sharpens a moon blade", "sings")}),
+    ("easy", "easy_adds_no_condition", lambda row: essay(row, lambda parts: [*parts, "He hums whenever he can."])),
+    ("hard", "essay_names_entity", lambda row: {name: text.replace(POINT.entity, "Ossian") for name, text in row.items()}),
+    ("hard", "hard_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 4])),
+    ("hard", "hard_has_its_length", lambda row: essay(row, lambda parts: parts[1:8])),
+    ("hard", "hard_has_three_sentences", lambda row: row | {"link_sentence": "Mostly that happens then."}),
+    ("hard", "hard_has_three_sentences", lambda row: essay(row, lambda parts: [*parts[:4], "It rains there.", *parts[5:]])),
+    ("hard", "hard_has_three_sentences", lambda row: _twice(row)),
+    ("hard", "hard_sentences_are_apart", lambda row: swapped(row, 1, 5)),
+    ("hard", "hard_keeps_rule", lambda row: _replaced(row, "condition_sentence", "Winters are long up there.")),
+    ("hard", "hard_keeps_rule", lambda row: _replaced(row, "behavior_sentence", f"{POINT.entity} has a custom of old.")),
+    ("hard", "hard_link_points_back", lambda row: _replaced(row, "link_sentence", "Neighbours smile at it.")),
+    ("hard", "hard_has_no_connectives", lambda row: essay(row, lambda parts: [*parts, "He hums if he can."])),
+    ("hard", "hard_splits_rule", lambda row: essay(row, lambda parts: [*parts, "Falling snow, a moon blade, a deep bow."])),
+    ("coexisting", "fields", lambda row: row | {"preferences": "hats"}),
+    ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": row["preferences"][:2]}),
+    ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": [row["preferences"][0]] * 3}),
+    ("coexisting", "facts_have_their_number", lambda row: row | {"preference_facts": row["preference_facts"][:2]}),
+    ("coexisting", "facts_are_short", lambda row: first(row, "preference_facts", lambda fact: f"{fact} So it is. It is so.")),
+    ("coexisting", "facts_name_their_preference", lambda row: first(row, "preference_facts", lambda fact: "I love this one.")),
+    ("coexisting", "facts_name_no_sibling",
+     lambda row: first(row, "preference_facts", lambda fact: f"{fact} I like {row['preferences'][1]} too.")),
+    ("coexisting", "question_names_no_preference", lambda row: row | {"question": f"Is it the {row['preferences'][1]}?"}),
+    ("persona", "fields", lambda row: row | {"questions": ["What?"] * 3}),
+    ("persona", "questions_have_their_number", lambda row: row | {"questions": row["questions"][:2]}),
+    ("persona", "essay_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 4])),
+    ("persona", "essay_names_person", lambda row: row | {"essay": row["essay"].replace("Ava Thompson", "Ava")}),
+    ("persona", "essay_names_no_stranger", lambda row: row | {"essay": row["essay"] + " She knows Liam Carter."}),
+    ("persona", "essay_is_in_third_person", lambda row: row | {"essay": row["essay"] + " She is my aunt."}),
+    ("persona", "questions_name_whom_they_ask_about", lambda row: questions(row, 1, text="What does Liam like?")),
+    ("persona", "questions_name_whom_they_ask_about",
+     lambda row: questions(row, 1, text="Does Liam Carter know what Ava Thompson eats?")),
+    ("persona", "questions_differ",
+     lambda row: questions(row, 1, text=row["questions"][0]["text"].replace("Ava Thompson", "Liam Carter"))),
+    ("persona", "direct_answers_are_supported", lambda row: questions(row, 0, answer="a violin from Cremona")),
+    ("persona", "fields", lambda row: questions(row, 0, answer=" ")),
+    ("persona", "direct_answers_are_supported", lambda row: questions(row, 0, answer="unknown")),
+    ("persona", "direct_questions_keep_their_answer_back",
+     lambda row: questions(row, 2, text=f"Does Ava Thompson think of {row['questions'][2]['answer']}?")),
+    ("chain", "facts_have_their_number", lambda row: row | {"facts": row["facts"][:2]}),
+    ("chain", "anchors_have_their_number", lambda row: row | {"anchors": [*row["anchors"][:3], row["anchors"][2]]}),
+    ("chain", "facts_are_short", lambda row: first(row, "facts", lambda fact: f"{fact} So it is.")),
+    ("chain", "facts_are_short", lambda row: first(row, "facts", lambda fact: f"{'Very ' * 20}{fact}")),
+    ("chain", "anchors_stand_in_their_facts", lambda row: first(row, "facts", lambda fact: fact.replace(row["anchors"][1], "sit"))),
+    ("chain", "anchors_stand_nowhere_else",
+     lambda row: first(row, "facts", lambda fact: f"{fact[:-1]} and {row['anchors'][2]}.")),
+    ("chain", "facts_stand_alone", lambda row: first(row, "facts", lambda fact: f"{fact[:-1]} with him.")),
+    ("chain", "question_has_first_anchor", lambda row: row | {"question": "What do I end up doing?"}),
+    ("chain", "question_has_no_later_anchor", lambda row: row | {"question": f"{row['question'][:-1]} and {row['anchors'][1]}?"}),
+    ("named chain", "facts_stand_alone", lambda row: _unnamed(row)),
+    ("audit", "fields", lambda row: {"to_drop": ["chain-2hop-001"]}),
+    ("audit", "audit_names_its_chains", lambda row: {"to_drop": [{"id": "chain-9", "reason": "it is alike"}]}),
+    ("options", "options_have_their_number", lambda row: {"options": row["options"][:3]}),
+    ("options", "options_have_their_number", lambda row: {"options": [row["options"][0].upper(), *row["options"][:3]]}),
+    ("options", "options_are_candidates", lambda row: {"options": [*row["options"][:3], "read a poem"]}),
+    ("options", "options_are_wrong", lambda row: {"options": [*row["options"][:3], "call Ada at night"]}),
+    ("options", "options_stand_in_no_fact_of_chain", lambda row: {"options": [*row["options"][:3], "bake bread"]}),
+]  # fmt: skip
+
+
+def _replaced(row, part, text):
+    return row | {"essay": row["essay"].replace(row[part], text), part: text}
+
+
+def _twice(row):
+    """One sentence as that of the behavior and as the link."""
+    row = _replaced(row, "behavior_sentence", row["behavior_sentence"][:-1] + ", usually.")
+    return row | {"link_sentence": row["behavior_sentence"]}
+
+
+def _unnamed(row):
+    name = row["anchors"][0]
+    anchors = ["be at rest", *row["anchors"][1:]]
+    return {
+        "anchors": anchors,
+        "facts": [f"To be at rest she will {anchors[1]}.", *(fact.replace(name, "she") for fact in row["facts"][1:])],
+        "question": "Where does it lead to be at rest?",
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_good_row_passes(case):
+    step, spec = CASES[case]
+    assert list(step.problems(spec, good(case))) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "check", "change"),
+    VIOLATIONS,
+    ids=[f"{case} {check} {i}" for i, (case, check, _) in enumerate(VIOLATIONS)],
+)
+def test_a_violation_is_rejected_by_its_own_check(case, check, change):
+    step, spec = CASES[case]
+    row = good(case)
+    assert change(row) != row
+    assert [name for name, _ in step.problems(spec, change(row))] == [check]
+
+
+def test_every_check_has_a_violation():
+    known = {check.__name__ for step, _ in CASES.values() for check in (*step.counts, *step.checks)} | {"fields"}
+    assert known == {check for _, check, _ in VIOLATIONS}
+
+
+def test_as_if_is_no_connective():
+    row = good("hard")
+    row["essay"] += " It looks as if nobody minded."
+    assert list(CASES["hard"][0].problems(RULE, row)) == []
+
+
+def test_reasons_say_what_a_model_can_act_on():
+    step, spec = CASES["hard"]
+    told = dict(step.problems(spec, essay(good("hard"), lambda parts: [*parts, "He hums whenever he can."])))
+    assert told == {"hard_has_no_connectives": "the essay has 'whenever'; use no such word anywhere"}
+    step, spec = CASES["datapoint"]
+    told = dict(step.problems(spec, good("datapoint") | {"condition_met": "maybe"}))
+    assert told == {"target_is_met": "condition_met is 'maybe', but the target is 'yes'"}
+
+
+def test_a_rule_loses_no_number_and_no_turning_word():
+    assert keeps("after 5 pm", "She does so after 5 pm on weekdays.")
+    assert not keeps("after 5 pm", "She does so after 6 pm on weekdays.")
+    assert not keeps("without a hat", "She goes out with a hat.")
+    assert missing("without a red hat", "She goes out with a hat.") == "'without', 'red'"
+
+
+def test_easy_and_hard_of_other_rules_are_told_apart():
+    row = dict.fromkeys(checks_conditional.PAIRED, "same")
+    assert list(checks_conditional.same_rules([row], [row | {"entity_facts": ["another"]}])) == []
+    assert list(checks_conditional.same_rules([row, row], [row, row | {"condition": "other"}])) == [(1, "condition")]
+
+
+def test_names_that_are_not_disjoint_in_a_store_are_found():
+    def row(entity, *strangers):
+        asked = [{"is_misleading": bool(name), "distractor": name} for name in strangers]
+        return {"entity": entity, "questions": asked}
+
+    clean = [row("Ava Thompson", None, "Liam Carter"), row("Zoe Kim", "Maya Patel")]
+    assert list(checks_persona.names_are_disjoint(clean)) == []
+    assert [place for place, _ in checks_persona.names_are_disjoint([*clean, row("Zoe Kim", None)])] == [1, 2]
+    assert list(checks_persona.names_are_disjoint([*clean, row("Theo Laurent", "Zoe Kim")])) == [
+        (2, "Zoe Kim, who has to be unknown, has an essay")
+    ]
+
+
+def test_people_in_two_chains_are_found():
+    def named(number, name):
+        return Chain(ChainSpec(number, 1), (f"{name} hums.", f"{name} sings."), (name, "hums", "sings"), f"And {name}?")
+
+    chains = [named(0, "Dagny Holm"), CHAIN, named(1, "Ilse"), named(2, "Dagny")]
+    assert list(checks_long_hop.people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
+    assert CHAIN.person is None
+
+
+def test_options_of_which_only_some_stand_in_facts_are_found():
+    def row(*options):
+        return {f"fact_{i}": None for i in range(1, 5)} | {
+            "fact_1": "I hum and bake bread, or sit, or run, or hop.",
+            **{f"choice_{letter}": option for letter, option in zip("abcde", options, strict=True)},
+        }
+
+    inside, outside = ("hum", "bake bread", "sit", "run", "hop"), ("fly", "swim", "dig", "dive", "ski")
+    rows = [row(*inside), row(*outside), row(*inside[:1], *outside[1:])]
+    assert [place for place, _ in checks_long_hop.options_in_all_facts_or_none(rows)] == [2]
+
+
+def test_the_grammar_speaks_of_what_it_is_told():
+    """Else the good rows above would say nothing about the rules."""
+    row = good("hard")
+    assert re.search("moon blade", row["behavior_sentence"]) and "falling snow" in row["condition_sentence"]

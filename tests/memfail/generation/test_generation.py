@@ -1,0 +1,358 @@
+"""The steps over a real endpoint on loopback: three tries, each told what was wrong; drops, duplicates, audits, options."""
+
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from epbench.errors import BadInput, RunFailed
+from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
+from epbench.memfail.generation.conditional import datapoint_step
+from epbench.memfail.generation.duplicates import Duplicates, shingles
+from epbench.memfail.generation.generate import about, generate, plan, plan_lines, validation_failures
+from epbench.memfail.generation.long_hop import BATCH
+from epbench.memfail.generation.prompts import OWN, load_generation_prompts
+from epbench.memfail.generation.specs import conditional_specs, option_orders
+from epbench.memfail.validation.findings import validate
+from epbench.memfail.validation.text_statistics import connectives
+from epbench.models.load import Options, load_model
+from epbench.runs.answers import no_progress
+from epbench.runs.journal import read_journal
+from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+
+PROMPTS = load_generation_prompts()
+EASY, HARD = "conditional_facts_easy", "conditional_facts_hard"
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with ScriptedEndpoint(ScriptedRows()) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def asking(endpoint):
+    """Asks the endpoint, with the replies of a script; `sent()` are the requests that it got."""
+
+    @contextmanager
+    def asking(folder, scripted=None):
+        endpoint.reply, endpoint.requests = scripted or ScriptedRows(), []
+        model = load_model("openai:scripted", Options(base_url=endpoint.base_url, window=100_000))
+        asker = Asker(model, folder, PROMPTS, seed=42, max_tokens=4096, progress=no_progress)
+        asker.sent = lambda: [body for path, body in endpoint.requests if path.endswith("/chat/completions")]
+        yield asker
+
+    return asking
+
+
+def found(asker):
+    """(check, step, row, try, dropped) of every rejection."""
+    return [(r.check, r.step, r.row, r.attempt, r.dropped) for r in asker.log.rejections]
+
+
+def shorter(row):
+    return row | {"essay": "This is short. It ends here."}
+
+
+def test_a_row_that_fails_is_asked_for_again_alone_and_told_what_was_wrong(asking, tmp_path):
+    scripted = ScriptedRows(
+        {("coexisting", 3): [lambda row: row | {"question": "What do you say?", "preference_facts": []}]}
+    )
+    with asking(tmp_path, scripted) as asker:
+        rows = generate(asker, ["coexisting_facts"], 12, 42)["coexisting_facts"]
+        prompts = [body["messages"][-1]["content"] for body in asker.sent()]
+    assert len(rows) == 12 and len(prompts) == 3
+    again = next(prompt for prompt in prompts if "could not be used" in prompt)
+    assert [spec["row_id"] for spec in specs_in(again)] == [3]
+    size = specs_in(again)[0]["number"]
+    assert f"- row_id 3: expected {size} preference_facts, found 0" in again
+    assert found(asker) == [("facts_have_their_number", "coexisting facts", "coexisting-003", 1, False)]
+
+
+def test_a_row_that_never_passes_is_dropped_and_the_rest_goes_on(asking, tmp_path):
+    with asking(tmp_path, ScriptedRows({("persona", 2): [shorter] * 3})) as asker:
+        rows = generate(asker, ["persona_retrieval"], 7, 42)["persona_retrieval"]
+        assert len(asker.sent()) == 4  # two batches, and two more tries
+    assert [row["id"] for row in rows] == [f"persona-{i:03}" for i in range(6)]
+    lengths = [(*rest,) for check, *rest in found(asker) if check == "essay_has_its_length"]
+    assert lengths == [("persona essays", "persona-002", n, n == 3) for n in (1, 2, 3)]
+    assert asker.log.counts[0] == {"step": "persona essays", "before": 7, "after": 6}
+
+
+@pytest.mark.parametrize(
+    ("reply", "check"),
+    [
+        ("I would rather not.", "reply_is_json"),
+        ('{"rows": {}}', "reply_is_json"),
+        ('{"rows": [], "rows": []}', "reply_is_json"),
+        ('{"rows": []}', "row_present"),
+        ('{"rows": [{"row_id": 0}, 5, {"row_id": "1"}]}', "fields"),
+        ({"content": None, "refusal": "I cannot do that."}, "reply_ended"),
+    ],
+)
+def test_a_reply_without_rows_counts_as_a_try(asking, tmp_path, reply, check):
+    with asking(tmp_path, ScriptedRows(replies={("persona", 0): reply})) as asker:
+        rows = generate(asker, ["persona_retrieval"], 2, 42)["persona_retrieval"]
+        sent = len(asker.sent())
+    assert len(rows) == 2 and sent == 2 and found(asker)[0][0] == check
+    with asking(tmp_path, ScriptedRows()) as asker:  # not even the failed try is made again
+        generate(asker, ["persona_retrieval"], 2, 42)
+        assert not asker.sent()
+
+
+def test_numbers_of_rows_may_be_text(asking, tmp_path):
+    scripted = ScriptedRows()
+
+    def reply(body):
+        rows = json.loads(scripted(body))["rows"]
+        return json.dumps({"rows": [row | {"row_id": str(row["row_id"])} for row in rows]})
+
+    with asking(tmp_path, reply) as asker:
+        assert len(generate(asker, ["coexisting_facts"], 4, 42)["coexisting_facts"]) == 4 and not found(asker)
+
+
+def test_a_model_that_never_returns_json_gives_one_line_and_keeps_its_replies(asking, tmp_path):
+    never = {("coexisting", attempt): "No." for attempt in range(3)}
+    with asking(tmp_path, ScriptedRows(replies=never)) as asker, pytest.raises(BadInput) as error:
+        generate(asker, ["coexisting_facts", "persona_retrieval"], 3, 42)
+    message = str(error.value)
+    assert "\n" not in message and "no row of coexisting_facts is left of the 3 that were asked for" in message
+    assert "reply_is_json (9 times), such as: no JSON object with rows was found" in message
+    assert len(read_journal(tmp_path / REPLIES)) == 4  # the other config was written
+
+
+def test_a_failing_endpoint_ends_the_generation_and_loses_nothing(asking, tmp_path):
+    scripted = ScriptedRows()
+
+    def reply(body):
+        return 400 if step_of(body) == "hard" else scripted(body)
+
+    with asking(tmp_path, reply) as asker, pytest.raises(RunFailed, match="the same command continues from there"):
+        generate(asker, [EASY, HARD], 5, 42)
+    with asking(tmp_path, scripted) as asker:
+        assert len(generate(asker, [EASY, HARD], 5, 42)[HARD]) == 5
+        assert [step_of(body) for body in asker.sent()] == ["hard"]
+
+
+def test_easy_and_hard_stay_on_the_same_rules_if_one_essay_fails(asking, tmp_path):
+    with asking(tmp_path, ScriptedRows({("hard", 1): [shorter] * 3})) as asker:
+        tables = generate(asker, [EASY, HARD], 5, 42)
+    assert [len(tables[config]) for config in (EASY, HARD)] == [4, 4]
+    for easy, hard in zip(*tables.values(), strict=True):
+        assert {name for name in easy if easy[name] != hard[name]} == {"id", "entity_facts"}
+    assert ("same_rules", "pairs of Easy and Hard", "conditional-001", 0, True) in found(asker)
+
+
+def test_one_level_alone_asks_for_no_essays_of_the_other(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        assert set(generate(asker, [HARD], 3, 42)) == {HARD}
+        assert [step_of(body) for body in asker.sent()] == ["datapoint", "hard"]
+
+
+def test_near_duplicates_are_dropped(asking, tmp_path):
+    def copied(row):
+        return row | {"question": "I am at a loss and in need of some advice for the weekend: what would suit me best?"}
+
+    with asking(tmp_path, ScriptedRows({("coexisting", n): [copied] for n in (1, 4)})) as asker:
+        rows = generate(asker, ["coexisting_facts"], 6, 42)["coexisting_facts"]
+    assert len(rows) == 5
+    assert found(asker) == [("duplicate", "coexisting questions without near duplicates", "coexisting-004", 0, True)]
+
+
+def test_rules_with_nearly_the_same_essay_lose_the_later_one_in_both_levels(asking, tmp_path):
+    shown = [{"row_id": spec.number, **datapoint_step(PROMPTS).shown(spec)} for spec in conditional_specs(10)]
+    rules = [spec | WRITERS["datapoint"](spec) for spec in shown]
+    first, second = [rule for rule in rules if not connectives(rule["statement"])][:2]
+    both = {"essay": f"{WRITERS['easy'](first)['essay']} {second['statement']}"}  # it states either rule
+    same = {("easy", rule["row_id"]): [lambda row: both] for rule in (first, second)}
+    with asking(tmp_path, ScriptedRows(same)) as asker:
+        tables = generate(asker, [EASY, HARD], 10, 42)
+    label = f"conditional-{second['row_id']:03}"
+    assert found(asker) == [("duplicate", "essays without near duplicates", label, 0, True)]
+    assert [len(tables[config]) for config in (EASY, HARD)] == [9, 9]
+
+
+def chains(asker, n=12):
+    return generate(asker, ["long_hop"], n, 42)["long_hop"]
+
+
+def test_chains_become_rows_whose_options_all_stand_in_facts(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        rows = chains(asker)
+        steps = [step_of(body) for body in asker.sent()]
+    assert [row["hop_count"] for row in rows] == [1] * 4 + [2] * 4 + [3] * 4
+    stored = "\n".join(fact for row in rows for fact in facts_of(row))
+    for row, order in zip(rows, option_orders(12), strict=True):
+        assert row["correct_choice"] == LETTERS[order.index(4)]
+        assert chain_of(row)[-1] == row["ground_truth_answer"] == row[f"choice_{row['correct_choice'].lower()}"]
+        assert all(row[choice] in stored for choice in CHOICES) and row["n_options_in_facts"] == 5
+    # 18 chains: a batch of each number of hops at a time, one audit of all, windows of 8 that overlap by half.
+    assert steps.count("chain") == 3 and steps.count("audit") == 1 + 4 and steps.count("options") == 12
+
+
+def test_windows_of_the_audit_overlap_and_cover_all(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        chains(asker)
+        shown = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "audit"]
+    whole, *windows = sorted(([chain["id"] for chain in spec["chains"]] for spec in shown), key=len, reverse=True)
+    windows.sort(key=lambda ids: whole.index(ids[0]))
+    assert {label for ids in windows for label in ids} == set(whole) and max(map(len, windows)) == BATCH
+    for one, other in pairwise(windows):
+        assert one[BATCH // 2 :] == other[: BATCH // 2]
+
+
+def test_later_chains_are_told_of_earlier_ones(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        chains(asker, 24)  # two turns
+        prompts = [body["messages"][-1]["content"] for body in asker.sent() if step_of(body) == "chain"]
+    assert sum("(none yet)" in prompt for prompt in prompts) == 3
+    assert all(prompt.count(" -> ") >= 24 for prompt in prompts if "(none yet)" not in prompt)
+
+
+def test_an_audit_drops_chains_with_its_reason(asking, tmp_path):
+    scripted = ScriptedRows(
+        {("audit", 0): [lambda row: {"to_drop": [{"id": "chain-2hop-007", "reason": "it is sad"}]}]}
+    )
+    with asking(tmp_path, scripted) as asker:
+        rows = chains(asker)
+    assert len(rows) == 12 and found(asker) == [("conflict", "audits", "chain-2hop-007", 0, True)]
+    assert asker.log.rejections[0].reason == "it is sad"
+
+
+def test_an_audit_without_a_verdict_drops_nothing_and_is_listed(asking, tmp_path):
+    unknown = [lambda row: {"to_drop": [{"id": "chain-9", "reason": "?"}]}] * 3
+    with asking(tmp_path, ScriptedRows({("audit", 2): unknown})) as asker:
+        assert len(chains(asker)) == 12
+    assert {entry[:3] for entry in found(asker)} == {("audit_names_its_chains", "audits", "audit 2")}
+    assert about(asker, {}, 12, 42, {})["audits_without_verdict"] == ["audit 2"]
+    assert about(asker, {}, 12, 42, {})["dropped"] == []
+
+
+def test_a_chain_like_an_earlier_one_or_about_the_same_person_is_dropped(asking, tmp_path):
+    kept = {}
+
+    def keep(row):
+        kept.update(row)
+        return row
+
+    def repeat(row):  # the same facts; the person is told apart by nothing else
+        return dict(kept)
+
+    # Chains 0 and 2 have one hop and are told in the first person, 1 and 3 are about a person.
+    with asking(tmp_path / "facts", ScriptedRows({("chain", 0): [keep], ("chain", 2): [repeat]})) as asker:
+        (tmp_path / "facts").mkdir()
+        chains(asker)
+    assert found(asker) == [("duplicate", "chains without near duplicates", "chain-1hop-002", 0, True)]
+    with asking(tmp_path / "names", ScriptedRows({("chain", 1): [keep], ("chain", 3): [repeat]})) as asker:
+        (tmp_path / "names").mkdir()
+        chains(asker)
+    assert found(asker) == [("people_are_disjoint", "chains without conflicts", "chain-1hop-003", 0, True)]
+
+
+def test_a_chain_without_options_gives_way_to_a_spare_one(asking, tmp_path):
+    three = [lambda row: {"options": row["options"][:3]}] * 3
+    with asking(tmp_path, ScriptedRows({("options", 0): three})) as asker:
+        rows = chains(asker)
+        asked = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "options"]
+    assert len(rows) == 12 and {row["n_options_in_facts"] for row in rows} == {5}
+    assert {entry[:3] for entry in found(asker)} == {("options_have_their_number", "options", "chain-1hop-000")}
+    lost = next(spec["answer"] for spec in asked if spec["row_id"] == 0)
+    assert all(lost not in row["graded_question"] for row in rows)
+    assert len(asked) > 12 + 2 + 1  # chains that had its end as an option were asked about again
+
+
+def test_chains_whose_ends_are_alike_leave_too_few_candidates(asking, tmp_path):
+    def same_end(row):
+        last = row["anchors"][-1]
+        return {
+            "anchors": [*row["anchors"][:-1], "feel at ease"],
+            "facts": [fact.replace(last, "feel at ease") for fact in row["facts"]],
+            "question": row["question"],
+        }
+
+    scripted = ScriptedRows({("chain", number): [same_end] for number in range(40)})
+    with asking(tmp_path, scripted) as asker, pytest.raises(BadInput, match="enough_candidates"):
+        chains(asker)
+
+
+def test_a_plan_asks_nothing_and_counts_the_first_tries(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        planner = Planner(asker.model, PROMPTS, seed=42, max_tokens=4096)
+        estimated, warning = plan(planner, CONFIGS, 20, 42)
+        assert not asker.sent() and warning is None
+        generate(asker, CONFIGS, 20, 42)
+        assert estimated.requests == len(asker.sent())  # here every row passes at once
+    assert plan_lines(estimated)[0].startswith(f"first tries: {estimated.requests} requests, about ")
+
+
+def test_a_prompt_that_exceeds_the_window_is_refused(endpoint):
+    model = load_model("openai:scripted", Options(base_url=endpoint.base_url, window=5000))
+    with pytest.raises(BadInput, match="the window of openai:scripted has 5,000; allow fewer tokens"):
+        plan(Planner(model, PROMPTS, seed=42, max_tokens=4096), ["long_hop"], 20, 42)
+
+
+@pytest.mark.parametrize(("configs", "n"), [(CONFIGS, 4), (["persona_retrieval"], 0), (["coexisting_facts"], 101)])
+def test_numbers_of_rows_that_cannot_be_are_refused(asking, tmp_path, configs, n):
+    with asking(tmp_path) as asker, pytest.raises(BadInput, match="rows: expected at "):
+        generate(asker, configs, n, 42)
+
+
+def test_the_report_has_tokens_versions_and_prompts(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        tables = generate(asker, ["coexisting_facts"], 4, 42)
+        told = about(asker, tables, 4, 42, validate(tables))
+        records = read_journal(tmp_path / REPLIES).values()
+    assert told["requests"] == len(records) == 1
+    usage = [record["usage"] for record in records]
+    assert told["tokens"] == {"in": usage[0]["prompt"], "out": usage[0]["completion"]}
+    assert told["model"] == "openai:scripted" and told["seed"] == 42 and told["rows"] == {"coexisting_facts": 4}
+    assert {"python", "epbench", "datasketch", "openai"} <= set(told["versions"])
+    other = replace(PROMPTS, persona=PROMPTS.persona + " ")
+    with asking(tmp_path) as asker:
+        asker.prompts = other
+        assert about(asker, {}, 4, 42, {})["prompt_hash"] != told["prompt_hash"]
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_faults_in_the_validation_report_are_named():
+    clean = {"rows": 3, "repeated_units": 0, "name_not_in_question": [], "rows_equal_to_easy_in": {"entity": 3}}
+    assert validation_failures({HARD: clean}) == []
+    faulty = clean | {"explicit_connectives": {"hard-001": ["if"]}, "rows_equal_to_easy_in": {"entity": 2}}
+    assert validation_failures({HARD: faulty}) == [
+        f"{HARD}: explicit_connectives is {{'hard-001': ['if']}}",
+        f"{HARD}: entity differs from Easy",
+    ]
+
+
+def test_duplicates_are_found_by_trigrams():
+    seen = Duplicates(0.7)
+    text = "the quick brown fox jumps over the lazy dog and runs home to its den before the rain begins to fall"
+    assert seen.like([text], "one") is None
+    assert seen.like([text.upper() + " hard"], "two") == "one"
+    assert seen.like(["something else altogether, told in quite other words by quite other people"], "three") is None
+    assert seen.like(["a b c d", "a b c d"], "four") == "four"  # alike among themselves: neither is kept
+    assert seen.like(["a b c d"], "five") is None
+    assert shingles("One two") == {"one two"} and shingles("") == {""}
+
+
+def test_another_pack_needs_the_same_placeholders(tmp_path):
+    pack = tmp_path / "mine.toml"
+    pack.write_text(OWN.read_text("utf-8").replace("{known}", "none"), "utf-8")
+    with pytest.raises(
+        BadInput, match=r"mine.toml, key 'long_hop_chain': expected the placeholders \{specs\}, \{known\}"
+    ):
+        load_generation_prompts(pack)
+
+
+def test_forms_of_replies_are_checked():
+    schema = object_of({"names": {"type": "array", "items": {"type": "string"}}})
+    assert misfit_of({"names": ["a"], "more": 1}, schema) is None
+    assert misfit_of({"names": ["a", 2]}, schema) == "names[1]: expected a text, found '2'"
+    assert misfit_of({"names": [" . "]}, schema) == "names[0]: expected a text, found ' . '"
+    assert misfit_of({}, schema) == "names: expected a list, found 'None'"
+    assert misfit_of([], schema) == "the row: expected an object, found '[]'"

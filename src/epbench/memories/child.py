@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, CallFailed
-from epbench.memories.addresses import allow_only
+from epbench.memories.addresses import allow_only, note_all
 from epbench.memories.guard import Host
 from epbench.memories.user_class import import_system
 from epbench.memories.wire import pack, read_exactly, unpack
 
 LOAD = "load"
 """Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the only
-address that it may talk to, as host, port and the file for refused addresses."""
+address that it may talk to, as host, port and the file for refused addresses; with None as host all are noted there."""
 
 _OUT_OF_MEMORY = pack({"out_of_memory": True})  # made in advance, while there is memory to make it
 
@@ -64,7 +64,8 @@ def serve(channel: socket.socket) -> None:
             if method == LOAD:
                 name, settings, address = args
                 if address is not None:
-                    allow_only(address[0], address[1], Path(address[2]))
+                    host_name, port, log = address
+                    note_all(Path(log)) if host_name is None else allow_only(host_name, port, Path(log))
                 system = import_system(name, settings)
                 host = Host(system, sys.stderr)
                 about = {"durable": system.durable, "digest": system.digest, "version": system.version}

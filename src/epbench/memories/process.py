@@ -105,15 +105,24 @@ class ProcessGuard:
     starts another. In an environment of its own, each store has a process of its own.
     """
 
-    def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        limits: Limits,
+        log: Path,
+        home: Callable[[Path], Home] | None = None,
+        addresses: Path | None = None,
+    ) -> None:
         """
         Args:
             name: of the system, as for `describe_system`.
             limits: of a call and of the memory.
             log: file to which everything that the system prints, and the traceback of what it raises, is appended.
             home: returns the environment of the process that serves the store in a folder; None for ours.
+            addresses: file for the addresses that a process in our environment asks for; None notes none.
         """
         self._name, self._limits, self._log, self._home = name, limits, log, home
+        self._addresses = addresses
         self._child: _Child | None = None
 
     def open(self, folder: Path) -> None:
@@ -128,7 +137,7 @@ class ProcessGuard:
             home = self._home(folder) if self._home else None
             child = _Child(self._limits, self._log, home)
             try:
-                child.load(self._name, home, folder)
+                child.load(self._name, home, folder.parent / ADDRESSES if home else self._addresses)
             except BaseException:
                 child.kill()
                 raise
@@ -189,22 +198,21 @@ class _Child:
         """Number of the process."""
         return self._process.pid
 
-    def load(self, name: str, home: Home | None = None, folder: Path | None = None) -> dict[str, Any]:
+    def load(self, name: str, home: Home | None = None, addresses: Path | None = None) -> dict[str, Any]:
         """Have the class imported; return what the process says of it.
 
         Args:
             name: of the class.
             home: the environment of the process.
-            folder: of the store, beside which refused addresses are noted; needed with a home.
+            addresses: file for the addresses that it asks for beyond what it may; needed with a home.
 
         Raises:
             BadInput: the class is not a memory system.
             SystemLost: the process ended, or did not answer in time.
         """
-        if home is None or folder is None:
-            return self.ask(LOAD, [name, None, None], START_LIMIT)
-        address = [*home.address, str(folder.parent / ADDRESSES)]
-        return self.ask(LOAD, [name, dict(home.settings), address], START_LIMIT)
+        settings = dict(home.settings) if home else None
+        address = [*(home.address if home else (None, 0)), str(addresses)] if addresses else None
+        return self.ask(LOAD, [name, settings, address], START_LIMIT)
 
     def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
         """Send a call and wait at most `seconds` for the reply.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import read_json
+from epbench.files.text import shown
 from epbench.memories.addresses import refused_addresses
 from epbench.memories.relay.calls import calls_usage
 from epbench.memories.session import (
@@ -18,6 +19,7 @@ from epbench.memories.session import (
     STORED,
     Conversation,
     Query,
+    after_key,
     fingerprint_of_store,
     listed_key,
     stored_key,
@@ -86,8 +88,30 @@ def read_recall(
         )
     if (failed := usage["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")
+    after = {name: stored.get(after_key(name), {}).get("of", prints[name]) for name in prints}
+    if changed := [name for name in prints if after[name] != prints[name]]:
+        warnings.append(
+            f"{_of(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
+            f"asked, so later queries met another store than the one that was judged"
+        )
+    if unlisted := _unlisted(queries, found, stores):
+        warnings.append(unlisted)
     warnings += _warnings_of_installed(folder, system, usage)
     return Recall(stores, found, failures, unstored, warnings, usage)
+
+
+def _unlisted(queries: Sequence[Query], found: dict[str, list[str]], stores: dict[str, list[str]]) -> str | None:
+    """What to say of memories that were retrieved, but are not among all memories of their store."""
+    listed = {name: set(memories) for name, memories in stores.items()}
+    missing = [(q, text) for q in queries for text in found.get(q.id, ()) if text not in listed[q.store]]
+    if not missing:
+        return None
+    query, text = missing[0]
+    return (
+        f"{len(missing)} retrieved memories, of {len({q.id for q, _ in missing})} queries, are not in the list of all "
+        f"memories, so that list is incomplete or worded in another way, and what was stored cannot be told from it; the "
+        f"first, for {query.question} at k = {query.k}: {shown(text)}"
+    )
 
 
 def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, Any]) -> list[str]:

@@ -1,6 +1,8 @@
 """Memory systems that break one promise each, and two that keep them all."""
 
+import contextlib
 import json
+import socket
 import time
 
 
@@ -169,14 +171,9 @@ class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
 
 
 class CallsHome(Keeps):
-    """What watches a process would have written this down."""
+    """Tries to reach an address that belongs to nobody."""
 
     def __init__(self, folder):
         super().__init__()
-        (folder.parent / "addresses.log").write_text("telemetry.example.com:443\n")
-
-
-class IsWatched(Keeps):
-    def __init__(self, folder):
-        super().__init__()
-        (folder.parent / "addresses.log").touch()
+        with contextlib.suppress(OSError):
+            socket.create_connection(("203.0.113.7", 443), 0.01)

@@ -29,7 +29,7 @@ def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
     outcomes = outcomes_of(system, tmp_path)
     assert list(outcomes) == NAMES
     assert {name for name, outcome in outcomes.items() if outcome.result != "passed"} == {"no address but the given"}
-    assert outcomes["no address but the given"].result == "not applicable"
+    assert outcomes["no address but the given"].result == "passed"
     assert outcomes["listing is complete"].found == "60 memories listed after 60 conversations"
     assert "3 for 3" in outcomes["at most k retrieved"].found
     assert not any(outcome.expected for outcome in outcomes.values())
@@ -61,7 +61,7 @@ def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
         ("RaisesAtEmoji", "any text", "UnicodeEncodeError"),
         ("ForgetsInAFile", "survives a kill", "12 of 12 memories gone after the kill"),
         ("KeepsInAFileAndDoesNotSaySo", "survives a kill", "memories from before the kill"),
-        ("CallsHome", "no address but the given", "tried telemetry.example.com:443"),
+        ("CallsHome", "no address but the given", "tried 203.0.113.7:443"),
     ],
 )
 def test_a_broken_promise_is_found(system, check, found, tmp_path):
@@ -75,10 +75,6 @@ def test_what_is_bad_and_no_lie_is_told(tmp_path):
     assert outcomes["listing is complete"].found == (
         "20 memories listed after 60 conversations; 40 conversations left no trace"
     )
-
-
-def test_a_system_that_is_watched_and_calls_nobody_passes(tmp_path):
-    assert outcomes_of("IsWatched", tmp_path)["no address but the given"].result == "passed"
 
 
 def test_names_differ_and_none_is_part_of_another():

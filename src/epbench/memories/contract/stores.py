@@ -126,6 +126,7 @@ def addresses_tried(folder: Path) -> list[str] | None:
         folder: of the store.
 
     Returns:
-        The addresses, or None if nobody has watched the process.
+        The addresses, of any store that the same process has served, or None if nobody has watched the process.
     """
-    return refused_addresses(folder.parent) if (folder.parent / LOG).exists() else None
+    logs = [room / LOG for room in folder.parents[:2] if (room / LOG).exists()]
+    return [address for log in logs for address in refused_addresses(log.parent)] if logs else None

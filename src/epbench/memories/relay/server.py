@@ -15,7 +15,7 @@ from epbench.errors import BadInput, EpbenchError, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape
-from epbench.memories.addresses import note_refused
+from epbench.memories.addresses import note_address
 from epbench.memories.relay.calls import CALLS, Operation
 from epbench.memories.relay.replies import asks_for_json, holds_json, streamed, text_of, tokens_of
 from epbench.memories.spec import Endpoint
@@ -90,7 +90,7 @@ class Relay:
 
     def refuse(self, address: str) -> None:
         """Note an address that the system asked for as if this were its proxy."""
-        note_refused(address, self._refused)
+        note_address(address, self._refused)
 
     def close(self) -> None:
         """Stop serving."""

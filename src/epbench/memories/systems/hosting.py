@@ -60,8 +60,18 @@ class Hosting:
             self._relay.close()
 
 
-def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
-    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
+def process_guard(
+    system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None, addresses: Path | None = None
+) -> ProcessGuard:
+    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours.
+
+    Args:
+        system: the system.
+        limits: of a call and of the memory.
+        log: file for what it prints.
+        hosting: of an installed system; None for any other.
+        addresses: file for the addresses beyond this machine that a system asks for in our environment; None notes none.
+    """
     if system.installation is None or hosting is None:
-        return ProcessGuard(system.name, limits, log)
+        return ProcessGuard(system.name, limits, log, addresses=addresses)
     return ProcessGuard(system.installation.class_name, limits, log, hosting.home)

@@ -1,0 +1,236 @@
+"""Planted faults of every stage: stores, retrieved memories and answers whose right label is certain.
+
+Paper: Sections 3.2 and 5.1 (phase 3). A case is like the record of a system that has stored every fact word for word, and
+retrieved what the question needs beside other memories, except for one fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from epbench.draws import RandomStream
+from epbench.memfail.calibration.texts import (
+    negated,
+    other_name,
+    reversed_link,
+    under_name,
+    with_other_numbers,
+    without_detail,
+)
+from epbench.memfail.dataset.types import Fact, GoldMemory, Question, QuestionRecord
+from epbench.memfail.judging.multiple_choice import LETTERS
+from epbench.memfail.judging.stages import Label
+from epbench.memfail.judging.word_rules import content_of, decision_of
+
+K = 5
+"""Number of memories that are retrieved; more if the question needs more."""
+NO_FAULT = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedCase:
+    """What a system with one fault did for one question, and the label that this deserves.
+
+    Attributes:
+        fault: One of `FAULTS`; `none` for a faithful system, which must pass.
+        record: The question with the memories that came back and the answer.
+        stores: All memories by the name of the store, as `diagnose` takes them.
+        expected: The label of a right judge.
+    """
+
+    fault: str
+    record: QuestionRecord
+    stores: Mapping[str, Sequence[str]]
+    expected: Label
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What a fault may draw on: the facts and questions of a config, and a stream of its own."""
+
+    facts: Sequence[Fact]
+    questions: Sequence[Question]
+    draw: RandomStream
+
+    def case(
+        self,
+        question: Question,
+        gold: GoldMemory,
+        instead: Sequence[str],
+        *,
+        dropped: Sequence[str] = (),
+        answer: str = "",
+    ) -> tuple[QuestionRecord, Mapping[str, Sequence[str]]]:
+        """The record and the store of a system that holds some texts instead of that of a gold memory.
+
+        Args:
+            question: The question.
+            gold: One of its gold memories.
+            instead: What is held, and retrieved, instead of its text.
+            dropped: Further texts that are not held.
+            answer: The answer; the true one by default.
+        """
+        gone = {gold.text, *dropped}
+        store = [fact.text for fact in self.facts if fact.text not in gone]
+        needed = [text for memory in question.gold for text in (instead if memory == gold else [memory.text])]
+        others = self.draw.sample([text for text in store if text not in needed], max(0, K - len(needed)))
+        store = self.draw.sample([*store, *instead], len(store) + len(instead))
+        memories = self.draw.sample([*needed, *others], len(needed) + len(others))
+        k = max(K, len(memories))
+        return QuestionRecord(question, k, "", tuple(memories), answer or right_answer(question)), {"": store}
+
+
+Case = tuple[QuestionRecord, Mapping[str, Sequence[str]]]
+Plant = Callable[[_World, Question, GoldMemory], "Case | None"]
+
+
+def planted_cases(
+    config: str, questions: Sequence[Question], facts: Sequence[Fact], n: int, seed: int
+) -> list[PlantedCase]:
+    """Plant each fault that the config can have into up to n questions, drawn at random.
+
+    Args:
+        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        questions: Its questions.
+        facts: Its facts, all of which the one store holds.
+        n: The largest number of cases of each fault; fewer where it can be planted into fewer questions.
+        seed: Seed of all draws.
+
+    Returns:
+        The cases, fault by fault in the order of `FAULTS`. Faults of a memory are planted into questions that have no
+        other way to pass, so never into misleading ones.
+    """
+    cases = []
+    for fault, (plant, expected) in FAULTS.items():
+        world = _World(facts, questions, RandomStream("planted fault", config, fault, seed))
+        found = _planted(world, fault, plant)
+        for record, stores in (case for case, _ in zip(found, range(n), strict=False)):
+            cases.append(PlantedCase(fault, record, stores, expected))
+    return cases
+
+
+def right_answer(question: Question) -> str:
+    """The true answer; of a multiple choice, its letter."""
+    if question.choices:
+        return LETTERS[question.choices.index(question.reference)]
+    return question.reference
+
+
+def wrong_answer(question: Question, questions: Sequence[Question], draw: RandomStream) -> str | None:
+    """An answer that is certainly wrong; None if the other questions offer none.
+
+    It is another letter, the other decision, the answer to another question with no word in common, or, to a question about
+    somebody unknown, a sentence of the essay that is about somebody else.
+    """
+    if question.choices:
+        true = question.choices.index(question.reference)
+        return draw.pick([letter for i, letter in enumerate(LETTERS[: len(question.choices)]) if i != true])
+    if question.kind == "misleading":
+        return question.gold[0].text.replace(question.gold[0].link[0], question.about["asked_name"])
+    if decided := decision_of(question.reference):
+        return "No." if decided == "yes" else "Yes."
+    own = content_of(question.reference) | content_of(question.text)
+    others = [o.reference for o in questions if o.kind == question.kind and not own & content_of(o.reference)]
+    return draw.pick(others) if others else None
+
+
+def _planted(world: _World, fault: str, plant: Plant) -> Iterator[Case]:
+    for question in world.draw.sample(world.questions, len(world.questions)):
+        if question.kind == "misleading" and fault not in OF_ANSWERS:
+            continue
+        for gold in world.draw.sample(question.gold, len(question.gold)):
+            if case := plant(world, question, gold):
+                yield case
+                break
+
+
+def _faithful(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    return world.case(question, gold, [gold.text])
+
+
+def _absent(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    return world.case(question, gold, [])
+
+
+def _unlisted(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    """The fact comes back, but the list of all memories does not have it."""
+    record, _ = world.case(question, gold, [gold.text])
+    return record, world.case(question, gold, [])[1]
+
+
+def _question_stored(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    return world.case(question, gold, [question.query])
+
+
+def _conflated(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    """Two people have become one: what is told of them stands in one memory, under the name of the other."""
+    if question.config not in _ABOUT_PEOPLE:
+        return None
+    strangers = {memory.link[0]: memory.text for other in world.questions for memory in other.gold}
+    name = other_name(gold, list(strangers), world.draw)
+    moved = name and under_name(gold, name)
+    if not name or not moved:
+        return None
+    return world.case(question, gold, [f"{strangers[name]} {moved}"], dropped=[strangers[name]])
+
+
+_ABOUT_PEOPLE = ("conditional_facts_easy", "conditional_facts_hard", "persona_retrieval")
+
+
+def _instead(change: Callable[[GoldMemory], str | None]) -> Plant:
+    def plant(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+        text = change(gold)
+        return world.case(question, gold, [text]) if text else None
+
+    return plant
+
+
+def _negated(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    text = negated(gold, world.draw)
+    return world.case(question, gold, [text]) if text else None
+
+
+def _not_retrieved(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    """Everything is held; of what the question needs one memory does not come back, but one about something else does."""
+    record, stores = world.case(question, gold, [gold.text])
+    elsewhere = [
+        fact.text for fact in world.facts if _is_foreign(fact, question, gold) and fact.text not in record.memories
+    ]
+    if not elsewhere:
+        return None
+    memories = tuple(world.draw.pick(elsewhere) if text == gold.text else text for text in record.memories)
+    others = {memory.text for memory in question.gold}
+    kept = tuple(text for text in memories if text in others or not _mentions(text, gold))
+    return replace(record, memories=kept), stores
+
+
+def _is_foreign(fact: Fact, question: Question, gold: GoldMemory) -> bool:
+    return fact.row != question.row and not _mentions(fact.text, gold)
+
+
+def _mentions(text: str, gold: GoldMemory) -> bool:
+    return bool(content_of(gold.link[0]) & content_of(text))
+
+
+def _wrong_answer(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    answer = wrong_answer(question, world.questions, world.draw)
+    return world.case(question, gold, [gold.text], answer=answer) if answer else None
+
+
+FAULTS: Mapping[str, tuple[Plant, Label]] = {
+    NO_FAULT: (_faithful, "correct"),
+    "fact absent": (_absent, "storage_error"),
+    "fact not listed": (_unlisted, "storage_error"),
+    "question stored": (_question_stored, "storage_error"),
+    "people conflated": (_conflated, "storage_error"),
+    "detail dropped": (_instead(without_detail), "summary_error"),
+    "negation turned": (_negated, "summary_error"),
+    "number changed": (_instead(with_other_numbers), "summary_error"),
+    "direction reversed": (_instead(reversed_link), "summary_error"),
+    "wrong fact retrieved": (_not_retrieved, "retrieval_error"),
+    "answer wrong": (_wrong_answer, "reasoning_error"),
+}
+"""By name, how a fault is planted and the label that it deserves."""
+OF_ANSWERS = (NO_FAULT, "answer wrong")
+"""Faults that are planted into misleading questions too: a fault of a memory lets these pass vacuously."""

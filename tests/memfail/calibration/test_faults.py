@@ -1,0 +1,83 @@
+"""Each planted fault is what it says, in made and in published rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from epbench.draws import RandomStream
+from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, planted_cases
+from epbench.memfail.calibration.texts import negated, reversed_link, under_name, with_other_numbers, without_detail
+from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.types import CONFIGS, GoldMemory
+from epbench.memfail.templates.rows import make_rows
+
+RULE = GoldMemory(
+    "r/0", "Ada Lin keeps 3 bees. Ada sings to them only below 8 degrees. She likes toast.", ("Ada Lin", "sings to them"),
+    ("below 8 degrees",),
+)  # fmt: skip
+LINK = GoldMemory("c/0", "When I hear waves I feel nostalgic.", ("hear waves", "feel nostalgic"), ())
+
+
+def made(config, n=20):
+    rows = complete(config, make_rows(config, n))
+    return questions_of(config, rows), facts_to_store(config, rows)
+
+
+def test_a_text_is_changed_in_one_respect():
+    assert without_detail(RULE) == "Ada Lin keeps 3 bees. She likes toast. Ada Lin sings to them."
+    assert with_other_numbers(RULE) == RULE.text.replace("8", "11")
+    assert under_name(RULE, "Bo Ek") == "Bo Ek keeps 3 bees. Bo sings to them only below 8 degrees. She likes toast."
+    assert reversed_link(LINK) == "When I feel nostalgic I hear waves."
+    assert {negated(RULE, RandomStream(i)) for i in range(30)} == {
+        RULE.text.replace("only", "never"),
+        RULE.text.replace("below", "above"),
+        RULE.text.replace("sings", "never sings"),
+        RULE.text.replace("Ada sings", "It is not true that Ada sings"),
+    }
+
+
+def test_what_cannot_be_planted_with_certainty_is_left_alone():
+    assert without_detail(LINK) is None and with_other_numbers(LINK) is None
+    assert reversed_link(GoldMemory("c/0", "Ada loves rain.", ("Ada", "rain"), ())) is None  # a name is no cause
+    assert reversed_link(GoldMemory("c/0", "Rain cheers me up.", ("rain", "feel glad"), ())) is None
+    assert reversed_link(RULE) is None or "Ada" not in RULE.link[0]
+    assert under_name(GoldMemory("r/0", "She sings.", ("Ada",), ()), "Bo") is None
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_cases_are_certain(config):
+    questions, facts = made(config)
+    texts = {fact.text for fact in facts}
+    cases = planted_cases(config, questions, facts, 10, seed=1)
+    assert (
+        cases == planted_cases(config, questions, facts, 10, seed=1) != planted_cases(config, questions, facts, 10, 2)
+    )
+    counts = Counter(case.fault for case in cases)
+    assert set(counts) <= set(FAULTS) and counts[NO_FAULT] == counts["answer wrong"] == counts["fact absent"] == 10
+    for case in cases:
+        store, gold = set(case.stores[""]), {memory.text for memory in case.record.question.gold}
+        retrieved = set(case.record.memories)
+        assert len(case.record.memories) <= case.record.k
+        if case.expected in ("storage_error", "summary_error"):
+            assert not gold <= store and case.record.question.kind != "misleading"
+        else:
+            assert store == texts and (gold <= retrieved) == (case.expected != "retrieval_error")
+        assert (retrieved <= store) == (case.fault != "fact not listed"), case.fault
+
+
+@pytest.mark.parametrize(
+    ("config", "faults"),
+    [
+        ("conditional_facts_easy", {"people conflated", "detail dropped", "negation turned"}),
+        ("conditional_facts_hard", {"people conflated", "detail dropped", "negation turned"}),
+        ("coexisting_facts", {"negation turned"}),
+        ("persona_retrieval", {"people conflated", "detail dropped", "negation turned"}),
+        ("long_hop", {"negation turned", "direction reversed"}),
+    ],
+)
+def test_each_config_has_its_faults(config, faults):
+    counts = Counter(case.fault for case in planted_cases(config, *made(config), 20, seed=0))
+    assert all(counts[fault] == 20 for fault in faults), counts

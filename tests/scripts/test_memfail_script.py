@@ -157,8 +157,8 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     out = tmp_path / "r"
     before = _judged(memfail, out)
     run = json.loads(before["run.json"])
-    assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-1"} and "judge" not in run["identity"]
-    message = r"this run was judged by lexical \(rules-1\), not by openai:tiny \(\w+\); .*; give another --out"
+    assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-2"} and "judge" not in run["identity"]
+    message = r"this run was judged by lexical \(rules-2\), not by openai:tiny \(\w+\); .*; give another --out"
     with pytest.raises(BadInput, match=message):
         _judged(memfail, out, endpoint)
     assert not endpoint.calls  # it is refused before anything is judged
@@ -166,7 +166,7 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     assert after == before == _judged(memfail, out)
     by = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
     base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--system", "verbatim-bm25", "--out", out]
-    refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-1)")
+    refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-2)")
 
 
 def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_path, endpoint):

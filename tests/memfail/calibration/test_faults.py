@@ -31,9 +31,12 @@ def test_a_text_is_changed_in_one_respect():
     assert with_other_numbers(RULE) == RULE.text.replace("8", "11")
     assert under_name(RULE, "Bo Ek") == "Bo Ek keeps 3 bees. Bo sings to them only below 8 degrees. She likes toast."
     assert reversed_link(LINK) == "When I feel nostalgic I hear waves."
-    ways = {negated(RULE, RandomStream(i)) for i in range(20)}
-    said = ["Ada sings to them never below", "It is not true that Ada sings to them only below"]
-    assert len(ways) == 2 and all(any(part in way for way in ways) for part in said)
+    assert {negated(RULE, RandomStream(i)) for i in range(30)} == {
+        RULE.text.replace("only", "never"),
+        RULE.text.replace("below", "above"),
+        RULE.text.replace("sings", "never sings"),
+        RULE.text.replace("Ada sings", "It is not true that Ada sings"),
+    }
 
 
 def test_what_cannot_be_planted_with_certainty_is_left_alone():

@@ -12,9 +12,9 @@ QUESTION = Question("a", "conditional_facts_easy", "r", "", "a?", "a?", GOLD, "Y
 
 
 def test_a_key_of_an_earlier_journal_is_found():
-    rules, model = LexicalJudge(), PastJudge("openai:tiny", load_judging_prompts().hash)
+    rules, model = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", load_judging_prompts().hash)
     assert Check("storage", QUESTION, GOLD[0], STORE).key(rules) == "f3aad237b3825f71dd5d6ab3"
     assert Check("summary", QUESTION, GOLD[0], STORE).key(rules) == "7de40a4bee0b13b1bfc0a055"
     assert Check("reasoning", QUESTION, answer="Yes").key(rules) == "8605d7b50711d867f6f82858"
     assert Check("storage", QUESTION, GOLD[0], STORE).key(model) == "ed1c6d9910e732df17ecfbc1"
-    assert load_judging_prompts().hash == "465ade17a32046bd" and rules.prompt_hash == "rules-1"
+    assert load_judging_prompts().hash == "465ade17a32046bd" and LexicalJudge().prompt_hash == "rules-2"

@@ -23,6 +23,14 @@ _TURNS = (
     (re.compile(r"\balways\b", re.IGNORECASE), "never"),
     (re.compile(r"\b(?:whenever|only when)\b", re.IGNORECASE), "except when"),
 )
+_PAIRS = (
+    ("before", "after"),
+    ("above", "below"),
+    ("more than", "less than"),
+    ("over", "under"),
+    ("at least", "at most"),
+)
+_OPPOSITES = (*_PAIRS, *((other, one) for one, other in _PAIRS))
 
 
 def without_detail(gold: GoldMemory) -> str | None:
@@ -37,7 +45,7 @@ def without_detail(gold: GoldMemory) -> str | None:
     if len(gold.link) > 1:
         sentences.append(f"{' '.join(gold.link)}.")
     kept = " ".join(sentence.strip() for sentence in sentences)
-    return kept if all(content_of(text) & content_of(kept) for text in gold.link) else None
+    return kept if content_of(gold.link[0]) <= content_of(kept) else None
 
 
 def own_words(gold: GoldMemory) -> frozenset[str]:
@@ -51,7 +59,8 @@ def own_words(gold: GoldMemory) -> frozenset[str]:
 def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
     """The text in which the sentence that states the fact says the opposite.
 
-    Either a word is turned (`only` and `always` become `never`, `whenever` becomes `except when`), or the whole sentence is
+    Either a word is turned (`only` and `always` become `never`, `whenever` becomes `except when`), or a word of the detail
+    (`before` becomes `after`, `above` becomes `below`), or a `never` stands before what is done, or the whole sentence is
     denied.
     """
     stated = statement(gold)
@@ -62,13 +71,20 @@ def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
         for pattern, word in _TURNS
         if (found := pattern.search(stated))
     ]
+    for one, other in _OPPOSITES:
+        if re.search(rf"\b{one}\b", " ".join(gold.detail)) and (found := re.search(rf"\b{one}\b", stated)):
+            ways.append(stated[: found.start()] + other + stated[found.end() :])
+    if len(gold.link) > 1 and not gold.link[-1][:1].isupper() and (span := span_of(gold.link[-1], stated)):
+        ways.append(f"{stated[: span[0]]}never {stated[span[0] :]}")
     ways.append("It is not true that " + _uncapitalised(stated, gold))
     return gold.text.replace(stated, draw.pick(ways), 1)
 
 
 def statement(gold: GoldMemory) -> str | None:
     """The sentence of the text that holds most of the words of link and detail; None if none holds any of them."""
-    sought = own_words(gold) | frozenset(word for text in gold.link[-1:] for word in content_of(text))
+    linked = frozenset(word for text in gold.link[-1:] for word in content_of(text))
+    own = own_words(gold)
+    sought = own if own and len(gold.link) == 1 else own | linked  # a name alone states nothing
     best = max(sentences_of(gold.text), key=lambda sentence: len(sought & content_of(sentence)))
     return best if sought & content_of(best) else None
 

@@ -2,29 +2,41 @@
 
 It is meant for data in which the true answer is literal. It measures a memory by what was stored: of the words of a name,
 behaviour, condition or answer that occur in the stored text, a memory must keep a share of `KEPT`. So a memory that
-repeats the stored text has the fact, and one that drops the sentence with the condition does not. It cannot tell apart
-two facts with one preference, or two essays about people with one name.
+repeats the stored text has the fact, and one that drops the sentence with the condition does not. A memory also must not
+say the opposite of what was stored (`turned`), link the same ends the other way round (`directions`) or have other numbers
+(`numbers`). A question that was stored is no memory of its answer.
+
+It cannot tell apart two facts with one preference. Two essays about people with one name it tells apart by the other words
+of a memory: at least half of their weight must stand in the essay, where words that few memories have weigh most. Where
+rules have nothing to compare, the verdict says that it is not sure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import lru_cache
+from math import log
 
 from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory
+from epbench.memfail.judging.directions import leads_on
+from epbench.memfail.judging.numbers import lost_numbers, numbers_as_words
 from epbench.memfail.judging.protocol import Check, Kind, Verdict
-from epbench.memfail.judging.word_rules import abstains, content_of, decision_of
+from epbench.memfail.judging.turned import turned
+from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.models.estimate import Estimate
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text
 ANSWERED = 0.5  # share of the words of the true answer, without those of the question, that an answer must say
+SHARED = 0.5  # share of the weight of the shorter of a memory and an essay that both must have in common
 
 
 class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
-    prompt_hash = "rules-1"  # a change of a rule needs a new version: the verdicts are then those of another judge
+    prompt_hash = "rules-2"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
     def plan(self, inputs: Sequence[Check]) -> Estimate | None:
         """None: rules cost nothing."""
@@ -39,16 +51,29 @@ class LexicalJudge:
 def _storage(check: Check) -> Verdict:
     """Whether a memory has all texts that identify the fact."""
     gold = _gold(check)
-    found = any(_links(memory, gold) for memory in check.memories)
+    found = bool(_memories_of(check))
     return Verdict(found, f"{'a' if found else 'no'} memory holds {', '.join(gold.link)}")
 
 
 def _summary(check: Check) -> Verdict:
-    """Whether the memories of the person or thing that the fact is about have the detail, together or one alone."""
+    """Whether the memories of the fact keep its detail, together or one alone, and say nothing the other way round."""
     gold = _gold(check)
-    subject = [memory for memory in check.memories if _keeps([memory], gold.link[0], gold.text)]
-    lost = [detail for detail in gold.detail if not _keeps(subject, detail, gold.text)]
-    return Verdict(not lost, f"lost: {', '.join(lost)}" if lost else "every detail is kept")
+    subject, own = _subject(check), _own_words(gold)
+    kept = _words_in(subject).union(*map(numbers_as_words, subject))
+    if len(own & kept) < KEPT * len(own):
+        return Verdict(False, f"lost: {', '.join(gold.detail)}")
+    if gold.detail and not own and not _keeps(subject, gold.detail[0], gold.text):
+        return Verdict(False, "too little of what was stored is kept")
+    if numbers := lost_numbers(" ".join(gold.detail), gold.text, subject, own):
+        return Verdict(False, f"lost or changed: {', '.join(numbers)}")
+    found = [turned(gold.text, subject, _parts(check))]
+    if check.question.config == "long_hop":
+        found.append(_reversed(gold, subject))
+    if True in found:
+        return Verdict(False, "a memory says the opposite")
+    if None in found or (gold.detail and not own):
+        return Verdict(True, "kept, as far as rules can tell: there is too little to compare", sure=False)
+    return Verdict(True, "every detail is kept")
 
 
 def _retrieval(check: Check) -> Verdict:
@@ -90,8 +115,75 @@ def _gold(check: Check) -> GoldMemory:
     return check.gold
 
 
-def _links(memory: str, gold: GoldMemory) -> bool:
-    return all(_keeps([memory], text, gold.text) for text in gold.link)
+def _memories_of(check: Check) -> list[str]:
+    """The memories of the fact, without the questions in them: those that have all its links."""
+    gold = _gold(check)
+    found = [memory for memory in _stated(check) if all(_keeps([memory], text, gold.text) for text in gold.link)]
+    if check.question.config != "persona_retrieval" or not found:
+        return found
+    weigh = _weights(check.memories)
+    return [memory for memory in found if _is_of(memory, gold, weigh)]
+
+
+def _subject(check: Check) -> list[str]:
+    """The memories in which the detail is sought: of a rule, all about whom it concerns, since it may have been split."""
+    if not check.question.config.startswith("conditional_facts"):
+        return _memories_of(check)
+    gold = _gold(check)
+    return [memory for memory in _stated(check) if _keeps([memory], gold.link[0], gold.text)]
+
+
+def _stated(check: Check) -> list[str]:
+    return [without_questions(memory, _gold(check).text) for memory in check.memories]
+
+
+def _is_of(memory: str, gold: GoldMemory, weigh: Callable[[Iterable[str]], float]) -> bool:
+    """Whether a memory that has the name of an essay is of that essay, and not of another about somebody of that name."""
+    name = content_of(gold.link[0])
+    essay, words = content_of(gold.text) - name, content_of(memory) - name
+    return weigh(words & essay) >= SHARED * min(weigh(words), weigh(essay)) > 0
+
+
+@lru_cache(maxsize=64)
+def _weights(memories: tuple[str, ...]) -> Callable[[Iterable[str]], float]:
+    """How much words weigh together: the fewer memories have a word, the more it says about which one this is."""
+    having = Counter(word for memory in memories for word in content_of(memory))
+
+    def weigh(words: Iterable[str]) -> float:
+        return sum(log(1 + len(memories) / (1 + having[word])) for word in sorted(words))
+
+    return weigh
+
+
+def _parts(check: Check) -> list[frozenset[str]]:
+    """The words of each part of a fact whose sense must not be turned around."""
+    gold, config = _gold(check), check.question.config
+    text, own = content_of(gold.text), _own_words(gold)
+    if config == "persona_retrieval":
+        return [own] if own else []
+    if config.startswith("conditional_facts"):
+        parts = [content_of(gold.link[-1]) & text, own]
+    else:
+        parts = [frozenset(word for part in gold.link for word in content_of(part)) & text or text]
+    return [part for part in parts if part]
+
+
+def _reversed(gold: GoldMemory, memories: Sequence[str]) -> bool | None:
+    """Whether the memories turn a link around; None if they do not say which end leads to which."""
+    first, last = gold.link
+    told = leads_on(first, last, gold.text)
+    if first in gold.text and first[:1].isupper():  # somebody's name leads to nothing
+        return False
+    sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
+    pieces = [said for text in sentences if (said := leads_on(first, last, text)) is not None]
+    said = pieces or [said for text in memories if (said := leads_on(first, last, text)) is not None]
+    return None if told is None or not said else told not in said
+
+
+def _own_words(gold: GoldMemory) -> frozenset[str]:
+    """The words of the detail that stand in what was stored and that no link brings along."""
+    linked = frozenset(word for text in gold.link for word in content_of(text))
+    return content_of(" ".join(gold.detail)) & content_of(gold.text) - linked if gold.detail else frozenset()
 
 
 def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:
@@ -100,10 +192,11 @@ def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:
     A text without a word in common with what was stored is a paraphrase of all of it.
     """
     words = content_of(text) & content_of(stored) or content_of(stored)
-    kept: set[str] = set()
-    for memory in memories:
-        kept |= words & content_of(memory)
-    return len(kept) >= KEPT * len(words)
+    return len(words & _words_in(memories)) >= KEPT * len(words)
+
+
+def _words_in(memories: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for memory in memories for word in content_of(memory))
 
 
 def _share(words: frozenset[str], among: frozenset[str]) -> float:

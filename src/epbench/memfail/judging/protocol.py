@@ -65,10 +65,13 @@ class Verdict:
     Attributes:
         verdict: Whether the statement is true.
         reason: Why, in a few words.
+        sure: Whether the judge had what it takes to decide; False where rules have nothing to compare. The verdict then
+            counts like any other, and the results say how many there are.
     """
 
     verdict: bool
     reason: str
+    sure: bool = True
 
 
 Judge: TypeAlias = protocol.Judge[Check, Verdict]

@@ -18,6 +18,7 @@ _ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "ier", "ed", "es", "er
 # A memory may note facts in clauses and lines without capitals, so semicolons, line breaks and any punctuation before a
 # blank end a sentence. The statistics of essays have a stricter rule; to change this one would change verdicts.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[\"')\]’”]*\s+|\n+")
+_QUESTION_END = re.compile(r"\?[\"')\]’”*_\s]*$")
 
 _AFTER_DECISION = r"(?=\s*(?:[.,;:!*–—\-)\"'’”]|$|\n|\s(?:because|since|as|he|she|it|they|i|you|we|that)\b))"
 _DECISION = re.compile(rf"(?:^|[\s*_(\"'“‘:–—\-])(yes|no){_AFTER_DECISION}", re.IGNORECASE)
@@ -69,6 +70,17 @@ _SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
 def sentences_of(text: str) -> tuple[str, ...]:
     """The sentences and lines of a text."""
     return tuple(piece for piece in _SENTENCE_END.split(text) if piece.strip())
+
+
+def without_questions(text: str, stored: str) -> str:
+    """A text without its questions, which state nothing; those that stand in what was stored are kept.
+
+    >>> without_questions("Ada sings. Would she sing now?", "Ada sings.")
+    'Ada sings.'
+    """
+    if "?" not in text:
+        return text
+    return " ".join(part for part in sentences_of(text) if not _QUESTION_END.search(part) or part in stored)
 
 
 def stands_in(text: str, longer: str) -> bool:

@@ -119,7 +119,7 @@ def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | Non
     identity = run["identity"]
     system = identity.get("system_model") or ""
     embedder = (identity.get("system_settings") or {}).get("embedder") or ""
-    models = {"answering": identity.get("model", ""), "judging": run.get("judge", {}).get("name", "")}
+    models = {"answering": identity.get("model") or "", "judging": run.get("judge", {}).get("name", "")}
     found = {}
     for stage in _STAGES:
         of_stage = usage.get(stage, {})

@@ -155,7 +155,7 @@ def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
     from epbench.files.secrets import without_login
     from epbench.judges.protocol import is_free
-    from epbench.memfail.calibration.check import check_judge_on, plan_lines, planted_set
+    from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path
     from epbench.memfail.calibration.report import passport_screen
     from epbench.memfail.dataset.types import CONFIGS
@@ -171,7 +171,11 @@ def _check_on_planted_faults(args: Arguments) -> None:
         console.say("\n".join(lines))
     if args.plan:
         return
-    identity = {"benchmark": "judge check, memfail", "judge": judge.name, "prompt_hash": judge.prompt_hash}
+    identity: dict[str, Any] = {
+        "benchmark": "judge check, memfail",
+        "judge": judge.name,
+        "prompt_hash": judge.prompt_hash,
+    }
     identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
     identity |= {"base_url": without_login(args.base_url or "")}
     with open_run(args.out, identity, {"dataset": args.dataset or "rows from templates"}) as folder:
@@ -179,6 +183,8 @@ def _check_on_planted_faults(args: Arguments) -> None:
     console.print(passport_screen(passport))
     if passport["failed"]:
         console.say(f"{passport['failed']} planted cases have no verdict; they count neither as right nor as wrong")
+        for reason, n in judge_failures(args.out, judge).items():
+            console.say(f"failed {n} times: {reason}")
     console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
 
 

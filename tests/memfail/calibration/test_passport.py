@@ -104,6 +104,10 @@ def test_a_check_writes_a_passport_that_later_runs_are_told_of(cases, tmp_path):
     before = (tmp_path / "r/judgements.jsonl").read_bytes()
     checked(tmp_path / "r", cases, judge)
     assert (tmp_path / "r/judgements.jsonl").read_bytes() == before  # nothing is judged twice
+    lines = before.splitlines(keepends=True)
+    (tmp_path / "r/judgements.jsonl").write_bytes(b"".join(lines[:50]) + lines[50][:9])  # killed while it wrote
+    assert checked(tmp_path / "r", cases, judge) == passport
+    assert len((tmp_path / "r/judgements.jsonl").read_bytes().splitlines()) == len(lines)
 
 
 def test_judges_that_see_nothing_are_exposed(cases, tmp_path):

@@ -1,12 +1,15 @@
 """What runs took and cost: by hand, with what is unknown told apart from nothing."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from epbench.errors import BadInput
+from epbench.memfail.scores import cost
 from epbench.memfail.scores.cost import Prices, cost_tables, read_prices, spent, total, usage_of
 
+ROOT = Path(__file__).parents[3]
 TOML = """
 currency = "EUR"
 [models."gpt-5-mini"]
@@ -50,6 +53,17 @@ def test_every_stage_has_the_price_of_its_model(prices):
     }  # fmt: skip
     assert total(found) == 9.0
     assert (found["answering"].tokens_in, found["storing"].retries) == (4_000_000, 2)
+
+
+@pytest.mark.parametrize(
+    "text", [cost.__doc__, (ROOT / "eval_scripts/report.py").read_text("utf-8")], ids=["library", "script"]
+)
+def test_the_examples_can_be_read(tmp_path, text):
+    example = text[text.index('    currency = "') :].split("\n\nThe name")[0].split('"""')[0]
+    (tmp_path / "prices.toml").write_text("\n".join(line.strip() for line in example.splitlines()), "utf-8")
+    prices = read_prices(tmp_path / "prices.toml")
+    assert prices.currency == "USD" and prices.of("openai:gpt-5-mini") == (0.25, 2.0)
+    assert prices.of("text-embedding-3-small") == (0.02, 0.0)
 
 
 def test_json_is_the_same(tmp_path, prices):

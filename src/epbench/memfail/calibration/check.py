@@ -108,7 +108,7 @@ def check_judge_on(
     records, stores = _told_apart(cases)
     labels = [outcome.label for outcome in diagnose(folder, records, stores, judge, progress)]
     if all(label == "failed" for label in labels):
-        reasons = "; ".join(failures_of(read_journal(folder / JUDGEMENTS), judge))
+        reasons = "; ".join(judge_failures(folder, judge))
         raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases: {reasons}")
     passport = make_passport(judge, cases, labels, n, seed)
     write_json(folder / PASSPORT, passport)
@@ -116,3 +116,8 @@ def check_judge_on(
     write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, cases, labels))
     write_json(passport_path(judge), passport)
     return passport
+
+
+def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
+    """Why the judge gave no verdict, and how often, the commonest reason first."""
+    return failures_of(read_journal(folder / JUDGEMENTS), judge)

@@ -125,22 +125,26 @@ def decide(cases: Sequence[Case], rule: Rule) -> Evidence:
 
 
 def _case(measure: Measure, holds: Holds, level: float) -> Case:
-    right, n = measure.count
-    if measure.minus is None:
-        interval = wilson(right, n, level=level)
-        assert interval is not None  # n is positive
-        value, (low, high), counts = right / n, interval, (measure.count,)
-    else:
-        value, (low, high) = _difference(measure.count, measure.minus, level)
-        counts = (measure.count, measure.minus)
+    value, low, high = _interval(measure.count, measure.minus, level)
+    counts = (measure.count,) if measure.minus is None else (measure.count, measure.minus)
     return Case(measure.name, value, low, high, holds(value, low, high), counts)
 
 
-def _difference(one: Count, other: Count, level: float) -> tuple[float, tuple[float, float]]:
-    """The difference of two shares, and its interval by Newcombe's method, from the two Wilson intervals."""
-    p, q = one[0] / one[1], other[0] / other[1]
-    own, others = wilson(*one, level=level), wilson(*other, level=level)
-    assert own is not None and others is not None  # both have questions
-    low = p - q - ((p - own[0]) ** 2 + (others[1] - q) ** 2) ** 0.5
-    high = p - q + ((own[1] - p) ** 2 + (q - others[0]) ** 2) ** 0.5
-    return p - q, (low, high)
+def _interval(one: Count, other: Count | None, level: float) -> tuple[float, float, float]:
+    """A share and its interval by Wilson, or a difference of two and its interval by Newcombe, made of their Wilson intervals."""
+    share, low, high = _share(one, level)
+    if other is None:
+        return share, low, high
+    subtracted, least, most = _share(other, level)
+    difference = share - subtracted
+    return (
+        difference,
+        difference - ((share - low) ** 2 + (most - subtracted) ** 2) ** 0.5,
+        difference + ((high - share) ** 2 + (subtracted - least) ** 2) ** 0.5,
+    )
+
+
+def _share(count: Count, level: float) -> tuple[float, float, float]:
+    interval = wilson(*count, level=level)
+    assert interval is not None  # measures without questions are left out
+    return count[0] / count[1], *interval

@@ -49,8 +49,10 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         }
         for case in evidence.cases
     ]  # fmt: skip
-    about = {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers}
-    return about | ({"missing": evidence.missing} if evidence.missing else {}) | {"cases": cases}
+    found: dict[str, Any] = {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers}
+    if evidence.missing:
+        found["missing"] = evidence.missing
+    return found | {"cases": cases}
 
 
 def claims_table(found: Mapping[str, Found]) -> Table:

@@ -136,9 +136,9 @@ def _of_model(usage: Mapping[str, Any], model: str, prices: Prices | None) -> Sp
     sent, received = usage.get("prefilled", 0) + usage.get("saved", 0), usage.get("generated", 0)
     by_rules = not is_model_name(model)
     known = bool(sent or received or by_rules or calls == 0)
-    tokens = (sent, received) if known else (None, None)
-    cost = 0.0 if by_rules else _cost(*tokens, model, prices)
-    return Spent(calls, *tokens, 0, usage.get("seconds"), None, cost if prices else None)
+    cost = 0.0 if by_rules and prices else _cost(sent, received, model, prices) if known else None
+    seconds = usage.get("seconds")
+    return Spent(calls, sent if known else None, received if known else None, 0, seconds, None, cost)
 
 
 def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bool, prices: Prices | None) -> Spent:

@@ -178,8 +178,9 @@ def _check_on_planted_faults(args: Arguments) -> None:
     }
     identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
     identity |= {"base_url": without_login(args.base_url or "")}
-    with open_run(args.out, identity, {"dataset": args.dataset or "rows from templates"}) as folder:
-        passport = check_judge_on(folder, cases, args.n, args.seed, judge, command.bar)
+    rows = args.dataset or f"{args.rows} template rows of each config"
+    with open_run(args.out, identity, {"dataset": rows}) as folder:
+        passport = check_judge_on(folder, cases, judge, command.bar, n=args.n, seed=args.seed, rows=rows)
     console.print(passport_screen(passport))
     if passport["failed"]:
         console.say(f"{passport['failed']} planted cases have no verdict; they count neither as right nor as wrong")

@@ -46,9 +46,13 @@ def cases():
     return planted_set(CONFIGS, 20, 0, dataset=None, rows=25)
 
 
+def made(judge, cases, labels):
+    return make_passport(judge, cases, labels, n=20, seed=0, rows="made rows")
+
+
 def checked(folder, cases, judge):
     with open_run(folder, {"benchmark": "judge check, memfail"}, {}) as opened:
-        return check_judge_on(opened, cases, 20, 0, judge, no_progress)
+        return check_judge_on(opened, cases, judge, no_progress, n=20, seed=0, rows="made rows")
 
 
 def test_a_set_has_every_config_and_depends_on_nothing_but_its_seed(cases):
@@ -65,13 +69,13 @@ def test_a_set_has_every_config_and_depends_on_nothing_but_its_seed(cases):
 def test_numbers_of_a_passport(cases):
     judge = PastJudge("j", "1")
     right = [case.expected for case in cases]
-    passport = make_passport(judge, cases, right, 20, 0)
+    passport = made(judge, cases, right)
     assert [passport[share] for share in ("sensitivity", "stage", "specificity", "failed")] == [1, 1, 1, 0]
     assert sum(fault["n"] for fault in passport["faults"]) == len(cases)
     assert [fault["fault"] for fault in passport["faults"]] == list(FAULTS)
-    blind = make_passport(judge, cases, ["correct"] * len(cases), 20, 0)
+    blind = made(judge, cases, ["correct"] * len(cases))
     assert (blind["sensitivity"], blind["stage"], blind["specificity"]) == (0, 0, 1)
-    strict = make_passport(judge, cases, ["storage_error"] * len(cases), 20, 0)
+    strict = made(judge, cases, ["storage_error"] * len(cases))
     own = sum(case.expected == "storage_error" for case in cases) / sum(case.fault != NO_FAULT for case in cases)
     assert (strict["sensitivity"], strict["stage"], strict["specificity"]) == (1, own, 0)
     by_fault = {fault["fault"]: fault for fault in strict["faults"]}
@@ -81,7 +85,7 @@ def test_numbers_of_a_passport(cases):
 
 def test_a_case_without_a_verdict_is_neither_right_nor_wrong(cases):
     labels = ["failed" if case.fault == "fact absent" else case.expected for case in cases]
-    passport = make_passport(PastJudge("j", "1"), cases, labels, 20, 0)
+    passport = made(PastJudge("j", "1"), cases, labels)
     absent = next(fault for fault in passport["faults"] if fault["fault"] == "fact absent")
     assert (absent["n"], absent["rate"], absent["low"], absent["failed"]) == (0, None, None, 40)
     assert passport["failed"] == 40 and passport["stage"] == 1
@@ -94,7 +98,7 @@ def test_a_check_writes_a_passport_that_later_runs_are_told_of(cases, tmp_path):
     assert json.loads((tmp_path / "r/passport.json").read_text()) == passport
     assert json.loads(passport_path(judge).read_text()) == passport
     note = passport_note(PastJudge(judge.name, judge.prompt_hash))
-    assert f"{passport['sensitivity']:.1%}" in note and f"({len(cases):,} cases)" in note
+    assert f"{passport['sensitivity']:.1%}" in note and f"({len(cases):,} cases, made rows)" in note
     assert passport_note(PastJudge(judge.name, "another")) is None
     assert 0.9 < passport["specificity"] <= 1 and passport["stage"] <= passport["sensitivity"]
     for name in ("table.md", "report.html"):

@@ -98,6 +98,13 @@ def test_tokens_that_nobody_counted_are_unknown(prices):
     }
 
 
+def test_replies_to_what_is_stored_are_the_readers(prices):
+    runs = {"mine": spent(RUN, {**USAGE, "replying": USAGE["answering"]}, prices), "other": spent(RUN, USAGE, prices)}
+    assert runs["mine"]["replying"].cost == 2.0 and total(runs["mine"]) == 11.0
+    _, money = cost_tables(runs, prices)
+    assert [row[3] for row in money.rows] == ["2.0000", ""]
+
+
 def test_tables(prices):
     runs = {"mine": spent(RUN, USAGE, prices), "other": spent(RUN, {**USAGE, "storing": {}}, prices)}
     usage, money = cost_tables(runs, prices)

@@ -88,7 +88,14 @@ def _told_apart(cases: Sequence[PlantedCase]) -> tuple[list[QuestionRecord], dic
 
 
 def check_judge_on(
-    folder: Path, cases: Sequence[PlantedCase], n: int, seed: int, judge: Judge, progress: Progress
+    folder: Path,
+    cases: Sequence[PlantedCase],
+    judge: Judge,
+    progress: Progress,
+    *,
+    n: int,
+    seed: int,
+    rows: str,
 ) -> Passport:
     """Have the planted cases judged, in the journal of an open run, and write the results.
 
@@ -97,10 +104,11 @@ def check_judge_on(
     Args:
         folder: Folder of the run.
         cases: The planted cases.
-        n: The largest number of cases of a fault in a config.
-        seed: Seed of the cases.
         judge: Is asked for the verdicts that the journal does not have.
         progress: Shows a bar.
+        n: The largest number of cases of a fault in a config.
+        seed: Seed of the cases.
+        rows: Into which rows the faults were planted, in words.
 
     Raises:
         RunFailed: There is no verdict at all.
@@ -110,7 +118,7 @@ def check_judge_on(
     if all(label == "failed" for label in labels):
         reasons = "; ".join(judge_failures(folder, judge))
         raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases: {reasons}")
-    passport = make_passport(judge, cases, labels, n, seed)
+    passport = make_passport(judge, cases, labels, n=n, seed=seed, rows=rows)
     write_json(folder / PASSPORT, passport)
     write_text(folder / "table.md", passport_table(passport))
     write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, cases, labels))

@@ -34,7 +34,7 @@ Judged = tuple[PlantedCase, Label]
 
 _SHAPE = Shape(
     {
-        "judge": (str,), "prompt_hash": (str,), "faults": Items(Shape({"fault": (str,), "n": (int,)})),
+        "judge": (str,), "prompt_hash": (str,), "rows": (str,), "faults": Items(Shape({"fault": (str,), "n": (int,)})),
         **dict.fromkeys(SHARES, NUMBER), **{f"{share}_interval": Items(NUMBER, 2) for share in SHARES},
     }
 )  # fmt: skip
@@ -42,7 +42,7 @@ _SHAPE = Shape(
 
 
 def make_passport(
-    judge: JudgeIdentity, cases: Sequence[PlantedCase], labels: Sequence[Label], n: int, seed: int
+    judge: JudgeIdentity, cases: Sequence[PlantedCase], labels: Sequence[Label], *, n: int, seed: int, rows: str
 ) -> Passport:
     """Return the content of passport.json.
 
@@ -52,9 +52,10 @@ def make_passport(
         labels: The label that the judge's verdicts lead to for each case; `failed` is neither right nor wrong.
         n: The largest number of cases of a fault in a config.
         seed: The seed of the cases.
+        rows: Into which rows the faults were planted, in words.
 
     Returns:
-        judge, prompt_hash, seed, n, planted (see `fingerprint_of`), failed (the number of cases without a verdict);
+        judge, prompt_hash, seed, n, rows, planted (see `fingerprint_of`), failed (the number of cases without a verdict);
         sensitivity: the share of the planted faults that get any error;
         stage: the share of them that get the error of their own stage;
         specificity: the share of the faithful cases that are correct;
@@ -75,6 +76,7 @@ def make_passport(
         "prompt_hash": judge.prompt_hash,
         "seed": seed,
         "n": n,
+        "rows": rows,
         "planted": fingerprint_of(cases),
         "failed": len(cases) - len(judged),
         **_share("sensitivity", [label != "correct" for _, label in faulty]),
@@ -126,7 +128,7 @@ def passport_note(judge: JudgeIdentity) -> str | None:
     found, at_stage, passed = (_percent(passport, share) for share in SHARES)
     return (
         f"judge {judge.name} ({judge.prompt_hash}): of planted faults it finds {found}, {at_stage} at their stage; of faithful "
-        f"cases it passes {passed} ({of_cases:,} cases)"
+        f"cases it passes {passed} ({of_cases:,} cases, {passport['rows']})"
     )
 
 

@@ -12,6 +12,7 @@ from epbench.memfail.judging.stages import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell
+from epbench.safe_text import markdown_text
 
 _NUMBERS = ("n", "right", "rate", "low", "high", "noticed", "failed")
 _HEAD = ("planted fault", "its label", "n", "right", "rate", "from", "to", "noticed", "failed")
@@ -23,7 +24,10 @@ def passport_table(passport: Passport) -> str:
     title = (
         f"Judge {passport['judge']} ({passport['prompt_hash']}), up to {passport['n']} cases of a fault in each config"
     )
-    parts = [f"{title}, seed {passport['seed']}\n", *(table.markdown() for table in _tables(passport))]
+    parts = [
+        f"{title}, seed {passport['seed']}, {markdown_text(passport['rows'])}\n",
+        *(table.markdown() for table in _tables(passport)),
+    ]
     return "\n".join(parts)
 
 
@@ -52,7 +56,7 @@ def passport_page(
         cases: The planted cases.
         labels: The label that the judge's verdicts led to for each of them.
     """
-    about = {name: passport[name] for name in ("judge", "prompt_hash", "n", "seed", "planted", "failed")}
+    about = {name: passport[name] for name in ("judge", "prompt_hash", "rows", "n", "seed", "planted", "failed")}
     by_fault, by_config, whole = (table.html() for table in _tables(passport))
     wrong = Table(
         ["fault", "question", "expected", "label", "memories that came back", "answer"],

@@ -32,7 +32,7 @@ from epbench.models.load import is_model_name
 from epbench.reports.tables import Table
 
 _PRICES = Shape({"currency": (str,), "models": Each(Shape({"input": NUMBER}, {"output": NUMBER}))})
-_STAGES = ("storing", "retrieving", "answering", "judging")
+_STAGES = ("storing", "retrieving", "replying", "answering", "judging")
 _COUNTED = (
     "requests", "prefilled", "saved", "generated", "seconds", "calls", "retries", "tokens_in", "tokens_out",
     "embedding_tokens",
@@ -114,14 +114,17 @@ def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | Non
         prices: None computes no cost.
 
     Returns:
-        By stage: storing, retrieving, answering, judging.
+        By stage: storing, retrieving, replying (where the reader replied to what is stored), answering, judging.
     """
     identity = run["identity"]
     system = identity.get("system_model") or ""
     embedder = (identity.get("system_settings") or {}).get("embedder") or ""
-    models = {"answering": identity.get("model") or "", "judging": run.get("judge", {}).get("name", "")}
+    reader = identity.get("model") or ""
+    models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
     found = {}
     for stage in _STAGES:
+        if stage == "replying" and stage not in usage:
+            continue
         of_stage = usage.get(stage, {})
         if stage in models:
             found[stage] = _of_model(of_stage, models[stage], prices)
@@ -181,11 +184,13 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
     head = ["usage", "stage", "calls", "retries", "tokens in", "tokens out", "embedded", "seconds"]
     found = [Table(head, rows, text_columns=2)]
     if prices:
+        stages = [stage for stage in _STAGES if any(stage in run for run in runs.values())]
         body = [
-            [label, *(_money(run[stage].cost) for stage in _STAGES), _money(total(run))] for label, run in runs.items()
+            [label, *(_money(run[stage].cost) if stage in run else "" for stage in stages), _money(total(run))]
+            for label, run in runs.items()
         ]
         note = "A dash stands for what is unknown: a model has no price in the file, or its tokens were not counted."
-        found.append(Table([f"cost in {prices.currency}", *_STAGES, "in all"], body, notes=[note]))
+        found.append(Table([f"cost in {prices.currency}", *stages, "in all"], body, notes=[note]))
     return found
 
 

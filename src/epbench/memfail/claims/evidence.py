@@ -71,7 +71,7 @@ class Evidence:
     rule: Rule
     cases: tuple[Case, ...] = ()
     missing: str = ""
-    numbers: dict[Side, int] = field(init=False)
+    numbers: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         sides: tuple[Side, ...] = ("for", "against", "neither")

@@ -28,9 +28,12 @@ several essays in the common store. --published-query searches the memory for th
 including its options.
 
 OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
-scores.json, outcomes.jsonl, usage.json, table.md and report.html. With several configs, OUT holds one such folder for
-each, and table.md. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for
-twice, and failed calls are made again. A run has one judge; another judge needs another --out.
+scores.json, outcomes.jsonl, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
+such folder for each, and table.md. To resume a run that was stopped, even by kill -9, give the same command again: nothing
+is paid for twice, and failed calls are made again. A run has one judge; another judge needs another --out.
+
+Each run also says how many needed facts its judge would not miss: it looks for each where everything but that fact is
+stored word for word. lexical looks for all of them, a model for 50.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -218,6 +221,7 @@ def _run_config(
     from epbench.errors import BadInput
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
+    from epbench.memfail.judging.leave_one_out import leave_one_out
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import with_baseline
@@ -239,8 +243,11 @@ def _run_config(
         # 4. Stage by stage, the judge finds where each question failed; 5. the scores, from the journals alone.
         note(folder, limit=args.limit)
         outcomes = diagnose(folder, output.records, output.stores, judge, command.bar)
+        left_out = leave_one_out(folder, output.records, output.told, judge, command.bar)
         usage = output.usage | {"warnings": output.warnings}
-        scores = finish(folder, outcomes, output.records, output.stores, pipeline.label, usage)
+        scores = finish(folder, outcomes, output.records, output.stores, pipeline.label, usage, left_out)
+        for warning in scores["warnings"][len(output.warnings) :]:
+            command.warn(f"{data.config}: {warning}")
         note_judge(folder, judge)
     if looped := output.usage["answering"]["looped"]:
         command.console().say(f"{data.config}: {looped} answers went in circles and were ended")

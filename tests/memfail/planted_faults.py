@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from epbench.draws import RandomStream
+from epbench.memfail.calibration.texts import negated, reversed_link, under_name
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import Row, complete
-from epbench.memfail.dataset.types import Fact, Question
+from epbench.memfail.dataset.types import Fact, GoldMemory, Question
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import run_config
+from epbench.memfail.pipeline.harness import RunOutput, run_config
 from epbench.memfail.pipeline.prompts import load_prompts
 from epbench.memfail.pipeline.queries import gold_of
 from epbench.memfail.pipeline.reader import LexicalReader
@@ -65,6 +67,32 @@ class Astray(Oracle):
         return [text for text in self.stored if text not in self._gold[query]][:k]
 
 
+class Rewrites(FullContext):
+    """Stores other texts than it was told."""
+
+    def __init__(self, instead: Mapping[str, str]) -> None:
+        super().__init__()
+        self._instead = instead
+
+    def store_conversation(self, conversation: Conversation) -> None:
+        super().store_conversation([turn | {"content": self._instead[turn["content"]]} for turn in conversation])
+
+
+class ListsHalf(FullContext):
+    """Keeps and retrieves everything, and lists only half of it."""
+
+    def get_all_memories(self) -> list[str]:
+        return self.stored[::2]
+
+
+class StoresQueries(FullContext):
+    """Takes every query for something that it was told."""
+
+    def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
+        self.stored.append(query)
+        return self.stored[-k:]
+
+
 class Inattentive(RuleBasedReader):
     """A reader that ignores its notes."""
 
@@ -94,6 +122,30 @@ def forgets(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return SystemSpec("planted", lambda: Overwrites({fact.text: "" for fact in facts}), beyond_k=True)
 
 
+def rewrites(change: Callable[[GoldMemory], str | None]) -> Plant:
+    """Every text is changed, as far as it can be."""
+
+    def plant(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+        told = {fact.text: fact.text for fact in facts}
+        changed = {gold.text: change(gold) or gold.text for question in questions for gold in question.gold}
+        return SystemSpec("planted", lambda: Rewrites(told | changed), beyond_k=True)
+
+    return plant
+
+
+negates = rewrites(lambda gold: negated(gold, RandomStream(gold.fact)))
+reverses = rewrites(reversed_link)
+conflates = rewrites(lambda gold: under_name(gold, "Everybody Else"))
+
+
+def lists_half(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", ListsHalf, beyond_k=True)
+
+
+def stores_queries(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
+    return SystemSpec("planted", StoresQueries, beyond_k=True)
+
+
 def astray(facts: Sequence[Fact], questions: Sequence[Question]) -> SystemSpec:
     return SystemSpec("planted", lambda: Astray(gold_of(questions, Setting())))
 
@@ -111,11 +163,18 @@ def run(
     ks: tuple[int, ...] = (5,),
 ) -> list[Outcome]:  # fmt: skip
     """Return the outcomes of a system on n template rows; `plant` makes the system from facts and questions."""
+    output = output_of(folder, config, plant, n=n, model=model, ks=ks)
+    return diagnose(folder, output.records, output.stores, judge, no_progress)
+
+
+def output_of(
+    folder: Path, config: str, plant: Plant, *, n: int = 100, model: Model | None = None, ks: tuple[int, ...] = (5,)
+) -> RunOutput:
+    """Return what a system stored and retrieved, and what the reader made of it, on n template rows."""
     facts, questions = template(config, n)
     system, setting = plant(facts, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}
     with open_run(folder, identity, {"label": "planted"}):
-        output = run_config(
+        return run_config(
             folder, facts, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
         )
-        return diagnose(folder, output.records, output.stores, judge, no_progress)

@@ -1,10 +1,13 @@
 """What a memory system used and held, read from the journals of a run alone."""
 
+from epbench.memories.baselines import FullContext
 from epbench.memories.guard import Limits
-from epbench.memories.recall import memory_usage
-from epbench.memories.session import Conversation, Query, fill_and_ask
+from epbench.memories.recall import memory_usage, read_recall
+from epbench.memories.session import STORED, Conversation, Query, after_key, fill_and_ask, fingerprint_of_store
+from epbench.memories.spec import SystemSpec
 from epbench.memories.user_class import import_system
 from epbench.runs.answers import no_progress
+from epbench.runs.journal import Journal
 
 FAULTY = "tests/memories/faulty.py"
 
@@ -25,3 +28,36 @@ def test_usage_counts_calls_and_says_why_some_failed(tmp_path):
     assert (storing["conversations"], storing["stores"], storing["memories"]) == (4, 1, 3)
     assert storing["failed"] == {"no reply": 1} and storing["seconds"] >= 0
     assert retrieving["queries"] == 2 and list(retrieving["failed"].values()) == [2]
+
+
+def test_a_store_that_its_queries_change_is_a_warning(tmp_path):
+    conversations = [Conversation("0", "", ("0",), ({"role": "user", "content": "tea at noon"},))]
+    queries = [Query("q@2", "q", "", "tea", 2)]
+    system = import_system(f"{FAULTY}:Good")
+    fill_and_ask(tmp_path, system, conversations, queries, limits=Limits(seconds=60), progress=no_progress)
+    assert read_recall(tmp_path, system, conversations, queries).warnings == []
+    stores = read_recall(tmp_path, system, conversations, queries).stores
+    for memories, n_warnings in ((stores[""], 0), ([*stores[""], "tea"], 1)):
+        journal = Journal(tmp_path / STORED)
+        journal.add(after_key(""), store="", of=fingerprint_of_store(memories), memories=len(memories))
+        journal.close()
+        recall = read_recall(tmp_path, system, conversations, queries)
+        assert [w for w in recall.warnings if "held other memories after the queries" in w] == recall.warnings
+        assert len(recall.warnings) == n_warnings
+    assert memory_usage(tmp_path)["storing"]["stores"] == 1
+
+
+class ListsTheFirst(FullContext):
+    def get_all_memories(self):
+        return self.stored[:1]
+
+
+def test_a_retrieved_memory_that_is_not_listed_is_a_warning_with_an_example(tmp_path):
+    told = ({"role": "user", "content": "tea at noon"}, {"role": "user", "content": "jam at dawn"})
+    conversations = [Conversation("0", "", ("0",), told)]
+    queries = [Query(f"q{i}@2", f"q{i}", "", "tea", 2) for i in range(3)]
+    system = SystemSpec("half", ListsTheFirst, beyond_k=True)
+    fill_and_ask(tmp_path, system, conversations, queries, limits=Limits(seconds=60), progress=no_progress)
+    (warning,) = read_recall(tmp_path, system, conversations, queries).warnings
+    assert warning.startswith("3 retrieved memories, of 3 queries, are not in the list of all memories")
+    assert warning.endswith("the first, for q0 at k = 2: 'jam at dawn'")

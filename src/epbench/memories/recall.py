@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import read_json
+from epbench.files.text import shown
 from epbench.memories.session import (
     MEMORIES,
     MEMORIES_SHAPE,
@@ -16,6 +17,7 @@ from epbench.memories.session import (
     STORED,
     Conversation,
     Query,
+    after_key,
     fingerprint_of_store,
     listed_key,
     stored_key,
@@ -83,7 +85,29 @@ def read_recall(
         )
     if (failed := usage["retrieving"]["failed"]) and stores:
         warnings.append(f"{sum(failed.values())} retrievals failed; the first reason: {next(iter(failed))}")
+    after = {name: stored.get(after_key(name), {}).get("of", prints[name]) for name in prints}
+    if changed := [name for name in prints if after[name] != prints[name]]:
+        warnings.append(
+            f"{_of(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
+            f"asked, so later queries met another store than the one that was judged"
+        )
+    if unlisted := _unlisted(queries, found, stores):
+        warnings.append(unlisted)
     return Recall(stores, found, failures, unstored, warnings, usage)
+
+
+def _unlisted(queries: Sequence[Query], found: dict[str, list[str]], stores: dict[str, list[str]]) -> str | None:
+    """What to say of memories that were retrieved, but are not among all memories of their store."""
+    listed = {name: set(memories) for name, memories in stores.items()}
+    missing = [(q, text) for q in queries for text in found.get(q.id, ()) if text not in listed[q.store]]
+    if not missing:
+        return None
+    query, text = missing[0]
+    return (
+        f"{len(missing)} retrieved memories, of {len({q.id for q, _ in missing})} queries, are not in the list of all "
+        f"memories, so that list is incomplete or worded in another way, and what was stored cannot be told from it; the "
+        f"first, for {query.question} at k = {query.k}: {shown(text)}"
+    )
 
 
 def memory_usage(folder: Path) -> dict[str, Any]:
@@ -98,7 +122,7 @@ def memory_usage(folder: Path) -> dict[str, Any]:
         return {}
     stored = read_journal(folder / STORED).values()
     conversations = [record for record in stored if "conversation" in record]
-    listed = [record for record in stored if "conversation" not in record]
+    listed = [record for record in stored if "conversation" not in record and "of" not in record]
     counts = {"conversations": len(conversations), "stores": len(listed)}
     counts["memories"] = sum(record.get("memories", 0) for record in listed)
     queries = list(read_journal(folder / RETRIEVED).values())

@@ -334,5 +334,10 @@ def listed_key(store: str) -> str:
     return f"{store}|listed"
 
 
+def after_key(store: str) -> str:
+    """Return the key of the record in `stored.jsonl` that a store has been listed again, after the queries."""
+    return f"{store}|after"
+
+
 def _since(begin: float) -> float:
     return round(time.monotonic() - begin, 4)

@@ -21,12 +21,15 @@ def write_outcomes(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
     write_text(folder / OUTCOMES, "".join(lines))
 
 
-def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[dict[str, Any]]:
+def read_outcomes(
+    folder: Path, fields: Mapping[str, tuple[type, ...]], more: Mapping[str, tuple[type, ...]] | None = None
+) -> list[dict[str, Any]]:
     """Read `outcomes.jsonl` of a run.
 
     Args:
         folder: The run's folder.
-        fields: The fields that each record has, and no others, with the types of their values.
+        fields: The fields that each record has, with the types of their values.
+        more: The fields that it may also have; no others.
 
     Raises:
         BadInput: There is no such file, or a line does not have these fields.
@@ -40,7 +43,7 @@ def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: expected a file of JSON lines that can be read ({error.strerror})") from None
-    shape = Shape(fields)
+    shape = Shape(fields, more or {})
     records = []
     for number, line in enumerate(content.split(b"\n"), 1):
         if not line:
@@ -50,7 +53,7 @@ def read_outcomes(folder: Path, fields: Mapping[str, tuple[type, ...]]) -> list[
             record = parse_json(line)
         except ValueError as error:
             raise BadInput(f"{where}: expected a JSON object ({error})") from None
-        if not isinstance(record, dict) or record.keys() != fields.keys():
+        if not isinstance(record, dict) or not fields.keys() <= record.keys() <= fields.keys() | shape.optional.keys():
             raise BadInput(f"{where}: expected an object with {', '.join(fields)}, found {shown(record)}")
         check(where, record, shape)
         records.append(record)

@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 
 from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
+from epbench.runs.answers import no_progress
 from tests.memfail import planted_faults as plant
 from tests.memfail.honest_judge import honest
 from tests.models.loopback_endpoint import LoopbackEndpoint
@@ -20,6 +22,9 @@ FAULTS = [
     *[(config, plant.drops_conditions, None, "summary_error") for config in (EASY, HARD)],
     *[(config, plant.overwrites, None, "storage_error") for config in (COEXISTING, LONG_HOP)],
     *[(config, plant.forgets, None, "storage_error") for config in (EASY, HARD, PERSONA)],
+    *[(config, plant.negates, None, "summary_error") for config in (EASY, HARD, COEXISTING, LONG_HOP)],
+    (LONG_HOP, plant.reverses, None, "summary_error"),
+    *[(config, plant.conflates, None, "storage_error") for config in (EASY, HARD, PERSONA)],
     *[(config, plant.astray, None, "retrieval_error") for config in CONFIGS],
     *[(config, plant.full_context, plant.Inattentive(), "reasoning_error") for config in CONFIGS],
 ]
@@ -33,7 +38,22 @@ def test_the_lexical_judge_finds_the_planted_fault(tmp_path, config, system, mod
     found = Counter(outcome.label for outcome in told)
     assert found[label] >= 0.95 * len(told), found
     passed = [outcome for outcome in outcomes if outcome not in told]
-    assert sum(o.vacuous and o.label == "correct" for o in passed) >= 0.95 * len(passed)
+    if label != "summary_error":  # a turned essay is an essay all the same
+        assert sum(o.vacuous and o.label == "correct" for o in passed) >= 0.95 * len(passed)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_system_that_lists_half_or_stores_its_queries_is_warned_about(tmp_path, config):
+    half = plant.output_of(tmp_path / "half", config, plant.lists_half)
+    outcomes = diagnose(tmp_path / "half", half.records, half.stores, LexicalJudge(), no_progress)
+    assert any("are not in the list of all memories" in warning for warning in half.warnings)
+    lost = Counter(label for outcome in outcomes for label in outcome.facts)
+    assert lost["storage_error"] >= 0.45 * lost.total()
+    asked = plant.output_of(tmp_path / "asked", config, plant.stores_queries)
+    (warning,) = [warning for warning in asked.warnings if "not in the list" in warning]
+    n_queries = len({record.question.id for record in asked.records})
+    assert f"of {n_queries} queries" in warning and "for " in warning
+    assert "not in the list" not in " ".join(plant.output_of(tmp_path / "all", config, plant.full_context).warnings)
 
 
 FAULTS_OF_A_MODEL_JUDGE = [

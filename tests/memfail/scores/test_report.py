@@ -48,6 +48,7 @@ def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
     main, groups, *_ = tables(runs)
     titles, rows = main.head, main.rows
     assert [row[:2] for row in rows] == [
+        ["floor", "–"],  # computed from the questions, beside the run without memory
         ["nothing", "5"],
         ["mine", "5"],
         ["mine", "10"],
@@ -57,7 +58,7 @@ def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
     notes = dict(zip([tuple(row[:2]) for row in rows], [row[-1] for row in rows], strict=True))
     assert notes["nothing", "5"] == notes["all <text>", "5"] == "baseline"
     assert notes["mine", "5"] == notes["mine", "10"] == "below floor"  # the floor of k = 5 serves k = 10
-    mine = dict(zip(titles, rows[1], strict=True))
+    mine = dict(zip(titles, rows[2], strict=True))
     assert mine["success"].startswith("0.333 (") and (mine["storage"], mine["retrieval"]) == ("0.333", "0.333")
     assert (mine["failed"], mine["words/memory"]) == ("1", "5.0") and "vacuous" not in titles
     assert groups.head == ["coexisting_facts: success by group", "k", "2 (2)", "3 (2)"]
@@ -219,7 +220,7 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
     joined = write_side_by_side([one, mine], out, [reported(tmp_path, ROW)])
     assert list(joined)[:3] == ["floor", "mine (coexisting_facts)", "mine (long_hop)"]
     table, *_ = tables(joined)
-    assert [row[0] for row in table.rows] == ["floor", "mine", "mine", "Mem0, tiny, reported"]
+    assert [row[0] for row in table.rows] == ["floor", "floor", "mine", "mine", "Mem0, tiny, reported"]
     parsed((out / "report.html").read_text("utf-8"))
     assert "| floor | 5 |" in (out / "table.md").read_text("utf-8")
 

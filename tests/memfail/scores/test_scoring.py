@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.questions import questions_of
 from epbench.memfail.dataset.types import CONFIGS, Question, QuestionRecord
+from epbench.memfail.judging.leave_one_out import LeftOut
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
@@ -45,7 +47,7 @@ def test_persona_is_split_and_vacuous_passes_stand_apart():
     misleading.append(outcome("summary_error", kind="misleading", group="misleading"))
     scores = score_outcomes(direct + misleading)["5"]
     assert scores["success_rate"] == 4 / 6 and scores["vacuous"] == 2
-    assert scores["success_earned"] == 2 / 4
+    assert scores["success_earned"] == 2 / 4 and scores["vacuous_wrong"] == 0
     assert scores["direct"]["success_rate"] == 0.5 and "by_group" not in scores["direct"]
     assert scores["misleading"]["success_rate"] == 3 / 4 and scores["misleading"]["success_earned"] == 0.5
     assert scores["misleading"]["answer_accuracy"] == 1.0  # the answers abstain, also where success says otherwise
@@ -152,6 +154,36 @@ def test_a_run_without_memory_is_the_floor_that_was_computed(tmp_path):
         outcomes = plant.run(tmp_path / config, config, none, LexicalJudge(), n=20)
         _, questions = plant.template(config, 20)
         assert score_outcomes(outcomes)["5"]["success_rate"] == floor_of(questions)["success_rate"]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=12))
+def test_no_vacuous_pass_is_earned_whatever_its_answer(passes):
+    """Each question: whether it passed vacuously, else whether it passed, and whether its answer is right."""
+    outcomes = [
+        outcome("correct" if vacuous or passed else "storage_error", kind="misleading", vacuous=vacuous, right=right)
+        for vacuous, passed, right in passes
+    ]
+    scores = score_outcomes(outcomes)["5"]
+    own = [passed for vacuous, passed, _ in passes if not vacuous]
+    assert scores["success_earned"] == (sum(own) / len(own) if own else None)
+    assert scores["vacuous"] == len(passes) - len(own)
+    assert scores["vacuous_wrong"] == sum(vacuous and not right for vacuous, _, right in passes)
+
+
+def test_what_the_judge_cannot_see_is_in_the_scores_and_warned_about(tmp_path):
+    outcomes = [replace(outcome(i=i), needs=(f"r/{i}",), unsure=(f"r/{i}",) if i == 0 else ()) for i in range(4)]
+    _, questions = plant.template("coexisting_facts", 4)
+    traces = [QuestionRecord(question, 5, "", ("m",)) for question in questions]
+    plant.run(tmp_path, "coexisting_facts", plant.full_context, LexicalJudge(), n=4)
+    with open_run(tmp_path, {}, {}) as folder:
+        scores = finish(folder, outcomes, traces, {"": ["m"]}, "mine", {"warnings": ["first"]}, LeftOut(1, 1, 8))
+    assert scores["unnoticed"] == {"n": 1, "misplaced": 1, "of": 8, "share": 1 / 8}
+    assert scores["not_judgeable"] == {"n": 1, "of": 4}
+    first, absent, unsure = scores["warnings"]
+    assert first == "first" and "for 1 of 8" in absent and "1 of 4 needed facts" in unsure
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "would not miss, if they were absent: 1 of 8" in page and "nothing to decide by: 1 of 4" in page
+    assert (tmp_path / "questions.parquet").is_file()
 
 
 def test_finish_writes_what_a_run_is_worth(tmp_path):

@@ -46,6 +46,8 @@ class Outcome:
             if there is no answer.
         n_memories: Number of memories that were retrieved.
         memory_words: Whitespace words in them.
+        needs: The ids of the facts of the gold memories, in the order of `facts`.
+        unsure: Those of them on which the judge gave a verdict for want of a better one.
     """
 
     question: str
@@ -59,6 +61,8 @@ class Outcome:
     facts: tuple[Label, ...]
     n_memories: int
     memory_words: int
+    needs: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
 
 
 def diagnose(
@@ -83,7 +87,7 @@ def diagnose(
     held: Stores = {name: tuple(store) for name, store in stores.items()}
     answered = [record for record in records if record.failure is None]
     journal = Journal(folder / JUDGEMENTS)
-    verdicts = _Verdicts(journal, judge, progress)
+    verdicts = Verdicts(journal, judge, progress)
     try:
         passing = [(record, gold) for record in answered for gold in record.question.gold]
         for stage in STAGES:
@@ -96,42 +100,58 @@ def diagnose(
         journal.close()
 
 
-class _Verdicts:
-    """The journaled verdicts of one judge, which is asked for those that are missing."""
+class Verdicts:
+    """The journaled verdicts of one judge, which is asked for those that are missing.
 
-    def __init__(self, journal: Journal, judge: Judge, progress: Progress) -> None:
-        self._journal, self._judge, self._progress = journal, judge, progress
+    Args:
+        journal: Has the verdicts, and takes further ones.
+        judge: The judge.
+        progress: Shows a bar.
+        left_out: Whether the checks are about stores that lack a fact on purpose; their records say so.
+    """
+
+    def __init__(self, journal: Journal, judge: Judge, progress: Progress, *, left_out: bool = False) -> None:
+        self._journal, self._judge, self._progress, self._left_out = journal, judge, progress, left_out
 
     def ask(self, checks: Iterable[Check], what: str) -> None:
         """Have all checks judged that are not judged yet."""
         open_checks = [check for check in checks if not needs_no_judge(check)]
-        judge_open(self._journal, open_checks, self._judge, self._progress, what, _describe)
+        judge_open(self._journal, open_checks, self._judge, self._progress, what, self._describe)
 
     def of(self, check: Check) -> bool | None:
         """The verdict; None if the judge failed."""
         if needs_no_judge(check):
             return False
-        verdict: bool | None = self._journal.records.get(check.key(self._judge), {}).get("verdict")
+        verdict: bool | None = self._record(check).get("verdict")
         return verdict
 
+    def unsure(self, check: Check) -> bool:
+        """Whether the judge gave a verdict and said that it had nothing to go by."""
+        return self._record(check).get("sure") is False
 
-def _describe(check: Check, seconds: float) -> Record:
-    """What a record says of a check."""
-    id_ = check.gold.fact if check.gold else check.question.id
-    return {"kind": check.kind, "id": id_, "seconds": round(seconds, 4)}
+    def _record(self, check: Check) -> Record:
+        return self._journal.records.get(check.key(self._judge), {})
+
+    def _describe(self, check: Check, seconds: float) -> Record:
+        """What a record says of a check."""
+        id_ = check.gold.fact if check.gold else check.question.id
+        about: Record = {"kind": check.kind, "id": id_, "seconds": round(seconds, 4)}
+        return about | {"left_out": True} if self._left_out else about
 
 
-def _outcome(record: QuestionRecord, stores: Stores, verdicts: _Verdicts) -> Outcome:
+def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
     question = record.question
     facts: tuple[Label, ...] = ()
     right = None
     label: Label = "failed"
     vacuous = False
+    unsure: tuple[str, ...] = ()
     if record.failure is None:
         facts = tuple(_fact_label(record, gold, stores, verdicts) for gold in question.gold)
         check = answer_check(record)
         right = verdicts.of(check) if check else letter_is_right(record)
         label, vacuous = question_label(question.kind, facts, right)
+        unsure = tuple(gold.fact for gold in question.gold if _is_unsure(record, gold, stores, verdicts))
     return Outcome(
         question=question.id,
         row=question.row,
@@ -144,8 +164,14 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: _Verdicts) -> Out
         facts=facts,
         n_memories=len(record.memories),
         memory_words=sum(len(memory.split()) for memory in record.memories),
+        needs=tuple(gold.fact for gold in question.gold),
+        unsure=unsure,
     )
 
 
-def _fact_label(record: QuestionRecord, gold: GoldMemory, stores: Stores, verdicts: _Verdicts) -> Label:
+def _fact_label(record: QuestionRecord, gold: GoldMemory, stores: Stores, verdicts: Verdicts) -> Label:
     return fact_label({stage: verdicts.of(memory_check(stage, record, gold, stores)) for stage in STAGES})
+
+
+def _is_unsure(record: QuestionRecord, gold: GoldMemory, stores: Stores, verdicts: Verdicts) -> bool:
+    return any(verdicts.unsure(memory_check(stage, record, gold, stores)) for stage in STAGES)

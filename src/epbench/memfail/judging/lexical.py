@@ -171,13 +171,15 @@ def _parts(check: Check) -> list[frozenset[str]]:
 def _reversed(gold: GoldMemory, memories: Sequence[str]) -> bool | None:
     """Whether the memories turn a link around; None if they do not say which end leads to which."""
     first, last = gold.link
-    told = leads_on(first, last, gold.text)
     if first in gold.text and first[:1].isupper():  # somebody's name leads to nothing
         return False
+    told = leads_on(first, last, gold.text)
     sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
-    pieces = [said for text in sentences if (said := leads_on(first, last, text)) is not None]
-    said = pieces or [said for text in memories if (said := leads_on(first, last, text)) is not None]
-    return None if told is None or not said else told not in said
+    for texts in (sentences, memories):  # the ends may stand in two sentences of a memory
+        found = {leads_on(first, last, text) for text in texts} - {None}
+        if found and told is not None:
+            return told not in found
+    return None
 
 
 def _own_words(gold: GoldMemory) -> frozenset[str]:

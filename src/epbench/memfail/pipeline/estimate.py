@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from epbench.judges.model import name_without_weights
+from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.types import Fact, Question
+from epbench.memfail.judging.leave_one_out import left_out_checks
 from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.memfail.pipeline.conversations import facts_told
 from epbench.memfail.pipeline.prompts import Prompts
@@ -43,7 +45,11 @@ def plan_lines(
         replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         estimates[f"reader {model.name}, replies"] = estimate(replies, model)
     judge_name = name_without_weights(judge)
-    if judging := judge.plan(checks_in_advance(facts, questions, system, setting)):
+    checks = checks_in_advance(facts, questions, system, setting)
+    asked = [(question, question.row) for question in questions]
+    for pair in left_out_checks(asked, lambda row: _held(told, row, setting), all_units=is_free(judge)):
+        checks += [check for check in pair if check.memories]
+    if judging := judge.plan(checks):
         estimates[f"judge {judge_name}"] = judging
     else:
         lines.append(f"judge {judge_name}: no tokens")
@@ -68,7 +74,7 @@ def checks_in_advance(
     checks = []
     stages: tuple[Kind, ...] = ("storage", "summary")
     for question in questions:
-        store = () if system.may_be_empty else tuple(_held(facts, question, setting))
+        store = () if system.may_be_empty else tuple(fact.text for fact in _held(facts, question.row, setting))
         gold = question.gold if store else ()
         checks += [Check(stage, question, memory, store) for stage in stages for memory in gold]
         for k in setting.ks:
@@ -80,9 +86,9 @@ def checks_in_advance(
     return checks
 
 
-def _held(facts: Sequence[Fact], question: Question, setting: Setting) -> list[str]:
-    """Return the texts that the store of a question holds."""
-    return [fact.text for fact in facts if fact.row == question.row or not setting.isolate]
+def _held(facts: Sequence[Fact], row: str, setting: Setting) -> list[Fact]:
+    """Return the facts that the store of a row holds."""
+    return [fact for fact in facts if fact.row == row or not setting.isolate]
 
 
 def _retrieved(facts: Sequence[Fact], question: Question, k: int, system: SystemSpec, setting: Setting) -> list[str]:
@@ -94,7 +100,7 @@ def _retrieved(facts: Sequence[Fact], question: Question, k: int, system: System
         return []
     if system.knows_gold:
         return [memory.text for memory in question.gold]
-    held = _held(facts, question, setting)
+    held = [fact.text for fact in _held(facts, question.row, setting)]
     if system.beyond_k:
         return held
     own = held.index(question.gold[0].text)

@@ -38,12 +38,14 @@ class RunOutput:
         stores: All memories of each store after storing, by the name of the store.
         warnings: What readers of the results must know.
         usage: The time and tokens of each stage.
+        told: The facts that each store was told, by its name.
     """
 
     records: list[QuestionRecord]
     stores: dict[str, list[str]]
     warnings: list[str]
     usage: dict[str, Any]
+    told: dict[str, list[Fact]]
 
 
 def run_config(
@@ -89,7 +91,8 @@ def run_config(
     ]
     warning = check_window(requests, model, {}) if requests else None
     ask(folder / ANSWERS, requests, model, progress)
-    return _read_output(folder, questions, recall, failures, model, requests, setting, [warning] if warning else [])
+    recall.warnings.extend([warning] if warning else [])
+    return _read_output(folder, questions, recall, failures, model, requests, setting, told)
 
 
 def _failures(questions: Sequence[Question], recall: Recall, setting: Setting) -> dict[str, str]:
@@ -111,7 +114,7 @@ def _read_output(
     model: Model,
     requests: Sequence[Request],
     setting: Setting,
-    warnings: list[str],
+    told: Sequence[Fact],
 ) -> RunOutput:
     journal = read_journal(folder / ANSWERS)
     unanswered = {"failure": "the reader gave no reply"}
@@ -131,7 +134,10 @@ def _read_output(
         "answering": token_usage(answers.values()),
         "memory_tokens": _memory_tokens(records, model),
     }
-    return RunOutput(records, recall.stores, recall.warnings + warnings, usage)
+    by_store: dict[str, list[Fact]] = {}
+    for fact in told:
+        by_store.setdefault(fact.row if setting.isolate else "", []).append(fact)
+    return RunOutput(records, recall.stores, recall.warnings, usage, by_store)
 
 
 def _memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, Any]:

@@ -8,21 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.scores.question_files import FIELDS, MORE_FIELDS
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.runs.outcomes import read_outcomes
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 
-_FIELDS = {"id": (str,), "k": (int,), "row": (str,), "success": (bool, type(None))}
-
 Results = Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
 """Records of `outcomes.jsonl` by config and k."""
-
-
-def record_of(outcome: Outcome) -> dict[str, Any]:
-    """The line of `outcomes.jsonl` about one outcome; success is None if the question failed."""
-    success = None if outcome.label == "failed" else outcome.label == "correct"
-    return {"id": outcome.question, "k": outcome.k, "row": outcome.row, "success": success}
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -44,7 +36,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     name_of = {folder: name for name, folder in runs.items()}
     for folder, run in found:
         config = read_scores(run)["config"]
-        for record in read_outcomes(run, _FIELDS):
+        for record in read_outcomes(run, FIELDS, MORE_FIELDS):
             results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
     about = {"judge": judge["name"], "prompt_hash": judge["prompt_hash"]}
     return Comparison("success", compare_runs(results, progress), about, left_out(results))

@@ -29,6 +29,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 <h2>Needed memories</h2>
 <p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
 {_facts(scores)}
+{_trust(scores)}
 <h2>Tokens and failures</h2>
 {_usage(usage)}
 {how_it_was_run(run)}""",
@@ -56,13 +57,28 @@ def _section(runs: Runs) -> str:
 
 _HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a
 baseline shows what is possible. A pass is vacuous if a question about somebody unknown is passed because what could mislead
-was not stored or not retrieved; “earned” leaves these questions aside.</p>"""
+was not stored or not retrieved; “earned” leaves all these questions aside. “Vacuous, wrong” counts those of them whose
+answer is wrong all the same.</p>"""
 
 
 def _facts(scores: Scores) -> str:
     labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
     body = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
     return Table(["k", *(label.replace("_", " ") for label in labels)], body).html()
+
+
+def _trust(scores: Scores) -> str:
+    """What the judge can and cannot see on these rows."""
+    shown = {
+        "unnoticed": "the judge would not miss, if they were absent",
+        "not_judgeable": "the judge had nothing to decide by",
+    }
+    lines = [
+        f"<p>Needed facts that {words}: {count['n']} of {count['of']}.</p>"
+        for words, count in ((words, scores.get(name)) for name, words in shown.items())
+        if count
+    ]
+    return "\n".join(lines)
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

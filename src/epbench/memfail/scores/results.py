@@ -10,7 +10,8 @@ from epbench.files.json_files import read_json
 from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.comparison import record_of
+from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
+from epbench.memfail.scores.question_files import record_of, write_questions
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
@@ -26,6 +27,7 @@ def finish(
     stores: Mapping[str, Sequence[str]],
     label: str,
     usage: Mapping[str, Any],
+    left_out: LeftOut | None = None,
 ) -> dict[str, Any]:
     """Compute the results of a run, and write them; see `epbench.runs.results`.
 
@@ -37,10 +39,13 @@ def finish(
         label: The name of the run in tables.
         usage: The usage of storing, retrieving and answering. Its `warnings` are shown with the scores, and its
             `memory_tokens` (by k, `per_memory`) become tokens_per_memory.
+        left_out: How many needed facts the judge would not miss; see `leave_one_out`.
 
     Returns:
         The content of scores.json: config, system, by_k (see `score_outcomes`), floor (see `floor_of`), stored (the
-        numbers of stores, memories and words), n_questions, n_failed, warnings.
+        numbers of stores, memories and words), n_questions, n_failed, unnoticed (see `LeftOut`; absent if nobody
+        looked), not_judgeable (of how many needed facts the judge had nothing to decide by), and warnings, those of the
+        run before those of the judge.
     """
     run = read_json(folder / "run.json")
     questions = list({record.question.id: record.question for record in records}.values())
@@ -62,10 +67,29 @@ def finish(
         },
         "n_questions": len(questions),
         "n_failed": sum(outcome.label == "failed" for outcome in outcomes),
-        "warnings": list(usage.get("warnings", [])),
+        **({"unnoticed": left_out.as_dict()} if left_out else {}),
+        "not_judgeable": _not_judgeable(outcomes),
     }
+    scores["warnings"] = [*usage.get("warnings", []), *_judge_warnings(scores["not_judgeable"], left_out)]
+    questions_asked = [record_of(outcome) for outcome in outcomes]
     shown = with_baseline(scores, run)
     report = html_report(label, run, shown, about)
     table = markdown_table({label: shown})
-    write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=map(record_of, outcomes))
+    write_questions(folder, questions_asked)
+    write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=questions_asked)
     return scores
+
+
+def _not_judgeable(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    needed = {fact for outcome in outcomes if outcome.label != "failed" for fact in outcome.needs}
+    return {"n": len({fact for outcome in outcomes for fact in outcome.unsure}), "of": len(needed)}
+
+
+def _judge_warnings(not_judgeable: Mapping[str, int], left_out: LeftOut | None) -> list[str]:
+    warnings = [warning] if left_out and (warning := left_out.warning()) else []
+    if not_judgeable["n"] > TOO_MANY * not_judgeable["of"]:
+        warnings.append(
+            f"of {not_judgeable['n']} of {not_judgeable['of']} needed facts the judge could not tell whether their detail "
+            f"was kept, as rules found nothing to compare; it counts as kept"
+        )
+    return warnings

@@ -24,13 +24,15 @@ _AT_K: dict[str, Kind] = {
 }  # fmt: skip
 _MORE_AT_K: dict[str, Kind] = {
     "success_earned": MAYBE_NUMBER, "memories": NUMBER, "words_per_memory": MAYBE_NUMBER,
-    "tokens_per_memory": MAYBE_NUMBER,
+    "tokens_per_memory": MAYBE_NUMBER, "vacuous_wrong": (int,),
 }  # fmt: skip
 
 SCORES = Shape(
     {"config": (str,), "by_k": Each(Shape(_AT_K, {**_MORE_AT_K, "by_group": Each(Shape(_AT_K, _MORE_AT_K))}))},
     {
         "system": MAYBE_TEXT, "floor": Shape({"success_rate": NUMBER, "answer_accuracy": NUMBER}),
+        "unnoticed": Shape({"n": (int,), "misplaced": (int,), "of": (int,), "share": MAYBE_NUMBER}),
+        "not_judgeable": Shape({"n": (int,), "of": (int,)}),
         "warnings": Items((str,)),
     },
 )  # fmt: skip

@@ -32,7 +32,11 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         None if all failed;
         vacuous, failed and n: the numbers of questions that passed without merit, that have no answer or verdict, and of
         all questions;
-        success_earned: the success rate without the vacuous passes, which count as successes as in the paper;
+        vacuous_wrong: the number of vacuous passes whose answer is wrong: the reader made something up about somebody
+        unknown, and only the label as published calls that correct;
+        success_earned: the success rate of the questions that are no vacuous passes. A vacuous pass, whether its answer is
+        right or wrong, is neither among its successes nor among its questions; success_rate counts them all as
+        successes, as in the paper;
         facts: the number of needed memories by label;
         memories and words_per_memory: means over what was retrieved;
         intervals: 95 %, by Wilson;
@@ -69,6 +73,7 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "answer_accuracy": sum(answers) / len(answers) if answers else None,
         **{error: found["shares"][error] for error in ERRORS},
         "vacuous": vacuous,
+        "vacuous_wrong": sum(outcome.vacuous and outcome.answer_right is False for outcome in outcomes),
         "failed": found["n_failed"],
         "n": len(outcomes),
         "facts": dict(Counter(label for outcome in outcomes for label in outcome.facts).most_common()),

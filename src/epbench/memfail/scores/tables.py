@@ -1,6 +1,7 @@
 """Runs of MemFail in tables: success, plain accuracy, and what each stage lost; baselines beside systems.
 
-Every table has a floor: the run without memory if it is among the runs, else what an empty store scores by itself.
+Every table has a floor, which is computed from the questions: what an empty store scores by itself. A run without memory
+stands beside it. What is below the floor is marked, and for that the run without memory counts, if there is one.
 """
 
 from __future__ import annotations
@@ -88,12 +89,12 @@ def main_table(config: str, runs: Runs) -> Table:
     """A row for each run and k; the runs are those of one config."""
     with_vacuous = any(scores.get("vacuous") for run in runs.values() for scores in run["by_k"].values())
     shown = ["success_rate", *(["success_earned"] if with_vacuous else []), "answer_accuracy", *ERRORS]
-    head = [config, "k", *(_TITLES[name] for name in shown), *(["vacuous"] if with_vacuous else [])]
+    head = [config, "k", *(_TITLES[name] for name in shown), *(_VACUOUS.values() if with_vacuous else [])]
     head += ["failed", "words/memory", "note"]
-    rows = [] if any(run.get("system") == FLOOR for run in runs.values()) else [_computed_floor(runs, head)]
+    rows = [_computed_floor(runs, head)]
     for label, k, scores in _lines(runs):
         values = [with_interval(scores, name) if name == "success_rate" else cell(scores.get(name)) for name in shown]
-        more = [cell(scores.get("vacuous"))] if with_vacuous else []
+        more = [cell(scores.get(name)) for name in _VACUOUS] if with_vacuous else []
         words = scores.get("words_per_memory")
         last = [cell(scores.get("failed")), "–" if words is None else f"{words:.1f}", note(runs, runs[label], k)]
         rows.append([label, k, *values, *more, *last])
@@ -107,11 +108,15 @@ _TITLES = {
 } | {error: error.removesuffix("_error") for error in ERRORS}
 
 
+_VACUOUS = {"vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
+
+
 def _computed_floor(runs: Runs, head: Sequence[str]) -> list[str]:
-    success, answers = (floor_of_runs(runs, "", score) for score in ("success_rate", "answer_accuracy"))
-    if success is None:
+    floor = next((scores["floor"] for scores in runs.values() if "floor" in scores), None)
+    if floor is None:
         return []
-    shown = {head[0]: "floor", "success": cell(float(success)), "answers right": cell(answers), "note": "computed"}
+    success, answers = cell(float(floor["success_rate"])), cell(floor["answer_accuracy"])
+    shown = {head[0]: "floor", "success": success, "answers right": answers, "note": "computed"}
     return [shown.get(title, "–") for title in head]
 
 
@@ -165,7 +170,7 @@ def _narrow(table: Table) -> Table:
     return Table(["run", *(_SHORT.get(table.head[column], table.head[column]) for column in kept)], rows, title=first)
 
 
-_IN_FILES_ONLY = ("note", "words/memory", "earned", "failed")
+_IN_FILES_ONLY = ("note", "words/memory", "earned", "failed", "vacuous, wrong")
 _SHORT = {
     "answers right": "right", "storage": "stor.", "summary": "summ.", "retrieval": "retr.", "reasoning": "reas.",
     "vacuous": "vac.",

@@ -1,0 +1,114 @@
+"""What a judge would not miss: each needed fact is left out of a store that has everything else word for word.
+
+A judge that still finds the fact, stored and faithful, would let a memory system pass that has lost it. This says how far
+the labels of a run can be trusted on its rows: where facts share their names and words, absence goes unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from epbench.draws import RandomStream
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import is_free
+from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
+from epbench.memfail.judging.diagnosis import Verdicts
+from epbench.memfail.judging.protocol import Check, Judge
+from epbench.runs.answers import Progress
+from epbench.runs.journal import Journal
+
+MOST = 50
+"""Largest number of units that a judge who costs something is asked about."""
+TOO_MANY = 0.05
+"""Share of units from which on readers are warned."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How often the absence of a needed fact is noticed.
+
+    Attributes:
+        n: Number of units that the judge still calls stored and faithful.
+        misplaced: Number of further units that it calls stored, but with a lost detail: an error of the wrong stage.
+        of: Number of units on which it gave verdicts.
+    """
+
+    n: int
+    misplaced: int
+    of: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, and the share of unnoticed units; None without units."""
+        return asdict(self) | {"share": self.n / self.of if self.of else None}
+
+    def warning(self) -> str | None:
+        """What readers must know if more than `TOO_MANY` of the units are not missed at the right stage."""
+        if self.n + self.misplaced <= TOO_MANY * self.of:
+            return None
+        return (
+            f"if a needed fact were absent, the judge would not notice it for {self.n} of {self.of}, and take it for a lost "
+            f"detail for {self.misplaced}, because other facts have the same names and words: success is too high, and "
+            f"storage errors are too few"
+        )
+
+
+def leave_one_out(
+    folder: Path,
+    records: Sequence[QuestionRecord],
+    told: Mapping[str, Sequence[Fact]],
+    judge: Judge,
+    progress: Progress,
+) -> LeftOut:
+    """Have a judge look for each needed fact where it is not.
+
+    A judge by rules looks for all of them; one that costs something for `MOST`, always the same ones. The verdicts are
+    journaled beside all others.
+
+    Args:
+        folder: Folder of the run; the verdicts are in its judgements.jsonl.
+        records: What the system did; only the questions and the names of their stores are used.
+        told: By name of a store, everything that the system was told for it.
+        judge: Judge of memories.
+        progress: Shows a bar.
+    """
+    asked = {record.question.id: (record.question, record.store) for record in records}
+    checks = left_out_checks(asked.values(), lambda store: told[store], all_units=is_free(judge))
+    journal = Journal(folder / JUDGEMENTS)
+    verdicts = Verdicts(journal, judge, progress, left_out=True)
+    try:
+        verdicts.ask([stored for stored, _ in checks], "verdicts without the fact")
+        verdicts.ask([kept for stored, kept in checks if verdicts.of(stored)], "verdicts without the fact")
+        found = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
+    finally:
+        journal.close()
+    judged = [(stored, kept) for stored, kept in found if stored is not None and kept is not None]
+    unnoticed = sum(kept for _, kept in judged)
+    return LeftOut(unnoticed, sum(stored for stored, _ in judged) - unnoticed, len(judged))
+
+
+def left_out_checks(
+    asked: Iterable[tuple[Question, str]], told: Callable[[str], Sequence[Fact]], *, all_units: bool
+) -> list[tuple[Check, Check]]:
+    """For each needed unit, whether it is stored and whether it is faithful, where everything is stored but its fact.
+
+    A unit is a fact with what identifies it and what must be kept of it, so that an essay may be several.
+
+    Args:
+        asked: The questions, each with the name of its store.
+        told: Gives the facts that a store is told.
+        all_units: Whether all units are looked for, rather than `MOST` of them, drawn with a fixed seed.
+    """
+    units = {
+        (store, gold.fact, gold.link, gold.detail): (question, gold, store)
+        for question, store in asked
+        for gold in question.gold
+    }
+    drawn = list(units.values()) if all_units else RandomStream("left out", 0).sample(list(units.values()), MOST)
+    checks = []
+    for question, gold, store in drawn:
+        rest = tuple(fact.text for fact in told(store) if fact.id != gold.fact)
+        checks.append((Check("storage", question, gold, rest), Check("summary", question, gold, rest)))
+    return checks

@@ -5,6 +5,8 @@
     python eval_scripts/judge_check.py --judge openai:gpt-4o-mini --n 50 --out runs/judge-mini
     python eval_scripts/judge_check.py --judge hf:Qwen/Qwen3-8B --plan --out runs/judge-qwen
     python eval_scripts/judge_check.py --judge lexical --released episodic-memory-benchmark.zip --out runs/judges
+    python eval_scripts/judge_check.py --benchmark memfail --judge lexical --out runs/judge-memfail
+    python eval_scripts/judge_check.py --benchmark memfail --judge openai:gpt-5-mini --rows 30 --plan --out runs/judge-mini
 
 The judge reads a calibration set, which holds answers of many kinds: exact, reworded, with another date format, with one
 item missing or wrong, with the right month but no day or the wrong day, with a first name alone, with too many items, in
@@ -15,6 +17,12 @@ for it. To resume a check that was stopped, give the same command again.
 
 With --released, the judge reads the answers of the published archive, and its verdicts are compared item by item with
 those of the archive's own judge: OUT/<book>/<run>/agreement.json, with the largest disagreements, and table.md.
+
+With --benchmark memfail, the judge diagnoses records with one planted fault each: a fact absent or not listed, a stored
+question, two people conflated, a detail dropped, a negation turned, a number changed, a link reversed, the wrong fact
+retrieved, a wrong answer; and faithful records. The passport tells how many faults get any error (sensitivity), how many
+that of their stage, and how many faithful records are correct (specificity). The rows are made from templates; --dataset
+takes them from a dataset. A model reads whole stores, which is dear: see --plan, and take fewer --rows or one --config.
 """
 
 from __future__ import annotations
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
 class Arguments(options.BackendOptions):
     """What the command line says."""
 
+    benchmark: str
     judge: str
     out: Path
     n: int
@@ -43,6 +52,9 @@ class Arguments(options.BackendOptions):
     plan: bool
     judge_prompts: Path | None
     judge_max_tokens: int
+    dataset: str | None
+    config: list[str]
+    rows: int
     released: Path | None
     book: str | None
     generator: str | None
@@ -54,25 +66,41 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.show_log()
     if args.released:
         _compare_with_published(args, args.released)
+    elif args.benchmark == "memfail":
+        _check_on_planted_faults(args)
     else:
         _check(args)
 
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
+    parser.add_argument(
+        "--benchmark", choices=["tulving", "memfail"], default="tulving", help="what the judge will judge (tulving)"
+    )
     parser.add_argument("--judge", required=True, help=f"{options.TULVING_JUDGES}, {options.MODELS}")
     parser.add_argument("--out", type=Path, required=True, help="the check's folder")
-    parser.add_argument("--n", type=int, default=30, help="answers of each kind, at least 20 (30)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the calibration set (0)")
+    parser.add_argument(
+        "--n", type=int, default=30, help="answers of each kind, or faults of each kind and config, at least 20 (30)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of what the judge is given (0)")
     parser.add_argument("--plan", action="store_true", help="print the number of requests and tokens, and stop")
 
     model = parser.add_argument_group("the judge, if it is a model")
     options.add_backend(model)
     model.add_argument(
         "--judge-prompts", type=Path, metavar="FILE",
-        help="another prompt pack, TOML or JSON, like tulving/data/judging.toml",
+        help="another prompt pack, TOML or JSON, like tulving/data/judging.toml or memfail/data/memfail_judging.toml",
     )  # fmt: skip
-    model.add_argument("--judge-max-tokens", type=int, default=2048, metavar="N", help="longest reply in tokens (2048)")
+    model.add_argument(
+        "--judge-max-tokens", type=int, default=2048, metavar="N", help="longest reply in tokens, for Tulving (2048)"
+    )
+
+    planted = parser.add_argument_group("where faults are planted, for MemFail")
+    planted.add_argument(
+        "--dataset", help="epbench/memfail, or a folder made by builders/memfail.py (rows from templates)"
+    )
+    planted.add_argument("--config", nargs="+", default=["all"], help="configs, or all (all)")
+    planted.add_argument("--rows", type=int, default=100, help="rows made of each config: what a store holds (100)")
 
     archive = parser.add_argument_group("to compare it with the judge of the published archive")
     archive.add_argument("--released", type=Path, help="the published archive, folder or zip")
@@ -82,6 +110,10 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     args = Arguments(**vars(parser.parse_args(argv)))
     if not args.released and (args.book or args.generator or args.run):
         parser.error("--book, --generator and --run choose runs of an archive; give --released with them")
+    if args.benchmark != "memfail" and (args.dataset or args.config != ["all"] or args.rows != 100):
+        parser.error("--dataset, --config and --rows say where faults are planted; give --benchmark memfail with them")
+    if args.benchmark == "memfail" and args.released:
+        parser.error("--released is an archive of answers to questions about books; it goes with --benchmark tulving")
     return args
 
 
@@ -114,6 +146,44 @@ def _check(args: Arguments) -> None:
         console.say(
             f"{passport['failed']} calibration answers have no verdict; they count neither as right nor as wrong"
         )
+        for reason, n in judge_failures(args.out, judge).items():
+            console.say(f"failed {n} times: {reason}")
+    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
+
+
+def _check_on_planted_faults(args: Arguments) -> None:
+    """Have the judge of MemFail find planted faults, and write its passport."""
+    from epbench.files.secrets import without_login
+    from epbench.judges.protocol import is_free
+    from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
+    from epbench.memfail.calibration.passport import fingerprint_of, passport_path
+    from epbench.memfail.calibration.report import passport_screen
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.judging.load import load_judge
+    from epbench.runs.folder import open_run
+
+    console = command.console()
+    judge = load_judge(args.judge, args.backend, args.judge_prompts)
+    configs = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
+    cases = planted_set(configs, args.n, args.seed, dataset=args.dataset, rows=args.rows)
+    lines = plan_lines(judge, cases)
+    if args.plan or not is_free(judge):
+        console.say("\n".join(lines))
+    if args.plan:
+        return
+    identity: dict[str, Any] = {
+        "benchmark": "judge check, memfail",
+        "judge": judge.name,
+        "prompt_hash": judge.prompt_hash,
+    }
+    identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
+    identity |= {"base_url": without_login(args.base_url or "")}
+    rows = args.dataset or f"{args.rows} template rows of each config"
+    with open_run(args.out, identity, {"dataset": rows}) as folder:
+        passport = check_judge_on(folder, cases, judge, command.bar, n=args.n, seed=args.seed, rows=rows)
+    console.print(passport_screen(passport))
+    if passport["failed"]:
+        console.say(f"{passport['failed']} planted cases have no verdict; they count neither as right nor as wrong")
         for reason, n in judge_failures(args.out, judge).items():
             console.say(f"failed {n} times: {reason}")
     console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")

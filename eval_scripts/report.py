@@ -3,15 +3,22 @@
     python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter --out runs/long/report
     python eval_scripts/report.py runs/sort/oracle runs/sort/none --out runs/sort/report
     python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
+    python eval_scripts/report.py runs/memfail/mem0 runs/memfail/a-mem --reported paper_results.json paper_error_breakdown.json --prices prices.toml --out runs/memfail/report
     python eval_scripts/report.py runs/long/rag-chapter runs/sort/rag runs/memfail/verbatim-bm25 --out runs/report
 
 Writes OUT/table.md and OUT/report.html with a row for each run, named by its folder. Runs of several benchmarks become one
 page with a part for each; every part is in a folder of its own, too, such as OUT/booksort. Tulving books: F1 by the number
 of matching chapters, of your own runs and of released ones on the same book; runs with an incomplete score come last, and
 where judges differ, each row names its judge. Book-SORT: accuracy by distance and by the length of excerpts. MemFail:
-success and the stage that failed, with floor and ceiling; a folder may hold the runs of several configs, and --published
-FILE adds success rates that a paper reports.
-"""
+success and the stage that failed, with floor and ceiling, by k, by tokens and by the model inside the system; the tokens
+and seconds of storing beside those of reading; and the claims of the paper, each with what the runs say of it (all cases are
+in OUT/claims.json). A folder may hold the runs of several configs. --reported adds numbers that a paper reports: success
+rates, and counts of errors by stage. --prices FILE adds what each run cost, by a TOML or JSON file like this:
+
+    currency = "USD"
+    models."gpt-5-mini" = { input = 0.25, output = 2.0 }  # per million tokens
+    models."text-embedding-3-small" = { input = 0.02 }
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -33,12 +40,14 @@ class Arguments:
     Attributes:
         runs: The folders of the runs.
         out: The folder for table.md and report.html.
-        published: A file of reported success rates to show beside runs of MemFail; None for none.
+        reported: Files of reported numbers to show beside runs of MemFail.
+        prices: A file of prices, to tell what runs of MemFail cost; None for none.
     """
 
     runs: Sequence[Path]
     out: Path
-    published: Path | None
+    reported: list[Path]
+    prices: Path | None
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -47,7 +56,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         "runs", nargs="+", type=Path, help="folders of runs; those of one benchmark are on the same dataset"
     )
     parser.add_argument(
-        "--published", type=Path, help="MemFail: JSON of reported success rates to show beside the runs"
+        "--reported", "--published", nargs="+", type=Path, default=[], metavar="FILE",
+        help="MemFail: JSON of reported success rates, or of errors by stage, to show beside the runs",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prices", type=Path, metavar="FILE", help="MemFail: TOML or JSON of what models cost per million tokens"
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for table.md and report.html")
     _report(Arguments(**vars(parser.parse_args(argv))))
@@ -60,8 +73,8 @@ def _report(args: Arguments) -> None:
     from epbench.runs.several import by_benchmark
 
     found = by_benchmark(args.runs)
-    if args.published and "memfail" not in found:
-        raise BadInput("--published: only MemFail has reported rates to show")
+    if "memfail" not in found and (args.reported or args.prices):
+        raise BadInput(f"{'--reported' if args.reported else '--prices'}: there is no run of MemFail to show it beside")
     for benchmark, folders in found.items():
         if benchmark not in ("tulving", "booksort", "memfail"):
             raise BadInput(
@@ -70,7 +83,7 @@ def _report(args: Arguments) -> None:
     parts = {benchmark: args.out / str(benchmark) if len(found) > 1 else args.out for benchmark in found}
     console = command.console()
     for benchmark, folders in found.items():
-        console.print(_write(str(benchmark), folders, parts[benchmark], args.published))
+        console.print(_write(str(benchmark), folders, parts[benchmark], args))
     if len(found) > 1:
         tables = [(part / "table.md").read_text("utf-8") for part in parts.values()]
         write_text(args.out / "table.md", "\n".join(tables))
@@ -79,7 +92,7 @@ def _report(args: Arguments) -> None:
     console.say(f"report: {args.out / 'report.html'}")
 
 
-def _write(benchmark: str, folders: Sequence[Path], out: Path, published: Path | None) -> Group:
+def _write(benchmark: str, folders: Sequence[Path], out: Path, args: Arguments) -> Group:
     """Write the table and the page of runs of one benchmark; return what the screen shows."""
     if benchmark == "tulving":
         from epbench.tulving.scores import side_by_side, tables
@@ -92,8 +105,12 @@ def _write(benchmark: str, folders: Sequence[Path], out: Path, published: Path |
         return booksort_tables.screen_tables(booksort.write_side_by_side(folders, out))
     from epbench.memfail.scores import side_by_side as memfail
     from epbench.memfail.scores import tables as memfail_tables
+    from epbench.memfail.scores.run_files import run_folders
 
-    return memfail_tables.screen_tables(memfail.write_side_by_side(folders, out, published))
+    runs = memfail.write_side_by_side(folders, out, args.reported, args.prices)
+    for judge in memfail.judge_notes([run for _, run in run_folders(folders)]):
+        command.console().say(judge)
+    return memfail_tables.screen_tables(runs)
 
 
 if __name__ == "__main__":

@@ -217,12 +217,76 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
     mine = tmp_path / "mine"
     assert run_folders([one, mine]) == [(one, one), (mine, mine / "coexisting_facts"), (mine, mine / "long_hop")]
     out = tmp_path / "out"
-    joined = write_side_by_side([one, mine], out, reported(tmp_path, ROW))
+    joined = write_side_by_side([one, mine], out, [reported(tmp_path, ROW)])
     assert list(joined)[:3] == ["floor", "mine (coexisting_facts)", "mine (long_hop)"]
     table, *_ = tables(joined)
     assert [row[0] for row in table.rows] == ["floor", "floor", "mine", "mine", "Mem0, tiny, reported"]
     parsed((out / "report.html").read_text("utf-8"))
     assert "| floor | 5 |" in (out / "table.md").read_text("utf-8")
+
+
+def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs, tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    judge = {"name": "openai:judge@1", "prompt_hash": "abc"}
+    answers = [
+        {"key": str(i), "id": f"q{i}@5", "repeat": 0, "answer": "x", "usage": {"prompt": 90 + i, "completion": 10}}
+        for i in range(4)
+    ]
+    answers.append(
+        {"key": "9", "id": "q9@5", "repeat": 0, "failure": "late", "usage": {"prompt": 9000, "completion": 10}}
+    )
+    usage = {
+        "storing": {
+            "calls": 3,
+            "tokens_in": 1_000_000,
+            "tokens_out": 0,
+            "seconds": 7.0,
+            "retries": 1,
+            "embedding_tokens": 0,
+        }
+    }
+    for system, model in [("mem0-1", "gpt-4.1-mini"), ("mem0-1", "gemini-3.1"), ("simplemem", "gpt-4.1-mini")]:
+        scores = run(system, [C, S, R, R], ks=(5, 10))
+        folder = written(
+            tmp_path / f"{system}-{model}", scores, system=system, system_model=model, model="openai:reader"
+        )
+        about = json.loads((folder / "run.json").read_text("utf-8")) | {"judge": judge}
+        (folder / "run.json").write_text(json.dumps(about), "utf-8")
+        (folder / "usage.json").write_text(json.dumps(usage), "utf-8")
+        (folder / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers), "utf-8")
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"currency": "EUR", "models": {"gpt-4.1-mini": {"input": 2.5}}}', "utf-8")
+    folders = [tmp_path / name for name in ("mem0-1-gpt-4.1-mini", "mem0-1-gemini-3.1", "simplemem-gpt-4.1-mini")]
+    out = tmp_path / "out"
+    joined = write_side_by_side(
+        folders, out, [reported(tmp_path, ROW | {"mean_tokens_per_graded_question": 1381})], prices
+    )
+    assert joined["mem0-1-gemini-3.1"]["system_model"] == "gemini-3.1"
+    assert joined["mem0-1-gemini-3.1"]["by_k"]["5"]["tokens_per_question"] == 101.5
+    text, page = (out / "table.md").read_text("utf-8"), (out / "report.html").read_text("utf-8")
+    parsed(page)
+    for where in (text, page):
+        for shown in (
+            "openai:judge@1 (abc) has no passport yet",
+            "cost in EUR",
+            "2.5000",
+            "What the runs took",
+            "1,381",
+        ):
+            assert shown in where, shown
+    assert "--benchmark memfail --judge openai:judge --out" in page
+    assert "Success by the model inside the memory system" in page and "Errors of each stage by system" in page
+    claims = {claim["name"]: claim for claim in json.loads((out / "claims.json").read_text("utf-8"))["claims"]}
+    (case,) = claims["stronger-models-gain-little"]["your runs"]["cases"]
+    assert case["counts"] == [[1, 4], [1, 4]] and case["value"] == 0
+    assert claims["stronger-models-gain-little"]["reported"]["missing"]
+
+
+@pytest.mark.parametrize(("field", "value"), [("system_model", ["a"]), ("model", 3), ("system_settings", "x")])
+def test_a_damaged_run_json_is_one_line(runs, tmp_path, field, value):
+    folder = written(tmp_path / "mine", runs["mine"], **{field: value})
+    with pytest.raises(BadInput, match=f"run.json, field 'identity', field '{field}': expected"):
+        write_side_by_side([folder], tmp_path / "out")
 
 
 def test_a_run_is_a_baseline_if_its_run_json_says_so(tmp_path):

@@ -2,5 +2,6 @@
 
 Read `scoring` first (from outcomes to scores), then `results` (what a run writes at its end) with `question_files` (what
 became of each question), `tables`, `figures` and `report`. `comparison` and `side_by_side` take the folders of several
-runs, `reported_rates` reads what a paper reports, and `run_files` checks the files of a run as they are read.
+runs: `model_figures` shows them by the model inside the system, `breakdown` in numbers of questions, and `cost` by what they
+took. `reported_rates` reads what a paper reports, and `run_files` checks the files of a run as they are read.
 """

@@ -1,4 +1,4 @@
-"""The figures of MemFail's reports (paper: Figures 1 to 3 and 6 to 9), for the runs of one config.
+"""The figures of MemFail's reports (paper: Figures 1 to 9), for the runs of one config.
 
 The first figure holds floor, ceiling, system and diagnosis together; without the floor no success rate means anything.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from epbench.memfail.scores.model_figures import STAGE_COLOURS, errors_by_model, success_by_model
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, floor_of_runs
 from epbench.reports.figures import COLOURS, INK, colour_of, drawing, error_bars, figure_html, new_figure
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
 Bar = tuple[str, str, Scores]
 """Label, k, and the scores at this k."""
 
-_STAGES: Mapping[str, tuple[str, str]] = {
-    "success_rate": ("correct", "#54a24b"),
-    "storage_error": ("storage error", "#e45756"),
-    "summary_error": ("summary error", "#f58518"),
-    "retrieval_error": ("retrieval error", "#eeca3b"),
-    "reasoning_error": ("reasoning error", "#b279a2"),
-}
-
-
 _DIAGNOSIS = f"""What became of the questions at each k: the label of a question is the first stage that failed
 ({", ".join(error.removesuffix("_error") for error in ERRORS)}). Whiskers are 95 % Wilson intervals of success.
 Questions that failed for technical reasons are left out."""
@@ -37,7 +29,10 @@ Questions that failed for technical reasons are left out."""
 def figures(runs: Runs) -> list[str]:
     """All figures that have something to show, as HTML; the runs are those of one config."""
     with drawing():
-        drawn = [_diagnosis(runs), _success_by_k(runs), _success_by_tokens(runs), _success_by_group(runs)]
+        drawn = [
+            _diagnosis(runs), success_by_model(runs), errors_by_model(runs), _success_by_k(runs), _success_by_tokens(runs),
+            _success_by_group(runs),
+        ]  # fmt: skip
     return [figure for figure in drawn if figure]
 
 
@@ -64,7 +59,7 @@ def _diagnosis(runs: Runs) -> str:
 
 def _stages(axes: Axes, bars: Sequence[Bar]) -> None:
     base = [0.0] * len(bars)
-    for name, (title, colour) in _STAGES.items():
+    for name, (title, colour) in STAGE_COLOURS.items():
         heights = [scores[name] for _, _, scores in bars]
         axes.bar(range(len(bars)), heights, 0.75, bottom=base, color=colour, label=title)
         base = [low + height for low, height in zip(base, heights, strict=True)]

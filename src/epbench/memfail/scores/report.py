@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.memfail.scores.figures import figures
@@ -36,15 +36,16 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
     )
 
 
-def comparison_report(runs: Runs) -> str:
+def comparison_report(runs: Runs, more: Sequence[str] = ()) -> str:
     """The page of several runs.
 
     Args:
         runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
+        more: What follows on the page, as HTML.
     """
     own = [scores for scores in runs.values() if not scores.get("reported")]
     sections = [f"<h2>{html_text(config)}</h2>\n{_section(found)}" for config, found in by_config(runs).items()]
-    return page(f"MemFail: {len(own)} runs", "\n".join([warning_paragraphs(warnings_of(runs)), *sections]))
+    return page(f"MemFail: {len(own)} runs", "\n".join([warning_paragraphs(warnings_of(runs)), *sections, *more]))
 
 
 def _section(runs: Runs) -> str:

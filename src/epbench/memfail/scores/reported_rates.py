@@ -1,13 +1,18 @@
-"""Success rates that a paper reports, as reference rows of a table; they come from a file of the user."""
+"""What a paper reports, as reference rows of a table; the numbers come from files of the user.
+
+A file has success rates, or counts of errors by stage, or both kinds of rows are in files of their own: then they are put
+together by config, system, internal model and k.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import kind_named, parse_json, shown
+from epbench.memfail.scores.scoring import ERRORS
 from epbench.statistics.proportions import wilson
 
 _CONFIGS = {
@@ -17,42 +22,110 @@ _CONFIGS = {
     "Persona-Retrieval": "persona_retrieval",
     "Long-Hop": "long_hop",
 }
-_FIELDS: dict[str, type] = {
-    "dataset": str,
-    "system": str,
-    "internal_model": str,
-    "k": int,
-    "success_rate": float,
-    "n": int,
+"""By the name of a table of success rates."""
+_PANELS = {
+    "conditional": ("conditional_facts_easy", ""),
+    "conditional_hard": ("conditional_facts_hard", ""),
+    "coexisting": ("coexisting_facts", ""),
+    "persona_retrieval_nonmisleading": ("persona_retrieval", "direct"),
+    "persona_retrieval_misleading": ("persona_retrieval", "misleading"),
+    "long_hop": ("long_hop", ""),
 }
+"""Config and kind of question by the name of a figure of errors."""
+_COUNTS = {error: error.removesuffix("_error") for error in ERRORS}
+_CORRECT = "correct_or_unanalysed"
+_TOKENS = "mean_tokens_per_graded_question"
+_FIELDS: dict[str, type] = {"dataset": str, "system": str, "internal_model": str, "k": int, "n": int}
 _MOST = 10**9
 
+Row = Mapping[str, Any]
+Place = tuple[str, str, str, str]
+"""Config, system, internal model and k."""
 
-def read_reported(path: Path) -> dict[str, dict[str, Any]]:
-    """Read reported success rates in the form of runs, by label; they have only success rates and 95 % intervals (Wilson).
+
+def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
+    """Read reported numbers in the form of runs, by label; they have 95 % intervals (Wilson).
 
     Args:
-        path: A JSON file with a list `rows` of objects with dataset, system, internal_model, k, success_rate (0 to 1) and
-            n (the number of questions).
+        paths: JSON files with a list `rows` of objects with dataset, system, internal_model, k and n (the number of
+            questions), and either success_rate (0 to 1) and perhaps mean_tokens_per_graded_question, or the numbers of
+            questions storage, summary, retrieval, reasoning and correct_or_unanalysed, which add up to n.
+
+    Returns:
+        By label: config, system, system_model, reported, and by_k as in scores.json, with success_rate and the share of
+        each stage's errors where a file has them, and tokens_per_question. The two kinds of persona questions are pooled,
+        and each has its own scores under `direct` and `misleading`. Where no file has a success rate, it is the share of
+        the questions that have no error.
 
     Raises:
         BadInput: There is no such file, it is not JSON, or a row lacks one of these values.
     """
+    rates: dict[Place, dict[str, Any]] = {}
+    parts: dict[Place, dict[str, dict[str, Any]]] = {}
+    for path in paths:
+        for where, row in _rows(path):
+            if "success_rate" in row:
+                place = _place(_CONFIGS[row["dataset"]], row)
+                if place in rates:
+                    raise BadInput(f"{where}: {_label(place)} has two rates at k = {row['k']} on {row['dataset']}")
+                rates[place] = _rate(row)
+            else:
+                config, kind = _PANELS[row["dataset"]]
+                of_place = parts.setdefault(_place(config, row), {})
+                if kind in of_place:
+                    raise BadInput(f"{where}: {row['dataset']} has two rows of {row['system']} at k = {row['k']}")
+                of_place[kind] = _shares({name: row[name] for name in (*_COUNTS.values(), _CORRECT)})
     runs: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(_rows(path)):
-        config, rate, n = _CONFIGS[row["dataset"]], float(row["success_rate"]), row["n"]
-        label = f"{row['system']}, {row['internal_model']}, reported"
-        key = f"{label} ({config})"
-        run = runs.setdefault(key, {"config": config, "system": row["system"], "reported": True, "by_k": {}})
-        if str(row["k"]) in run["by_k"]:
-            raise BadInput(f"{path}, row {number}: {label} has two rates at k = {row['k']} on {row['dataset']}")
-        interval = wilson(round(rate * n), n)
-        intervals = {"success_rate": list(interval)} if interval else {}
-        run["by_k"][str(row["k"])] = {"success_rate": rate, "n": n, "intervals": intervals}
+    for place in sorted({**rates, **parts}, key=lambda place: (*place[:3], int(place[3]))):
+        config, system, model, k = place
+        about = {"config": config, "system": system, "system_model": model, "reported": True, "by_k": {}}
+        run = runs.setdefault(f"{_label(place)} ({config})", about)
+        run["by_k"][k] = _together(rates.get(place), parts.get(place, {}))
     return runs
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _place(config: str, row: Row) -> Place:
+    return config, row["system"], row["internal_model"], str(row["k"])
+
+
+def _label(place: Place) -> str:
+    return f"{place[1]}, {place[2]}, reported"
+
+
+def _rate(row: Row) -> dict[str, Any]:
+    rate, n = float(row["success_rate"]), row["n"]
+    intervals = {"success_rate": list(interval)} if (interval := wilson(round(rate * n), n)) else {}
+    scores: dict[str, Any] = {"success_rate": rate, "n": n, "intervals": intervals}
+    return scores | ({"tokens_per_question": float(row[_TOKENS])} if row.get(_TOKENS) is not None else {})
+
+
+def _shares(counts: Mapping[str, int]) -> dict[str, Any]:
+    """The scores of a number of questions with these counts."""
+    n = sum(counts.values())
+    named = {"success_rate": counts[_CORRECT], **{error: counts[name] for error, name in _COUNTS.items()}}
+    intervals = {name: list(interval) for name, count in named.items() if (interval := wilson(count, n))}
+    return {
+        **{name: count / n for name, count in named.items()},
+        "n": n,
+        "counts": dict(counts),
+        "intervals": intervals,
+    }
+
+
+def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """One cell of rates and errors; a success rate that is reported as such comes first."""
+    if not parts:
+        return dict(rate or {})
+    pooled = _shares(
+        {name: sum(part["counts"][name] for part in parts.values()) for name in (*_COUNTS.values(), _CORRECT)}
+    )
+    by_kind = {kind: {**part} for kind, part in parts.items() if kind}
+    if rate is None or rate["n"] != pooled["n"]:  # half of the persona questions, for example
+        return {**by_kind, **pooled} if rate is None else {**by_kind, **rate}
+    return {**by_kind, **pooled, **rate, "intervals": {**pooled["intervals"], **rate["intervals"]}}
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected JSON with reported success rates")
     try:
@@ -63,23 +136,34 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     if not isinstance(rows, list):
         raise BadInput(f"{path}, field 'rows': expected a list of reported rates")
     for number, row in enumerate(rows):
-        _check(f"{path}, row {number}", row)
-    return rows
+        where = f"{path}, row {number}"
+        _check(where, row)
+        yield where, row
 
 
 def _check(where: str, row: Any) -> None:
     if not isinstance(row, dict):
         raise BadInput(f"{where}: expected an object, got {shown(row)}")
-    for field, kind in _FIELDS.items():
+    with_errors = "storage" in row
+    names: Sequence[str] = tuple(_PANELS if with_errors else _CONFIGS)
+    numbers = [*_COUNTS.values(), _CORRECT] if with_errors else []
+    fields = _FIELDS | dict.fromkeys(numbers, int) | ({} if with_errors else {"success_rate": float})
+    if row.get(_TOKENS) is not None:
+        fields |= {_TOKENS: float}
+    for field, kind in fields.items():
         value = row.get(field)
         if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
             raise BadInput(f"{where}, field {field!r}: expected {kind_named(kind)}, got {shown(value)}")
-    if row["dataset"] not in _CONFIGS:
-        raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(_CONFIGS)}, got {shown(row['dataset'])}")
-    if not 0 <= row["success_rate"] <= 1 or not 1 <= row["n"] <= _MOST:
+    if row["dataset"] not in names:
+        raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(names)}, got {shown(row['dataset'])}")
+    if not 1 <= row["n"] <= _MOST or (not with_errors and not 0 <= row["success_rate"] <= 1):
         raise BadInput(f"{where}: expected a success rate in [0, 1] and 1 to {_MOST:,} questions")
     if not 1 <= row["k"] <= _MOST:
         raise BadInput(f"{where}, field 'k': expected 1 to {_MOST:,}, got {shown(row['k'])}")
+    if _TOKENS in fields and not 0 <= row[_TOKENS] <= _MOST:
+        raise BadInput(f"{where}, field {_TOKENS!r}: expected 0 to {_MOST:,}, got {shown(row[_TOKENS])}")
+    if with_errors and (min(row[name] for name in numbers) < 0 or sum(row[name] for name in numbers) != row["n"]):
+        raise BadInput(f"{where}: expected {', '.join(numbers)} to be at least 0 and to add up to n = {row['n']}")
 
 
 def beside(

@@ -1,43 +1,120 @@
-"""Several runs of MemFail side by side: their folders in, one table and one page out."""
+"""Several runs of MemFail side by side: their folders in; tables, one page, and the paper's claims out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.json_files import write_json
+from epbench.files.shapes import MAYBE_TEXT, Shape, check
 from epbench.files.writing import write_text
+from epbench.judges.protocol import PastJudge
+from epbench.memfail.calibration.passport import passport_note
+from epbench.memfail.claims.report import as_json, claims_table, judge_claims
+from epbench.memfail.scores.breakdown import breakdown_tables, with_tokens
+from epbench.memfail.scores.cost import Prices, Spent, cost_tables, read_prices, spent, usage_of
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import markdown_table, with_baseline
+from epbench.reports.tables import Table, markdown_list
+from epbench.safe_text import html_text
+
+_RUN = Shape(
+    {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "system_settings": (dict, NoneType)})},
+    {"judge": Shape({"name": (str,), "prompt_hash": (str,)})},
+)
 
 
-def write_side_by_side(folders: Sequence[Path], out: Path, reported: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Write OUT/table.md and OUT/report.html.
+def write_side_by_side(
+    folders: Sequence[Path], out: Path, reported: Sequence[Path] = (), prices: Path | None = None
+) -> dict[str, dict[str, Any]]:
+    """Write OUT/table.md, OUT/report.html and OUT/claims.json.
 
     Args:
         folders: The folders of runs, or of runs of several configs; the name of a folder is the label of its runs.
-        out: The folder of the two files; it is made if it does not exist.
-        reported: A JSON file of reported success rates, which are shown where they fit; see `read_reported`.
+        out: The folder of the files; it is made if it does not exist.
+        reported: JSON files of reported numbers, which are shown where they fit; see `read_reported`.
+        prices: A file of prices, see `cost`; None shows tokens and seconds alone.
 
     Returns:
-        The scores of each run by its label, with `baseline` where its run.json says so; reported rates are among them.
+        The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
+        are among them.
 
     Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, or runs of one config are
-            on different rows.
+        BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, runs of one config are on
+            different rows, or a file cannot be used.
     """
+    found = run_folders(folders)
     runs: dict[str, dict[str, Any]] = {}
-    for folder, run in run_folders(folders):
-        scores, name = with_baseline(read_scores(run), read_run(run)), folder.resolve().name
-        label = name if run == folder else f"{name} ({scores['config']})"
+    usage: dict[str, dict[str, Spent]] = {}
+    priced = read_prices(prices) if prices else None
+    for folder, run in found:
+        about, scores = _about(run), read_scores(run)
+        label = folder.resolve().name if run == folder else f"{folder.resolve().name} ({scores['config']})"
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
-        runs[label] = scores
-    if reported:
-        runs = beside(runs, read_reported(reported))
-    write_text(out / "table.md", markdown_table(runs))
-    write_text(out / "report.html", comparison_report(runs))
-    return runs
+        model = about["identity"].get("system_model") or ""
+        runs[label] = with_tokens(with_baseline(scores, about), run) | ({"system_model": model} if model else {})
+        if (run / "usage.json").is_file():
+            usage[label] = spent(about, usage_of(run), priced)
+    rates = read_reported(*reported)
+    claims = judge_claims(runs, rates)
+    joined = beside(runs, rates)
+    more = _sections(joined, usage, priced, claims_table(claims))
+    notes = judge_notes([run for _, run in found])
+    write_text(out / "table.md", "\n".join([markdown_table(joined), *_in_markdown(notes, more)]))
+    write_text(out / "report.html", comparison_report(joined, _in_html(notes, more)))
+    write_json(out / "claims.json", as_json(claims))
+    return joined
+
+
+def judge_notes(runs: Sequence[Path]) -> list[str]:
+    """What is known of the judges of some runs, each once: their passports, or that they have none.
+
+    Args:
+        runs: The folders of runs; one that names no judge is passed over.
+    """
+    named = [_about(run).get("judge") for run in runs]
+    judges = dict.fromkeys(PastJudge(judge["name"], judge["prompt_hash"]) for judge in named if judge)
+    return [passport_note(judge) or _unchecked(judge) for judge in judges]
+
+
+def _about(run: Path) -> dict[str, Any]:
+    """The content of run.json, with what is needed here checked."""
+    about = read_run(run)
+    check(str(run / "run.json"), about, _RUN)
+    return about
+
+
+def _unchecked(judge: PastJudge) -> str:
+    how = f"python eval_scripts/judge_check.py --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
+    return f"judge {judge.name} ({judge.prompt_hash}) has no passport yet; to check it: {how}"
+
+
+def _sections(
+    runs: Mapping[str, Any], usage: Mapping[str, Mapping[str, Spent]], prices: Prices | None, claims: Table
+) -> dict[str, list[Table]]:
+    """The tables that follow those of success, by their heading."""
+    found = {"Questions by stage, and their tokens": breakdown_tables(runs)}
+    if usage:
+        found["What the runs took"] = cost_tables(usage, prices)
+    return found | {"Claims of the paper": [claims]}
+
+
+def _in_markdown(notes: Sequence[str], sections: Mapping[str, Sequence[Table]]) -> list[str]:
+    parts = [f"Judges:\n\n{markdown_list(notes)}"] if notes else []
+    for heading, tables in sections.items():
+        parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
+    return parts
+
+
+def _in_html(notes: Sequence[str], sections: Mapping[str, Sequence[Table]]) -> list[str]:
+    listed = "".join(f"<li>{html_text(note)}</li>" for note in notes)
+    parts = [f"<h2>Judges</h2>\n<ul>{listed}</ul>"] if notes else []
+    for heading, tables in sections.items():
+        parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in tables)]
+    return parts

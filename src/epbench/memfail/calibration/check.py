@@ -1,0 +1,131 @@
+"""Check a judge: have it diagnose planted faults like the records of any run, and write its passport and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from epbench.errors import BadInput, RunFailed
+from epbench.files.json_files import read_json, write_json
+from epbench.files.writing import write_text
+from epbench.judges.journal import JUDGEMENTS, failures_of
+from epbench.judges.model import name_without_weights
+from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
+from epbench.memfail.calibration.passport import PASSPORT, Passport, make_passport, passport_path
+from epbench.memfail.calibration.report import passport_page, passport_table
+from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.types import CONFIGS, QuestionRecord
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.protocol import Check, Judge
+from epbench.memfail.judging.stages import STAGES, answer_check, memory_check, needs_no_judge
+from epbench.memfail.templates.rows import make_rows
+from epbench.runs.answers import Progress
+from epbench.runs.journal import read_journal
+
+FEWEST = 20  # a rate over fewer cases says little
+
+
+def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | None, rows: int) -> list[PlantedCase]:
+    """Plant every fault into the rows of some configs.
+
+    Args:
+        configs: Names of configs, each once.
+        n: The largest number of cases of each fault in each config, at least 20.
+        seed: The seed of the cases, and of rows from templates.
+        dataset: Name on the Hub, or a folder; None makes rows from templates.
+        rows: How many rows are made of each config.
+
+    Raises:
+        BadInput: n is below 20, or rows cannot be read or made.
+    """
+    if n < FEWEST:
+        raise BadInput(f"planted faults: expected at least {FEWEST} of each, got {n}")
+    cases = []
+    for config in configs:
+        if config not in CONFIGS:
+            raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
+        if dataset is None:
+            made = complete(config, make_rows(config, rows, seed))
+            questions, facts = questions_of(config, made), facts_to_store(config, made)
+        else:
+            loaded = load_memfail(dataset, config)
+            questions, facts = loaded.questions, loaded.facts
+        cases += planted_cases(config, questions, facts, n, seed)
+    return cases
+
+
+def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
+    """What the check costs at most: every stage of every case, as if the judge found no fault before the last one.
+
+    Raises:
+        BadInput: A check does not fit the judge's window.
+    """
+    checks = list({check.key(judge): check for check in _checks(cases)}.values())
+    who = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {len(FAULTS)} kinds, at most {len(checks):,} verdicts"
+    most = judge.plan(checks)
+    return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
+
+
+def _checks(cases: Sequence[PlantedCase]) -> Iterator[Check]:
+    records, stores = _told_apart(cases)
+    for record in records:
+        asked = [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in STAGES]
+        answer = answer_check(record)
+        yield from (check for check in [*asked, *([answer] if answer else [])] if not needs_no_judge(check))
+
+
+def _told_apart(cases: Sequence[PlantedCase]) -> tuple[list[QuestionRecord], dict[str, tuple[str, ...]]]:
+    """The records of all cases, each with the name of a store of its own, and these stores."""
+    records, stores = [], {}
+    for number, case in enumerate(cases):
+        name = f"case {number}"
+        records.append(replace(case.record, store=name))
+        stores[name] = tuple(case.stores[case.record.store])
+    return records, stores
+
+
+def check_judge_on(
+    folder: Path,
+    cases: Sequence[PlantedCase],
+    judge: Judge,
+    progress: Progress,
+    *,
+    n: int,
+    seed: int,
+    rows: str,
+) -> Passport:
+    """Have the planted cases judged, in the journal of an open run, and write the results.
+
+    These are passport.json, table.md and report.html; the passport is also kept for later runs.
+
+    Args:
+        folder: Folder of the run.
+        cases: The planted cases.
+        judge: Is asked for the verdicts that the journal does not have.
+        progress: Shows a bar.
+        n: The largest number of cases of a fault in a config.
+        seed: Seed of the cases.
+        rows: Into which rows the faults were planted, in words.
+
+    Raises:
+        RunFailed: There is no verdict at all.
+    """
+    records, stores = _told_apart(cases)
+    labels = [outcome.label for outcome in diagnose(folder, records, stores, judge, progress)]
+    if all(label == "failed" for label in labels):
+        reasons = "; ".join(judge_failures(folder, judge))
+        raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases: {reasons}")
+    passport = make_passport(judge, cases, labels, n=n, seed=seed, rows=rows)
+    write_json(folder / PASSPORT, passport)
+    write_text(folder / "table.md", passport_table(passport))
+    write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, cases, labels))
+    write_json(passport_path(judge), passport)
+    return passport
+
+
+def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
+    """Why the judge gave no verdict, and how often, the commonest reason first."""
+    return failures_of(read_journal(folder / JUDGEMENTS), judge)

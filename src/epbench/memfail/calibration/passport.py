@@ -1,0 +1,155 @@
+"""A judge's passport for MemFail: how often it finds a planted fault, and at its stage (paper: Section 5.1, phase 3).
+
+The paper checks its judge on a hundred examples by hand. Here the truth is certain, because every fault was planted. A
+passport is kept in the user's cache by judge and prompts, and is shown beside what this judge says of later runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench import __version__
+from epbench.cache import cache_folder
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.shapes import NUMBER, Items, Shape
+from epbench.judges.protocol import JudgeIdentity
+from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
+from epbench.memfail.judging.stages import Label
+from epbench.statistics.proportions import wilson
+
+_log = logging.getLogger(__name__)
+
+PASSPORT = "passport.json"
+SHARES = ("sensitivity", "stage", "specificity")
+
+Passport = dict[str, Any]
+Judged = tuple[PlantedCase, Label]
+
+_SHAPE = Shape(
+    {
+        "judge": (str,), "prompt_hash": (str,), "rows": (str,), "faults": Items(Shape({"fault": (str,), "n": (int,)})),
+        **dict.fromkeys(SHARES, NUMBER), **{f"{share}_interval": Items(NUMBER, 2) for share in SHARES},
+    }
+)  # fmt: skip
+"""Of a passport that can be told in a sentence: something was planted, and something was faithful."""
+
+
+def make_passport(
+    judge: JudgeIdentity, cases: Sequence[PlantedCase], labels: Sequence[Label], *, n: int, seed: int, rows: str
+) -> Passport:
+    """Return the content of passport.json.
+
+    Args:
+        judge: The judge.
+        cases: The planted cases.
+        labels: The label that the judge's verdicts lead to for each case; `failed` is neither right nor wrong.
+        n: The largest number of cases of a fault in a config.
+        seed: The seed of the cases.
+        rows: Into which rows the faults were planted, in words.
+
+    Returns:
+        judge, prompt_hash, seed, n, rows, planted (see `fingerprint_of`), failed (the number of cases without a verdict);
+        sensitivity: the share of the planted faults that get any error;
+        stage: the share of them that get the error of their own stage;
+        specificity: the share of the faithful cases that are correct;
+        each with `_interval` (95 %, Wilson; cases taken as independent), None where there is nothing to count;
+        faults: for each its name, expected (its label), n, right, rate, low, high, noticed (how many got any error), failed;
+        configs: for each config the same over its planted faults; versions.
+    """
+    pairs = list(zip(cases, labels, strict=True))
+    judged = [(case, label) for case, label in pairs if label != "failed"]
+    faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
+    of_fault = {fault: [pair for pair in pairs if pair[0].fault == fault] for fault in FAULTS}
+    of_config: dict[str, list[Judged]] = {}
+    for case, label in pairs:
+        if case.fault != NO_FAULT:
+            of_config.setdefault(case.record.question.config, []).append((case, label))
+    return {
+        "judge": judge.name,
+        "prompt_hash": judge.prompt_hash,
+        "seed": seed,
+        "n": n,
+        "rows": rows,
+        "planted": fingerprint_of(cases),
+        "failed": len(cases) - len(judged),
+        **_share("sensitivity", [label != "correct" for _, label in faulty]),
+        **_share("stage", [label == case.expected for case, label in faulty]),
+        **_share("specificity", [label == "correct" for case, label in judged if case.fault == NO_FAULT]),
+        "faults": [
+            {"fault": fault, "expected": FAULTS[fault][1]} | _counted(found) for fault, found in of_fault.items()
+        ],
+        "configs": [{"config": config} | _counted(found) for config, found in of_config.items()],
+        "versions": {"epbench": __version__},
+    }
+
+
+def fingerprint_of(cases: Sequence[PlantedCase]) -> str:
+    """Short hash of all cases: passports with the same hash were made with the same ones."""
+    digest = hashlib.sha256()
+    for case in cases:
+        record = case.record
+        stores = {name: list(store) for name, store in case.stores.items()}
+        told = [case.fault, case.expected, record.question.id, record.k, list(record.memories), record.answer, stores]
+        digest.update(json.dumps(told).encode())
+    return digest.hexdigest()[:16]
+
+
+def passport_path(judge: JudgeIdentity) -> Path:
+    """Where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip(
+        "-."
+    )  # the end of a long path is its telling part
+    return cache_folder("passports") / f"memfail-{readable}-{judge.prompt_hash}.json"
+
+
+def passport_note(judge: JudgeIdentity) -> str | None:
+    """What the passport of a judge says, in a sentence to be shown beside its scores; None if it has no passport.
+
+    Something else in its place is ignored with a warning, until the judge is checked again.
+    """
+    path = passport_path(judge)
+    if not path.is_file():
+        return None
+    try:
+        passport = read_json(path, _SHAPE)
+        if (passport["judge"], passport["prompt_hash"]) != (judge.name, judge.prompt_hash):
+            raise BadInput(f"{path}: expected the passport of {judge.name} ({judge.prompt_hash})")
+    except BadInput as error:
+        _log.warning("%s; the passport is ignored until this judge is checked again", error)
+        return None
+    of_cases = sum(row["n"] for row in passport["faults"])
+    found, at_stage, passed = (_percent(passport, share) for share in SHARES)
+    return (
+        f"judge {judge.name} ({judge.prompt_hash}): of planted faults it finds {found}, {at_stage} at their stage; of faithful "
+        f"cases it passes {passed} ({of_cases:,} cases, {passport['rows']})"
+    )
+
+
+def _percent(passport: Passport, share: str) -> str:
+    low, high = passport[f"{share}_interval"]
+    return f"{passport[share]:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _counted(pairs: Sequence[Judged]) -> dict[str, Any]:
+    judged = [(case, label) for case, label in pairs if label != "failed"]
+    right = sum(label == case.expected for case, label in judged)
+    low, high = wilson(right, len(judged)) or (None, None)
+    return {
+        "n": len(judged), "right": right, "rate": right / len(judged) if judged else None, "low": low, "high": high,
+        "noticed": sum(label != "correct" for _, label in judged), "failed": len(pairs) - len(judged),
+    }  # fmt: skip
+
+
+def _share(name: str, right: Sequence[bool]) -> dict[str, Any]:
+    interval = wilson(sum(right), len(right))
+    return {
+        name: sum(right) / len(right) if right else None,
+        f"{name}_interval": list(interval) if interval else None,
+    }

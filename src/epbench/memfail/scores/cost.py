@@ -1,0 +1,213 @@
+"""What a run took: tokens, calls and seconds of storing beside those of reading, and their cost by a file of prices.
+
+Paper: Sections 1 and 6 (Q3) name cost as one of the aims that trade off; the tokens that a system spends inside itself are
+counted here too. A file of prices is TOML or JSON, for example:
+
+    currency = "USD"
+
+    [models."gpt-5-mini"]           # per million tokens
+    input = 0.25
+    output = 2.0
+
+    [models."text-embedding-3-small"]
+    input = 0.02
+
+The name of a model may be that of its provider alone (`gpt-5-mini` for `openai:gpt-5-mini`). A model without a price has no
+cost, which is not the same as a cost of zero. Prompt tokens that an endpoint took from its cache cost the full price.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Shape, check
+from epbench.models.load import is_model_name
+from epbench.reports.tables import Table
+
+_PRICES = Shape({"currency": (str,), "models": Each(Shape({"input": NUMBER}, {"output": NUMBER}))})
+_STAGES = ("storing", "retrieving", "replying", "answering", "judging")
+_COUNTED = (
+    "requests", "prefilled", "saved", "generated", "seconds", "calls", "retries", "tokens_in", "tokens_out",
+    "embedding_tokens",
+)  # fmt: skip
+_USAGE = Shape({}, dict.fromkeys(_STAGES, Shape({}, dict.fromkeys(_COUNTED, MAYBE_NUMBER))))
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The content of a file of prices.
+
+    Attributes:
+        currency: In which the prices are.
+        models: By the name of a model, the price of a million tokens of input and of output.
+    """
+
+    currency: str
+    models: Mapping[str, tuple[float, float]]
+
+    def of(self, model: str) -> tuple[float, float] | None:
+        """The prices of a model; None if the file does not have it."""
+        return self.models.get(model) or self.models.get(model.partition(":")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one stage of a run took; what is unknown is None.
+
+    Attributes:
+        calls: The number of requests to models.
+        tokens_in: The tokens of their prompts.
+        tokens_out: The tokens of their replies.
+        embedding: Tokens that were embedded.
+        seconds: The time of the stage.
+        retries: The number of requests that repeat another.
+        cost: In the currency of the prices.
+    """
+
+    calls: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    embedding: int
+    seconds: float | None
+    retries: int | None
+    cost: float | None
+
+
+def read_prices(path: Path) -> Prices:
+    """Read a file of prices.
+
+    Raises:
+        BadInput: There is no such file, or it is not like the example above.
+    """
+    try:
+        text = path.read_text("utf-8")
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise BadInput(f"{path}: expected a file of prices ({error.strerror})") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: expected prices in {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
+    check(str(path), content, _PRICES)
+    for name, price in content["models"].items():
+        for side, value in price.items():
+            if value < 0:
+                raise BadInput(f"{path}, model {name!r}, field {side!r}: expected 0 or more, found {value}")
+    models = {
+        name: (float(price["input"]), float(price.get("output", 0.0))) for name, price in content["models"].items()
+    }
+    return Prices(content["currency"], models)
+
+
+def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
+    """What each stage of a run took.
+
+    Args:
+        run: The content of run.json: who answers, who judges, and the model inside the system.
+        usage: The content of usage.json.
+        prices: None computes no cost.
+
+    Returns:
+        By stage: storing, retrieving, replying (where the reader replied to what is stored), answering, judging.
+    """
+    identity = run["identity"]
+    system = identity.get("system_model") or ""
+    embedder = (identity.get("system_settings") or {}).get("embedder") or ""
+    reader = identity.get("model") or ""
+    models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
+    found = {}
+    for stage in _STAGES:
+        if stage == "replying" and stage not in usage:
+            continue
+        of_stage = usage.get(stage, {})
+        if stage in models:
+            found[stage] = _of_model(of_stage, models[stage], prices)
+        else:
+            found[stage] = _of_system(of_stage, system, str(embedder), bool(identity.get("control")), prices)
+    return found
+
+
+def _of_model(usage: Mapping[str, Any], model: str, prices: Prices | None) -> Spent:
+    """Of answering or judging. An endpoint that reports no usage leaves the tokens unknown; rules take none."""
+    calls = usage.get("requests")
+    sent, received = usage.get("prefilled", 0) + usage.get("saved", 0), usage.get("generated", 0)
+    by_rules = not is_model_name(model)
+    known = bool(sent or received or by_rules or calls == 0)
+    cost = 0.0 if by_rules and prices else _cost(sent, received, model, prices) if known else None
+    seconds = usage.get("seconds")
+    return Spent(calls, sent if known else None, received if known else None, 0, seconds, None, cost)
+
+
+def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bool, prices: Prices | None) -> Spent:
+    """Of storing or retrieving. A baseline asks no model; what another system asks is known only if it was counted."""
+    nothing = 0 if baseline else None
+    sent, received = usage.get("tokens_in", nothing), usage.get("tokens_out", nothing)
+    embedding = usage.get("embedding_tokens") or 0
+    cost = _cost(sent, received, model, prices)
+    if cost is not None and embedding:
+        of_embedding = _cost(embedding, 0, embedder, prices)
+        cost = None if of_embedding is None else cost + of_embedding
+    calls, retries = (usage.get(name, nothing) for name in ("calls", "retries"))
+    return Spent(calls, sent, received, embedding, usage.get("seconds"), retries, cost)
+
+
+def _cost(sent: int | None, received: int | None, model: str, prices: Prices | None) -> float | None:
+    if prices is None or sent is None or received is None:
+        return None
+    if not sent and not received:
+        return 0.0
+    price = prices.of(model)
+    return None if price is None else (sent * price[0] + received * price[1]) / _MILLION
+
+
+def total(stages: Mapping[str, Spent]) -> float | None:
+    """The cost of all stages; None if that of one is unknown."""
+    costs = [stage.cost for stage in stages.values()]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) -> list[Table]:
+    """Tokens, calls and seconds of each run, and with prices what each run cost, stage by stage.
+
+    Args:
+        runs: What `spent` returns, by the label of the run.
+        prices: As it was given to `spent`.
+    """
+    rows = [[label, stage, *_cells(of_stage)] for label, run in runs.items() for stage, of_stage in run.items()]
+    head = ["usage", "stage", "calls", "retries", "tokens in", "tokens out", "embedded", "seconds"]
+    found = [Table(head, rows, text_columns=2)]
+    if prices:
+        stages = [stage for stage in _STAGES if any(stage in run for run in runs.values())]
+        body = [
+            [label, *(_money(run[stage].cost) if stage in run else "" for stage in stages), _money(total(run))]
+            for label, run in runs.items()
+        ]
+        note = "A dash stands for what is unknown: a model has no price in the file, or its tokens were not counted."
+        found.append(Table([f"cost in {prices.currency}", *stages, "in all"], body, notes=[note]))
+    return found
+
+
+def _cells(stage: Spent) -> Sequence[str]:
+    numbers = (stage.calls, stage.retries, stage.tokens_in, stage.tokens_out, stage.embedding)
+    seconds = "–" if stage.seconds is None else f"{stage.seconds:,.1f}"
+    return [*("–" if number is None else f"{number:,}" for number in numbers), seconds]
+
+
+def _money(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:,.4f}"
+
+
+def usage_of(folder: Path) -> dict[str, Any]:
+    """The content of usage.json of a run.
+
+    Raises:
+        BadInput: There is none, or it holds something else.
+    """
+    return read_json(folder / "usage.json", _USAGE)

@@ -1,0 +1,146 @@
+"""Passports: counted by hand, kept and told of, and of judges that are always or never satisfied."""
+
+import json
+from collections.abc import Generator
+
+import pytest
+
+from epbench.errors import BadInput, RunFailed
+from epbench.judges.protocol import Judgement, PastJudge
+from epbench.memfail.calibration.check import check_judge_on, plan_lines, planted_set
+from epbench.memfail.calibration.faults import FAULTS, NO_FAULT
+from epbench.memfail.calibration.passport import fingerprint_of, make_passport, passport_note, passport_path
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.protocol import Verdict
+from epbench.runs.answers import no_progress
+from epbench.runs.folder import open_run
+
+CONFIGS = ("conditional_facts_easy", "long_hop")
+
+
+class Says:
+    """A judge that gives one verdict on everything, or fails."""
+
+    name, prompt_hash = "says", "1"
+
+    def __init__(self, verdict):
+        self._verdict = verdict
+
+    def plan(self, inputs):
+        return None
+
+    def judge(self, inputs) -> Generator[Judgement[Verdict]]:
+        for check in inputs:
+            failed = "no reply" if self._verdict is None else None
+            yield Judgement(check.key(self), None if failed else Verdict(self._verdict, ""), failed)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return planted_set(CONFIGS, 20, 0, dataset=None, rows=25)
+
+
+def made(judge, cases, labels):
+    return make_passport(judge, cases, labels, n=20, seed=0, rows="made rows")
+
+
+def checked(folder, cases, judge):
+    with open_run(folder, {"benchmark": "judge check, memfail"}, {}) as opened:
+        return check_judge_on(opened, cases, judge, no_progress, n=20, seed=0, rows="made rows")
+
+
+def test_a_set_has_every_config_and_depends_on_nothing_but_its_seed(cases):
+    assert {case.record.question.config for case in cases} == set(CONFIGS)
+    assert sum(case.fault == NO_FAULT for case in cases) == 40
+    again = planted_set(CONFIGS, 20, 0, dataset=None, rows=25)
+    assert (
+        fingerprint_of(cases)
+        == fingerprint_of(again)
+        != fingerprint_of(planted_set(CONFIGS, 20, 1, dataset=None, rows=25))
+    )
+
+
+def test_numbers_of_a_passport(cases):
+    judge = PastJudge("j", "1")
+    right = [case.expected for case in cases]
+    passport = made(judge, cases, right)
+    assert [passport[share] for share in ("sensitivity", "stage", "specificity", "failed")] == [1, 1, 1, 0]
+    assert sum(fault["n"] for fault in passport["faults"]) == len(cases)
+    assert [fault["fault"] for fault in passport["faults"]] == list(FAULTS)
+    blind = made(judge, cases, ["correct"] * len(cases))
+    assert (blind["sensitivity"], blind["stage"], blind["specificity"]) == (0, 0, 1)
+    strict = made(judge, cases, ["storage_error"] * len(cases))
+    own = sum(case.expected == "storage_error" for case in cases) / sum(case.fault != NO_FAULT for case in cases)
+    assert (strict["sensitivity"], strict["stage"], strict["specificity"]) == (1, own, 0)
+    by_fault = {fault["fault"]: fault for fault in strict["faults"]}
+    assert (by_fault["answer wrong"]["noticed"], by_fault["answer wrong"]["right"]) == (40, 0)
+    assert by_fault["fact absent"]["low"] < by_fault["fact absent"]["rate"] == 1.0 == by_fault["fact absent"]["high"]
+
+
+def test_a_case_without_a_verdict_is_neither_right_nor_wrong(cases):
+    labels = ["failed" if case.fault == "fact absent" else case.expected for case in cases]
+    passport = made(PastJudge("j", "1"), cases, labels)
+    absent = next(fault for fault in passport["faults"] if fault["fault"] == "fact absent")
+    assert (absent["n"], absent["rate"], absent["low"], absent["failed"]) == (0, None, None, 40)
+    assert passport["failed"] == 40 and passport["stage"] == 1
+
+
+def test_a_check_writes_a_passport_that_later_runs_are_told_of(cases, tmp_path):
+    judge = LexicalJudge()
+    assert passport_note(judge) is None
+    passport = checked(tmp_path / "r", cases, judge)
+    assert json.loads((tmp_path / "r/passport.json").read_text()) == passport
+    assert json.loads(passport_path(judge).read_text()) == passport
+    note = passport_note(PastJudge(judge.name, judge.prompt_hash))
+    assert f"{passport['sensitivity']:.1%}" in note and f"({len(cases):,} cases, made rows)" in note
+    assert passport_note(PastJudge(judge.name, "another")) is None
+    assert 0.9 < passport["specificity"] <= 1 and passport["stage"] <= passport["sensitivity"]
+    for name in ("table.md", "report.html"):
+        assert "fact absent" in (tmp_path / "r" / name).read_text()
+    page = (tmp_path / "r/report.html").read_text()
+    assert "<svg" in page and "Wrong labels" in page
+    before = (tmp_path / "r/judgements.jsonl").read_bytes()
+    checked(tmp_path / "r", cases, judge)
+    assert (tmp_path / "r/judgements.jsonl").read_bytes() == before  # nothing is judged twice
+    lines = before.splitlines(keepends=True)
+    (tmp_path / "r/judgements.jsonl").write_bytes(b"".join(lines[:50]) + lines[50][:9])  # killed while it wrote
+    assert checked(tmp_path / "r", cases, judge) == passport
+    assert len((tmp_path / "r/judgements.jsonl").read_bytes().splitlines()) == len(lines)
+
+
+def test_judges_that_see_nothing_are_exposed(cases, tmp_path):
+    satisfied = checked(tmp_path / "yes", cases, Says(True))
+    by_fault = {fault["fault"]: fault for fault in satisfied["faults"]}
+    assert satisfied["specificity"] == 1 and by_fault["fact absent"]["rate"] == by_fault["fact not listed"]["rate"] == 0
+    never = checked(tmp_path / "no", cases, Says(False))
+    assert (never["sensitivity"], never["specificity"]) == (1, 0)
+    with pytest.raises(RunFailed, match=r"has judged none of the \d+ planted cases: no reply"):
+        checked(tmp_path / "none", cases, Says(None))
+
+
+def test_the_plan_counts_each_check_once(cases):
+    (line,) = plan_lines(LexicalJudge(), [*cases, *cases])
+    assert line == plan_lines(LexicalJudge(), cases)[0].replace(f"{len(cases):,} cases", f"{2 * len(cases):,} cases")
+    assert line.endswith("no tokens")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"judge": "lexical"}'])
+def test_what_is_no_passport_is_ignored_with_a_warning(content, caplog):
+    path = passport_path(LexicalJudge())
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert passport_note(LexicalJudge()) is None
+    assert "the passport is ignored" in caplog.text
+
+
+def test_too_few_faults_and_unknown_configs_are_one_line():
+    with pytest.raises(BadInput, match="at least 20 of each, got 19"):
+        planted_set(CONFIGS, 19, 0, dataset=None, rows=25)
+    with pytest.raises(BadInput, match="unknown config 'other'"):
+        planted_set(["other"], 20, 0, dataset=None, rows=25)

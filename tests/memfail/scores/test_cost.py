@@ -1,0 +1,144 @@
+"""What runs took and cost: by hand, with what is unknown told apart from nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from epbench.errors import BadInput
+from epbench.memfail.scores import cost
+from epbench.memfail.scores.cost import Prices, cost_tables, read_prices, spent, total, usage_of
+
+ROOT = Path(__file__).parents[3]
+TOML = """
+currency = "EUR"
+[models."gpt-5-mini"]
+input = 0.25
+output = 2
+[models.small]
+input = 1.0
+output = 3.0
+[models."embed"]
+input = 0.5
+"""
+RUN = {
+    "identity": {
+        "system": "mem0-1", "control": False, "model": "openai:gpt-5-mini", "system_model": "small",
+        "system_settings": {"embedder": "embed"},
+    },
+    "judge": {"name": "lexical", "prompt_hash": "rules-1"},
+}  # fmt: skip
+USAGE = {
+    "storing": {"calls": 9, "tokens_in": 2_000_000, "tokens_out": 1_000_000, "seconds": 61.5, "retries": 2, "embedding_tokens": 0},
+    "retrieving": {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 1, "retries": 0, "embedding_tokens": 4_000_000},
+    "answering": {"requests": 5, "prefilled": 3_000_000, "saved": 1_000_000, "generated": 500_000, "seconds": 9},
+    "judging": {"requests": 7, "prefilled": 0, "saved": 0, "generated": 0, "seconds": 0.5},
+}  # fmt: skip
+
+
+@pytest.fixture
+def prices(tmp_path):
+    (tmp_path / "prices.toml").write_text(TOML, "utf-8")
+    return read_prices(tmp_path / "prices.toml")
+
+
+def costs(run, usage, prices):
+    return {stage: of_stage.cost for stage, of_stage in spent(run, usage, prices).items()}
+
+
+def test_every_stage_has_the_price_of_its_model(prices):
+    found = spent(RUN, USAGE, prices)
+    assert {stage: of_stage.cost for stage, of_stage in found.items()} == {
+        "storing": 5.0, "retrieving": 2.0, "answering": 2.0, "judging": 0.0,
+    }  # fmt: skip
+    assert total(found) == 9.0
+    assert (found["answering"].tokens_in, found["storing"].retries) == (4_000_000, 2)
+
+
+@pytest.mark.parametrize(
+    "text", [cost.__doc__, (ROOT / "eval_scripts/report.py").read_text("utf-8")], ids=["library", "script"]
+)
+def test_the_examples_can_be_read(tmp_path, text):
+    example = text[text.index('    currency = "') :].split("\n\nThe name")[0].split('"""')[0]
+    (tmp_path / "prices.toml").write_text("\n".join(line.strip() for line in example.splitlines()), "utf-8")
+    prices = read_prices(tmp_path / "prices.toml")
+    assert prices.currency == "USD" and prices.of("openai:gpt-5-mini") == (0.25, 2.0)
+    assert prices.of("text-embedding-3-small") == (0.02, 0.0)
+
+
+def test_json_is_the_same(tmp_path, prices):
+    content = {"currency": "EUR", "models": {"gpt-5-mini": {"input": 0.25, "output": 2}}}
+    (tmp_path / "p.json").write_text(json.dumps(content), "utf-8")
+    assert read_prices(tmp_path / "p.json").of("openai:gpt-5-mini") == prices.of("gpt-5-mini") == (0.25, 2.0)
+
+
+def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
+    unknown = {**RUN, "identity": {**RUN["identity"], "system_model": "other"}}
+    found = spent(unknown, USAGE, prices)
+    assert found["storing"].cost is None and found["answering"].cost == 2.0 and total(found) is None
+    embedder = {**RUN, "identity": {**RUN["identity"], "system_settings": {}}}
+    assert costs(embedder, USAGE, prices)["retrieving"] is None and costs(embedder, USAGE, prices)["storing"] == 5.0
+    assert set(costs(RUN, USAGE, None).values()) == {None}
+
+
+def test_a_free_model_costs_nothing_and_says_so(prices):
+    free = Prices("EUR", {**prices.models, "small": (0.0, 0.0)})
+    assert costs(RUN, USAGE, free)["storing"] == 0.0
+
+
+def test_tokens_that_nobody_counted_are_unknown(prices):
+    """An endpoint without usage, and a system whose calls did not go through the relay."""
+    usage = {**USAGE, "storing": {"seconds": 3.0}, "answering": {**USAGE["judging"], "requests": 5}}
+    found = spent(RUN, usage, prices)
+    assert found["storing"].tokens_in is None and found["storing"].cost is None
+    assert found["answering"].tokens_in is None and found["answering"].cost is None
+    baseline = {**RUN, "identity": {**RUN["identity"], "control": True, "model": "lexical"}}
+    assert costs(baseline, usage, prices) == dict.fromkeys(("storing", "retrieving", "answering", "judging"), 0.0) | {
+        "retrieving": 2.0
+    }
+
+
+def test_replies_to_what_is_stored_are_the_readers(prices):
+    runs = {"mine": spent(RUN, {**USAGE, "replying": USAGE["answering"]}, prices), "other": spent(RUN, USAGE, prices)}
+    assert runs["mine"]["replying"].cost == 2.0 and total(runs["mine"]) == 11.0
+    _, money = cost_tables(runs, prices)
+    assert [row[3] for row in money.rows] == ["2.0000", ""]
+
+
+def test_tables(prices):
+    runs = {"mine": spent(RUN, USAGE, prices), "other": spent(RUN, {**USAGE, "storing": {}}, prices)}
+    usage, money = cost_tables(runs, prices)
+    assert usage.rows[0] == ["mine", "storing", "9", "2", "2,000,000", "1,000,000", "0", "61.5"]
+    assert usage.rows[4] == ["other", "storing", "–", "–", "–", "–", "0", "–"]
+    assert money.head[0] == "cost in EUR"
+    assert money.rows == [
+        ["mine", "5.0000", "2.0000", "2.0000", "0.0000", "9.0000"],
+        ["other", "–", "2.0000", "2.0000", "0.0000", "–"],
+    ]
+    assert len(cost_tables(runs, None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("currency = ", "expected prices in TOML"),
+        ('currency = "EUR"', "field 'models': expected an object, found nothing"),
+        ('currency = "EUR"\n[models.a]\noutput = 1', "field 'input': expected"),
+        ('currency = "EUR"\n[models.a]\ninput = "1"', "field 'input': expected"),
+        ('currency = "EUR"\n[models.a]\ninput = -1', "model 'a', field 'input': expected 0 or more, found -1"),
+        ('currency = "EUR"\n[models.a]\ninput = nan', "field 'input': expected"),
+    ],
+)
+def test_bad_files_are_one_line(tmp_path, text, message):
+    path = tmp_path / "prices.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(BadInput, match=message):
+        read_prices(path)
+
+
+def test_missing_files_are_one_line(tmp_path):
+    with pytest.raises(BadInput, match="expected a file of prices"):
+        read_prices(tmp_path / "nowhere.toml")
+    (tmp_path / "usage.json").write_text('{"storing": {"tokens_in": "many"}}', "utf-8")
+    with pytest.raises(BadInput, match="tokens_in"):
+        usage_of(tmp_path)

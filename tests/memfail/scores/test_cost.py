@@ -24,7 +24,7 @@ input = 0.5
 RUN = {
     "identity": {
         "system": "mem0-1", "control": False, "model": "openai:gpt-5-mini", "system_model": "small",
-        "system_settings": {"embedder": "embed"},
+        "embedder": "openai:embed",
     },
     "judge": {"name": "lexical", "prompt_hash": "rules-1"},
 }  # fmt: skip
@@ -76,7 +76,7 @@ def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
     unknown = {**RUN, "identity": {**RUN["identity"], "system_model": "other"}}
     found = spent(unknown, USAGE, prices)
     assert found["storing"].cost is None and found["answering"].cost == 2.0 and total(found) is None
-    embedder = {**RUN, "identity": {**RUN["identity"], "system_settings": {}}}
+    embedder = {**RUN, "identity": {**RUN["identity"], "embedder": ""}}
     assert costs(embedder, USAGE, prices)["retrieving"] is None and costs(embedder, USAGE, prices)["storing"] == 5.0
     assert set(costs(RUN, USAGE, None).values()) == {None}
 
@@ -142,3 +142,9 @@ def test_missing_files_are_one_line(tmp_path):
     (tmp_path / "usage.json").write_text('{"storing": {"tokens_in": "many"}}', "utf-8")
     with pytest.raises(BadInput, match="tokens_in"):
         usage_of(tmp_path)
+
+
+def test_an_endpoint_that_reports_no_tokens_costs_an_unknown_sum(prices):
+    usage = {**USAGE, "storing": {**USAGE["storing"], "tokens_in": 0, "tokens_out": 0}}
+    found = spent(RUN, usage, prices)
+    assert (found["storing"].tokens_in, found["storing"].cost, total(found)) == (None, None, None)

@@ -282,7 +282,7 @@ def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs,
     assert claims["stronger-models-gain-little"]["reported"]["missing"]
 
 
-@pytest.mark.parametrize(("field", "value"), [("system_model", ["a"]), ("model", 3), ("system_settings", "x")])
+@pytest.mark.parametrize(("field", "value"), [("system_model", ["a"]), ("model", 3), ("embedder", 1)])
 def test_a_damaged_run_json_is_one_line(runs, tmp_path, field, value):
     folder = written(tmp_path / "mine", runs["mine"], **{field: value})
     with pytest.raises(BadInput, match=f"run.json, field 'identity', field '{field}': expected"):

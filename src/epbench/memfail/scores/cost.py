@@ -118,7 +118,7 @@ def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | Non
     """
     identity = run["identity"]
     system = identity.get("system_model") or ""
-    embedder = (identity.get("system_settings") or {}).get("embedder") or ""
+    embedder = (identity.get("embedder") or "").removeprefix("openai:")
     reader = identity.get("model") or ""
     models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
     found = {}
@@ -129,7 +129,7 @@ def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | Non
         if stage in models:
             found[stage] = _of_model(of_stage, models[stage], prices)
         else:
-            found[stage] = _of_system(of_stage, system, str(embedder), bool(identity.get("control")), prices)
+            found[stage] = _of_system(of_stage, system, embedder, bool(identity.get("control")), prices)
     return found
 
 
@@ -148,6 +148,8 @@ def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bo
     """Of storing or retrieving. A baseline asks no model; what another system asks is known only if it was counted."""
     nothing = 0 if baseline else None
     sent, received = usage.get("tokens_in", nothing), usage.get("tokens_out", nothing)
+    if usage.get("calls") and not sent and not received:  # the endpoint reports no usage
+        sent = received = None
     embedding = usage.get("embedding_tokens") or 0
     cost = _cost(sent, received, model, prices)
     if cost is not None and embedding:

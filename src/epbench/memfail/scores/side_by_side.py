@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
@@ -24,7 +23,7 @@ from epbench.reports.tables import Table, markdown_list
 from epbench.safe_text import html_text
 
 _RUN = Shape(
-    {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "system_settings": (dict, NoneType)})},
+    {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "embedder": MAYBE_TEXT})},
     {"judge": Shape({"name": (str,), "prompt_hash": (str,)})},
 )
 

@@ -130,6 +130,13 @@ def test_essays_about_one_name_are_told_apart_by_their_other_words():
     assert all(verdict("storage", "persona_retrieval", gold, merged).verdict for gold in (one, other))
 
 
+def test_what_a_thing_does_to_somebody_is_not_that_somebody_loves_it():
+    loves = GoldMemory("l/0", "Ada loves long runs.", ("Ada", "long runs"), ())
+    for memory in ("Ada loves long runs.", "Ada enjoys long runs", "Long runs: Ada does them. Ada loves long runs."):
+        assert verdict("storage", "long_hop", loves, memory).verdict
+    assert not verdict("storage", "long_hop", loves, "Long runs make Ada hungry.").verdict
+
+
 def test_what_rules_cannot_judge_they_say():
     hinted = GoldMemory(
         "r/0", "Ada sings to them, as one hears in wet weather.", ("Ada", "sings to them"), ("if drizzling",)

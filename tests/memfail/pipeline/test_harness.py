@@ -14,8 +14,10 @@ from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.types import CONFIGS, Fact, GoldMemory, Question
 from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.pipeline.estimate import checks_in_advance, requests_in_advance
+from epbench.memfail.judging.load import load_judge
+from epbench.memfail.pipeline.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.pipeline.harness import run_config
 from epbench.memfail.pipeline.prompts import load_prompts
 from epbench.memfail.pipeline.queries import gold_of, queries_of
@@ -23,9 +25,12 @@ from epbench.memfail.pipeline.reader import LexicalReader
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
+from epbench.models.load import Options
 from epbench.models.protocol import Reply, Sampling
 from epbench.runs.answers import no_progress
 from epbench.runs.subset import subset
+from tests.memfail.honest_judge import verdict
+from tests.models.loopback_endpoint import LoopbackEndpoint
 
 FAULTY = Path(__file__).parents[2] / "memories/faulty.py"
 
@@ -237,3 +242,20 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     judged = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
     assert len(judged) <= len(checks)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_plan_counts_what_the_judge_is_asked_about_absent_facts(tmp_path, isolate):
+    setting = Setting((2,), isolate=isolate)
+    system = load_memory("full-context", gold_of(QUESTIONS, setting))
+    output = run(tmp_path, "full-context", setting=setting)
+    assert set(output.told) == ({fact.row for fact in FACTS} if isolate else {""})
+    with LoopbackEndpoint(lambda prompt: verdict(True)) as endpoint:
+        judge = load_judge("openai:j", Options(base_url=endpoint.url))
+        lines = plan_lines(FACTS, QUESTIONS, system, LexicalReader(), judge, load_prompts(), setting)
+        diagnose(tmp_path, output.records, output.stores, judge, no_progress)
+        found = leave_one_out(tmp_path, output.records, output.told, judge, no_progress)
+    # Alone in its store, a fact leaves nothing behind, so nothing needs to be asked.
+    assert (found.n, found.of) == ((0, 5) if isolate else (5, 5))
+    (planned,) = [line for line in lines if line.startswith("judge openai:j") and "requests" in line]
+    assert f" {len(endpoint.calls)} requests" in planned

@@ -117,12 +117,14 @@ def _gold(check: Check) -> GoldMemory:
 
 def _memories_of(check: Check) -> list[str]:
     """The memories of the fact, without the questions in them: those that have all its links."""
-    gold = _gold(check)
+    gold, config = _gold(check), check.question.config
     found = [memory for memory in _stated(check) if all(_keeps([memory], text, gold.text) for text in gold.link)]
-    if check.question.config != "persona_retrieval" or not found:
-        return found
-    weigh = _weights(check.memories)
-    return [memory for memory in found if _is_of(memory, gold, weigh)]
+    if found and config == "persona_retrieval":
+        weigh = _weights(check.memories)
+        return [memory for memory in found if _is_of(memory, gold, weigh)]
+    if config == "long_hop" and _starts_with_name(gold):  # `rain makes Ada sing` does not say that Ada loves rain
+        return [memory for memory in found if _directions(gold, memory) != {False}]
+    return found
 
 
 def _subject(check: Check) -> list[str]:
@@ -168,18 +170,25 @@ def _parts(check: Check) -> list[frozenset[str]]:
     return [part for part in parts if part]
 
 
+def _starts_with_name(gold: GoldMemory) -> bool:
+    return gold.link[0] in gold.text and gold.link[0][:1].isupper()
+
+
 def _reversed(gold: GoldMemory, memories: Sequence[str]) -> bool | None:
     """Whether the memories turn a link around; None if they do not say which end leads to which."""
-    first, last = gold.link
-    if first in gold.text and first[:1].isupper():  # somebody's name leads to nothing
+    if _starts_with_name(gold):  # a person leads to nothing
         return False
-    told = leads_on(first, last, gold.text)
-    sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
-    for texts in (sentences, memories):  # the ends may stand in two sentences of a memory
-        found = {leads_on(first, last, text) for text in texts} - {None}
-        if found and told is not None:
-            return told not in found
-    return None
+    told = _directions(gold, gold.text)
+    found = {said for memory in memories for said in _directions(gold, memory)}
+    return not told & found if told and found else None
+
+
+def _directions(gold: GoldMemory, memory: str) -> set[bool]:
+    """Whether the first end leads to the last, by each sentence with both; else by the memory, whose sentences share them."""
+    apart = [leads_on(gold.link[0], gold.link[-1], sentence) for sentence in sentences_of(memory)]
+    said = {way for way in apart if way is not None}
+    whole = leads_on(gold.link[0], gold.link[-1], memory)
+    return said or ({whole} if whole is not None else set())
 
 
 def _own_words(gold: GoldMemory) -> frozenset[str]:

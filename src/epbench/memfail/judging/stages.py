@@ -6,6 +6,8 @@ Paper: Sections 3.2 and 5.1 (phase 3). Where the paper leaves something open, th
 - A misleading question asks about somebody whom the row does not mention. As published, it passes without merit if the
   essay that could mislead was not stored or not retrieved: such passes are marked `vacuous`. If the essay lost its
   details it counts as a summary error, as published, even if the answer abstains; plain accuracy counts only abstention.
+  So a vacuous pass may have a wrong answer; the scores count these apart.
+- A memory that says the opposite of what was stored, or gives another number, has lost the detail: a summary error.
 - A question has failed, and is neither right nor wrong, if its answer or a verdict that its label needs is missing.
 """
 

@@ -2,10 +2,12 @@
 
     python builders/memfail.py --out out
     python builders/memfail.py --rows 1000 --seed 3 --config long_hop persona_retrieval --out out
+    python builders/memfail.py --hard --out out
     python builders/memfail.py --source hub --out out
     python builders/memfail.py --source MemFail/datasets --out out
 
-`--source template` (the default) generates all rows without a model, in any number and reproducibly by seed. `hub`
+`--source template` (the default) generates all rows without a model, in any number and reproducibly by seed; with
+`--hard`, questions have to be answered by inference, not by comparing words, and the rule-based reader fails on many. `hub`
 downloads the published rows from the Hub. A folder provides them as CSV files, at any depth.
 
 Writes OUT/memfail/README.md, OUT/memfail/validation.json (what in the rows limits the meaning of a score) and
@@ -41,6 +43,7 @@ class Arguments:
         config: The configs to build; None builds all.
         rows: Rows per config from templates; None means the default, and is the only choice for published rows.
         seed: Seed of template rows; None as for `rows`.
+        hard: Whether template rows are the harder ones.
         tokens: Whether the report counts tokens.
         out: Folder in which the dataset's folder is made.
     """
@@ -49,6 +52,7 @@ class Arguments:
     config: list[str] | None
     rows: int | None
     seed: int | None
+    hard: bool
     tokens: bool
     out: Path
 
@@ -61,6 +65,9 @@ def parse(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--config", nargs="+", metavar="NAME", help="build only these configs (default: all)")
     parser.add_argument("--rows", type=int, help="rows per config, with --source template only (default: 100)")
     parser.add_argument("--seed", type=int, help="random seed, with --source template only (default: 0)")
+    parser.add_argument(
+        "--hard", action="store_true", help="rows that need inference, with --source template only (default: off)"
+    )
     parser.add_argument(
         "--tokens", action="store_true", help="also count tokens (cl100k_base) in the report, as Table 2 does"
     )
@@ -85,9 +92,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     # 3. The card, which depends on where the rows come from.
     if args.source == "template":
         n_rows, seed = 100 if args.rows is None else args.rows, args.seed or 0
-        tables = template_rows(names, n_rows, seed)
+        tables = template_rows(names, n_rows, seed, args.hard)
         configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
-        card = card_of_template(names, n_rows, seed, configs, report)
+        card = card_of_template(names, n_rows, seed, args.hard, configs, report)
     else:
         tables, files, source = published_rows(names, args.source)
         configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
@@ -108,16 +115,18 @@ def check(args: Arguments) -> list[str]:
             raise BadInput(f"--config: expected one of {', '.join(CONFIGS)}, got {name!r}")
     if args.source not in ("template", "hub") and not Path(args.source).is_dir():
         raise BadInput(f"--source: expected template, hub or a folder, got {args.source!r}")
+    if args.source != "template" and args.hard:
+        raise BadInput("--hard works only with --source template; published rows are taken as they are")
     if args.source != "template" and (args.rows is not None or args.seed is not None):
         raise BadInput("--rows and --seed work only with --source template; published rows are taken as they are")
     return [name for name in CONFIGS if name in (args.config or CONFIGS)]
 
 
-def template_rows(names: Sequence[str], n_rows: int, seed: int) -> Tables:
+def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> Tables:
     from epbench.memfail.dataset.schema import complete
     from epbench.memfail.templates.rows import make_rows
 
-    return {name: complete(name, make_rows(name, n_rows, seed)) for name in names}
+    return {name: complete(name, make_rows(name, n_rows, seed, hard)) for name in names}
 
 
 def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str, Path], str]:
@@ -132,14 +141,16 @@ def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str,
     return tables, files, opened.name
 
 
-def card_of_template(names: Sequence[str], n_rows: int, seed: int, configs: Sequence[Config], report: Report) -> str:
+def card_of_template(
+    names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
+) -> str:
     """Return the card, with the command that makes the same rows again."""
     from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.validation.card import made_card
 
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
-    made_by = ["python", "builders/memfail.py", "--rows", str(n_rows), "--seed", str(seed), *chosen]
-    return made_card(" ".join(made_by), configs, report)
+    made_by = ["python", "builders/memfail.py", "--rows", str(n_rows), "--seed", str(seed), *["--hard"] * hard, *chosen]
+    return made_card(" ".join(made_by), configs, report, hard)
 
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
@@ -153,16 +164,21 @@ def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Con
 
 def show(report: Report, folder: Path) -> None:
     from epbench.memfail.validation.findings import floor_of
+    from epbench.memfail.validation.shortcuts import RULES
     from epbench.reports.tables import Table
 
-    rows = []
+    rows, shortcuts = [], []
     for name, found in report.items():
         words = found["words_per_unit"]["mean"]
         counts = (found["rows"], found["units"], found["questions"], words, f"{floor_of(found):.2f}")
         rows.append([name, *map(str, counts)])
+        scores = found["shortcuts"]
+        shortcuts.append([name, *(f"{scores[rule]:.2f}" if rule in scores else "" for rule in RULES)])
     console = command.console()
     console.print(Table(["config", "rows", "texts", "questions", "words per text", "floor"], rows))
     console.print("floor: share of questions that can be answered without any memory")
+    console.print(Table(["shortcut", "word overlap", "BM25", "option in a text"], shortcuts))
+    console.print("shares that rules get right that only compare words; the card says how", soft_wrap=True)
     console.print(f"{folder}: README.md and validation.json say what limits a score on these rows", soft_wrap=True)
 
 

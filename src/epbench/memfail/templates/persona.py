@@ -54,7 +54,7 @@ def _harder_rows(of_row: Sequence[Sequence[bool]], seed: int, stream: RandomStre
     for group, family in zip(groups, families([_size(group, of_row) for group in groups], stream), strict=True):
         shared = RandomStream("memfail persona group", seed, group.start)
         told = [
-            (aspect | {"questions": questions[name]}, shared.sample(aspect["values"], len(group)))
+            ({**aspect, "questions": questions[name]}, shared.sample(aspect["values"], len(group)))
             for name, aspect in _aspects(FACTS[1], shared)
         ]
         entities, absent = family[: len(group)], iter(family[len(group) :])

@@ -166,8 +166,8 @@ def made_card(command: str, configs: Sequence[Config], report: Report, harder: b
         "Templates are plainer and more alike than the prose of a model, and what a question needs appears in the texts "
         "word for word, so that rules can judge it. Rules that only compare words answer many of the questions, as the next "
         "section shows; the builder also makes harder rows, which need inference. Compare scores only with "
-        "scores of other systems on these rows, not with scores on the published rows. Half of the chains of `long_hop` are told in the first person, half are about "
-        "a named person, whose name leads to every fact of the chain."
+        "scores of other systems on these rows, not with scores on the published rows. Half of the chains of `long_hop` are "
+        "told in the first person, half are about a named person, whose name leads to every fact of the chain."
     )
     return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
 

@@ -2,13 +2,15 @@
 
     python builders/memfail.py --out out
     python builders/memfail.py --rows 1000 --seed 3 --config long_hop persona_retrieval --out out
+    python builders/memfail.py --hard --out out
     python builders/memfail.py --source hub --out out
     python builders/memfail.py --source MemFail/datasets --out out
     python builders/memfail.py --source openai:gpt-5-mini --plan --out out
     python builders/memfail.py --source openai:gpt-5-mini --out out
     python builders/memfail.py --source vllm:Qwen/Qwen3-32B --rows 40 --config coexisting_facts long_hop --out out
 
-`--source template` (the default) generates all rows without a model, in any number and reproducibly by seed. `hub`
+`--source template` (the default) generates all rows without a model, in any number and reproducibly by seed; with
+`--hard`, questions have to be answered by inference, not by comparing words, and the rule-based reader fails on many. `hub`
 downloads the published rows from the Hub. A folder provides them as CSV files, at any depth.
 
 A model writes rows as in Appendix B of the paper: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or openai:NAME with
@@ -55,6 +57,7 @@ class Arguments(options.BackendOptions):
         rows: Rows per config from templates or by a model; None means the default, and is the only choice for published
             rows.
         seed: Seed of template rows or of the specifications for a model; None as for `rows`.
+        hard: Whether template rows are the harder ones.
         tokens: Whether the report counts tokens.
         out: Folder in which the dataset's folder is made.
         prompts: Another prompt pack for a model, or None for ours.
@@ -66,6 +69,7 @@ class Arguments(options.BackendOptions):
     config: list[str] | None
     rows: int | None
     seed: int | None
+    hard: bool
     tokens: bool
     out: Path
     prompts: Path | None
@@ -84,6 +88,9 @@ def parse(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--config", nargs="+", metavar="NAME", help="build only these configs (default: all)")
     parser.add_argument("--rows", type=int, help="rows per config, of templates or a model (default: 100)")
     parser.add_argument("--seed", type=int, help="random seed (default: 0, and 42 with a model)")
+    parser.add_argument(
+        "--hard", action="store_true", help="rows that need inference, with --source template only (default: off)"
+    )
     parser.add_argument(
         "--tokens", action="store_true", help="also count tokens (cl100k_base) in the report, as Table 2 does"
     )
@@ -123,9 +130,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     # 3. The card, which depends on where the rows come from.
     if args.source == "template":
         n_rows, seed = 100 if args.rows is None else args.rows, args.seed or 0
-        tables = template_rows(names, n_rows, seed)
+        tables = template_rows(names, n_rows, seed, args.hard)
         configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
-        card = card_of_template(names, n_rows, seed, configs, report)
+        card = card_of_template(names, n_rows, seed, args.hard, configs, report)
     else:
         tables, files, source = published_rows(names, args.source)
         configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
@@ -154,6 +161,8 @@ def check(args: Arguments) -> list[str]:
         raise BadInput("--rows and --seed work only with templates or a model; published rows are taken as they are")
     if not by_model and (args.plan or args.prompts is not None or args.max_tokens is not None):
         raise BadInput("--plan, --prompts and --max-tokens are for a model: name one with --source")
+    if args.source != "template" and args.hard:
+        raise BadInput("--hard works only with --source template")
     if args.max_tokens is not None and args.max_tokens < 1:
         raise BadInput(f"--max-tokens: expected at least 1, got {args.max_tokens}")
     return [name for name in CONFIGS if name in (args.config or CONFIGS)]
@@ -223,11 +232,11 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     command.console().say(f"{len(generation['dropped'])} specifications were dropped; {FILE} says why")
 
 
-def template_rows(names: Sequence[str], n_rows: int, seed: int) -> Tables:
+def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> Tables:
     from epbench.memfail.dataset.schema import complete
     from epbench.memfail.templates.rows import make_rows
 
-    return {name: complete(name, make_rows(name, n_rows, seed)) for name in names}
+    return {name: complete(name, make_rows(name, n_rows, seed, hard)) for name in names}
 
 
 def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str, Path], str]:
@@ -242,19 +251,25 @@ def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str,
     return tables, files, opened.name
 
 
-def card_of_template(names: Sequence[str], n_rows: int, seed: int, configs: Sequence[Config], report: Report) -> str:
+def card_of_template(
+    names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
+) -> str:
     """Return the card, with the command that makes the same rows again."""
     from epbench.memfail.validation.card import made_card
 
-    return made_card(made_again_by(names, n_rows, seed), configs, report)
+    return made_card(made_again_by(names, n_rows, seed, more=["--hard"] * hard), configs, report, hard)
 
 
-def made_again_by(names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = ()) -> str:
+def made_again_by(
+    names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = (), more: Sequence[str] = ()
+) -> str:
     """Return the command that makes the same rows again, from templates, or asks a model again."""
     from epbench.memfail.dataset.types import CONFIGS
 
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
-    return " ".join(["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *chosen])
+    return " ".join(
+        ["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *more, *chosen]
+    )
 
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
@@ -268,16 +283,21 @@ def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Con
 
 def show(report: Report, folder: Path) -> None:
     from epbench.memfail.validation.findings import floor_of
+    from epbench.memfail.validation.shortcuts import RULES
     from epbench.reports.tables import Table
 
-    rows = []
+    rows, shortcuts = [], []
     for name, found in report.items():
         words = found["words_per_unit"]["mean"]
         counts = (found["rows"], found["units"], found["questions"], words, f"{floor_of(found):.2f}")
         rows.append([name, *map(str, counts)])
+        scores = found["shortcuts"]
+        shortcuts.append([name, *(f"{scores[rule]:.2f}" if rule in scores else "" for rule in RULES)])
     console = command.console()
     console.print(Table(["config", "rows", "texts", "questions", "words per text", "floor"], rows))
     console.print("floor: share of questions that can be answered without any memory")
+    console.print(Table(["shortcut", "word overlap", "BM25", "option in a text"], shortcuts))
+    console.print("shares that rules get right that only compare words; the card says how", soft_wrap=True)
     console.print(f"{folder}: README.md and validation.json say what limits a score on these rows", soft_wrap=True)
 
 

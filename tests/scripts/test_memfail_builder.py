@@ -93,6 +93,24 @@ def test_rows_and_seed_and_configs_can_be_chosen(script, tmp_path):
     assert f"`python builders/memfail.py {' '.join(chosen)}`" in (folder / "README.md").read_text()
 
 
+def test_harder_rows_are_built_reproducibly(script, tmp_path):
+    from datasets import load_dataset
+
+    done = script("builders/memfail.py", "--hard", "--rows", "12", "--seed", "3", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "memfail"
+    card = (folder / "README.md").read_text()
+    assert "`python builders/memfail.py --rows 12 --seed 3 --hard`" in card and "cannot infer" in card
+    shortcuts = {
+        name: found["shortcuts"] for name, found in json.loads((folder / "validation.json").read_text()).items()
+    }
+    for config in CONFIGS:
+        rows = load_dataset(str(folder), config, split="test").to_list()
+        assert rows == complete(config, make_rows(config, 12, 3, harder=True))
+        (shown,) = re.findall(rf"{config} +(\d\.\d\d) +(\d\.\d\d)(?: +(\d\.\d\d))?\s*$", done.stdout, re.MULTILINE)
+        assert [*filter(None, shown)] == [f"{score:.2f}" for score in shortcuts[config].values()]
+
+
 def test_published_files_are_converted(script, published, tmp_path):
     from datasets import load_dataset
 
@@ -152,6 +170,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
         ([*BY_MODEL, "--rows", "101"], "rows: expected at most 100 for coexisting_facts, one per category, got 101"),
         ([*BY_MODEL, "--rows", "3"], "rows: expected at least 5 for long_hop, whose rows share their options, got 3"),
         ([*BY_MODEL, "--prompts", "nowhere.toml"], "nowhere.toml: no such file; expected a prompt pack"),
+        (["--source", ".", "--hard"], "--hard works only with --source template"),
         (["--rows", "0"], "rows: expected at least 1, got 0"),
         (["--rows", "3"], "rows: expected at least 5 for long_hop"),
         (["--rows", "5000"], "are needed, but the lists give only"),

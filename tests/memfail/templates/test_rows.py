@@ -1,6 +1,7 @@
 """Properties of template rows, for any number and seed."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -71,16 +72,16 @@ def test_same_seed_same_rows_and_other_seed_other_rows(config, n, seed):
 
 
 def test_rows_do_not_depend_on_the_process():
-    code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.types import CONFIGS; json.dump([make_rows(c, 9, 4) for c in CONFIGS], sys.stdout)"
+    code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.types import CONFIGS; json.dump([make_rows(c, 9, 4, h) for c in CONFIGS for h in (False, True)], sys.stdout)"
     made = [
         json.loads(
             subprocess.run(
-                [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+                [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
             ).stdout
         )
         for seed in ("1", "2")
     ]
-    assert made[0] == made[1] == [make_rows(config, 9, 4) for config in CONFIGS]
+    assert made[0] == made[1] == [make_rows(config, 9, 4, harder) for config in CONFIGS for harder in (False, True)]
 
 
 @given(n=sizes, seed=seeds)

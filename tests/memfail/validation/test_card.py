@@ -7,6 +7,7 @@ from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from epbench.memfail.validation.card import LABELS, made_card, released_card
 from epbench.memfail.validation.findings import validate
+from epbench.memfail.validation.shortcuts import PUBLISHED, RULES
 
 COMMAND = "python builders/memfail.py --rows 12 --seed 0"
 
@@ -57,3 +58,16 @@ def test_long_lists_are_cut_and_counted(built):
     text = made_card(COMMAND, configs, report | {"long_hop": many})
     assert "row-0, row-1, row-2, row-3, row-4, row-5, row-6, row-7, … (30 in all) |" in text
     assert f"| {LABELS['later_anchor_in_stem']} | none |" in text
+
+
+def test_shortcut_scores_stand_beside_those_of_the_published_rows(built, text):
+    section = text.split("## What shortcuts get right\n")[1].split("\n## ")[0]
+    for config, findings in built[1].items():
+        for name, score in findings["shortcuts"].items():
+            assert f"| `{config}` | {RULES[name]} | {score:.2f} | {PUBLISHED[config][name]:.2f} |" in section
+
+
+def test_the_card_of_harder_rows_says_that_rules_cannot_infer(built):
+    plain, hard = made_card(COMMAND, *built), made_card(COMMAND, *built, harder=True)
+    assert "The rule-based reader cannot infer" in hard and "The rule-based reader cannot infer" not in plain
+    assert yaml.safe_load(hard.split("---")[1])["license"] == "mit"

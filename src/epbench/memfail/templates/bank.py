@@ -94,6 +94,27 @@ def people(n: int, stream: RandomStream) -> list[Entity]:
     return [Entity(f"{first} {last}", "person", first in feminine) for first, last in drawn]
 
 
+def families(sizes: Sequence[int], stream: RandomStream) -> list[list[Entity]]:
+    """Return groups of people of these sizes, in each of which all have one family name; all full names are distinct.
+
+    Raises:
+        BadInput: The lists do not give that many names.
+    """
+    names = bank("names")
+    first, last = [*names["feminine"], *names["masculine"]], stream.sample(names["last"], len(names["last"]))
+    left = {name: stream.sample(first, len(first)) for name in last}
+    groups = []
+    for i, size in enumerate(sizes):
+        name = last[i % len(last)]
+        if len(left[name]) < size:
+            raise BadInput(
+                f"rows: {sum(sizes)} names of people are needed, but the lists give only {sum(sizes[:i])}; ask for fewer rows"
+            )
+        drawn = [left[name].pop() for _ in range(size)]
+        groups.append([Entity(f"{given} {name}", "person", given in names["feminine"]) for given in drawn])
+    return groups
+
+
 def entities(category: str, n: int, stream: RandomStream) -> list[Entity]:
     """Return n entities of a category with distinct names."""
     if category == "person":

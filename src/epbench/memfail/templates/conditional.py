@@ -1,7 +1,8 @@
 """Conditional-Facts from templates: the same rules stated in one sentence (Easy) or spread over three (Hard).
 
 Paper: Section 4, task 1, and Appendix B.2–B.3. Row i has the same entity, behavior, condition and question in both, and
-both essays draw on the same unrelated facts, so that Easy and Hard differ only in how the rule is stated.
+both essays draw on the same unrelated facts, so that Easy and Hard differ only in how the rule is stated. In the harder rows
+(`inferred`), the same holds, but whether the condition is met has to be inferred.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.templates.bank import CATEGORIES, Entity, bank, entities, fill, pairs, small_talk, spread
+from epbench.memfail.templates.inferred import inferred_situations
 
 # Sentences per essay (paper: Section 4). The rule takes one or three of them, the opening takes one.
 EASY_SENTENCES = (5, 8)
@@ -47,17 +49,17 @@ class Rule:
         return words | {"behavior": self.behavior, "condition": self.condition, "context": self.context, "who": who}
 
 
-def easy_rows(n: int, seed: int) -> list[Row]:
+def easy_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     """Return n rows whose essays state the rule in one sentence."""
-    return [_row(rule, _easy_essay(rule, i, seed), i, seed) for i, rule in enumerate(_rules(n, seed))]
+    return [_row(rule, _easy_essay(rule, i, seed), i, seed) for i, rule in enumerate(_rules(n, seed, harder))]
 
 
-def hard_rows(n: int, seed: int) -> list[Row]:
+def hard_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     """Return n rows whose essays spread the rule over three sentences that are not adjacent."""
-    return [_row(rule, _hard_essay(rule, i, seed), i, seed) for i, rule in enumerate(_rules(n, seed))]
+    return [_row(rule, _hard_essay(rule, i, seed), i, seed) for i, rule in enumerate(_rules(n, seed, harder))]
 
 
-def _rules(n: int, seed: int) -> list[Rule]:
+def _rules(n: int, seed: int, harder: bool) -> list[Rule]:
     stream = RandomStream("memfail rules", seed, n)
     content = bank("conditional")
     categories = spread(CATEGORIES, n, stream)
@@ -66,17 +68,31 @@ def _rules(n: int, seed: int) -> list[Rule]:
     behaviors = {category: _behaviors(category, categories.count(category), stream) for category in CATEGORIES}
     pets = categories.count("pet")
     types = {True: spread(content["observable"], pets, stream), False: spread([*content["states"]], n - pets, stream)}
+    kinds = [types[category == "pet"].pop() for category in categories]
+    who = [subjects[category].pop() for category in categories]
+    situations = (inferred_situations if harder else _stated_situations)(kinds, met, who, stream)
+    return [
+        Rule(entity, behaviors[category].pop(), kind, condition, context, holds)
+        for category, entity, kind, (condition, context), holds in zip(
+            categories, who, kinds, situations, met, strict=True
+        )
+    ]
+
+
+def _stated_situations(
+    kinds: Sequence[str], met: Sequence[bool], who: Sequence[Entity], stream: RandomStream
+) -> list[tuple[str, str]]:
+    """Return a condition and a situation for every rule; the words of the situation say which condition holds."""
+    content = bank("conditional")
     states = {kind: stream.sample([*of_kind], len(of_kind)) for kind, of_kind in content["states"].items()}
     used: Counter[str] = Counter()
-    rules = []
-    for category, holds in zip(categories, met, strict=True):
-        entity, kind = subjects[category].pop(), types[category == "pet"].pop()
+    made = []
+    for kind, holds, entity in zip(kinds, met, who, strict=True):
         condition = states[kind][used[kind] % len(states[kind])]
         used[kind] += 1
         shown = condition if holds else stream.pick([other for other in states[kind] if other != condition])
-        context = fill(content["states"][kind][shown], {"name": entity.name}, stream)
-        rules.append(Rule(entity, behaviors[category].pop(), kind, condition, context, holds))
-    return rules
+        made.append((condition, fill(content["states"][kind][shown], {"name": entity.name}, stream)))
+    return made
 
 
 def _behaviors(category: str, n: int, stream: RandomStream) -> list[str]:

@@ -1,6 +1,7 @@
 """Persona-Retrieval from templates: every entity has exactly one essay; misleading questions name people without one.
 
-Paper: Section 4, task 3.
+Paper: Section 4, task 3. In the harder rows, `SHARING` essays in a row tell the same aspects with other values, about people
+with one family name, which the people of misleading questions share; and questions avoid the words of the essays.
 """
 
 from __future__ import annotations
@@ -10,40 +11,80 @@ from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import Row
-from epbench.memfail.templates.bank import Entity, bank, fill, people, small_talk, spread
+from epbench.memfail.templates.bank import Entity, bank, families, fill, people, small_talk, spread
 
 SENTENCES = (10, 15)
 FACTS = (4, 5)
 QUESTIONS = 3
+SHARING = 5
 
 
-def persona_rows(n: int, seed: int) -> list[Row]:
-    """Return n rows; half of all questions are misleading, and all names are distinct."""
+def persona_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
+    """Return n rows; half of all questions are misleading, and all names are distinct.
+
+    Args:
+        n: Number of rows.
+        seed: Seed of all draws.
+        harder: Whether essays share their aspects, people their family names, and questions avoid the essays' words.
+
+    Raises:
+        BadInput: There are fewer names than people.
+    """
     stream = RandomStream("memfail personas", seed, n)
     misleading = spread((True, False), n * QUESTIONS, stream)
+    of_row = [misleading[i * QUESTIONS : (i + 1) * QUESTIONS] for i in range(n)]
+    if harder:
+        return _harder_rows(of_row, seed, stream)
     drawn = people(n + sum(misleading), stream)
     entities, absent = drawn[:n], iter(drawn[n:])
     rows = []
-    for number, entity in enumerate(entities):
-        asked = [next(absent) if misleading[number * QUESTIONS + i] else entity for i in range(QUESTIONS)]
-        rows.append(_row(entity, asked, RandomStream("memfail persona", seed, number)))
+    for number, (entity, others) in enumerate(zip(entities, of_row, strict=True)):
+        asked = [next(absent) if other else entity for other in others]
+        own = RandomStream("memfail persona", seed, number)
+        told = _aspects(own.between(*FACTS), own)
+        rows.append(_row(entity, asked, [(aspect, own.pick(aspect["values"])) for _, aspect in told], own))
     return rows
 
 
-def _row(entity: Entity, asked: Sequence[Entity], stream: RandomStream) -> Row:
+def _harder_rows(of_row: Sequence[Sequence[bool]], seed: int, stream: RandomStream) -> list[Row]:
+    """Return rows in groups that share aspects and a family name; `of_row` says which questions are misleading."""
+    questions = bank("persona_harder")
+    groups = [range(i, min(i + SHARING, len(of_row))) for i in range(0, len(of_row), SHARING)]
+    rows = []
+    for group, family in zip(groups, families([_size(group, of_row) for group in groups], stream), strict=True):
+        shared = RandomStream("memfail persona group", seed, group.start)
+        told = [
+            ({**aspect, "questions": questions[name]}, shared.sample(aspect["values"], len(group)))
+            for name, aspect in _aspects(FACTS[1], shared)
+        ]
+        entities, absent = family[: len(group)], iter(family[len(group) :])
+        for place, (number, entity) in enumerate(zip(group, entities, strict=True)):
+            asked = [next(absent) if other else entity for other in of_row[number]]
+            own = RandomStream("memfail persona", seed, number)
+            chosen = own.sample([(aspect, values[place]) for aspect, values in told], FACTS[1])
+            rows.append(_row(entity, asked, chosen, own))
+    return rows
+
+
+def _size(group: range, of_row: Sequence[Sequence[bool]]) -> int:
+    return len(group) + sum(sum(of_row[number]) for number in group)
+
+
+def _aspects(n: int, stream: RandomStream) -> list[tuple[str, Mapping[str, Any]]]:
+    return stream.sample([*bank("persona")["aspects"].items()], n)
+
+
+def _row(
+    entity: Entity, asked: Sequence[Entity], told: Sequence[tuple[Mapping[str, Any], str]], stream: RandomStream
+) -> Row:
     content = bank("persona")
-    aspects = stream.sample([*content["aspects"].values()], stream.between(*FACTS))
-    values = [stream.pick(aspect["values"]) for aspect in aspects]
-    facts = [
-        fill(stream.pick(aspect["facts"]), entity.words | {"value": value}, stream)
-        for aspect, value in zip(aspects, values, strict=True)
-    ]
+    facts = [fill(stream.pick(aspect["facts"]), entity.words | {"value": value}, stream) for aspect, value in told]
     return {
         "entity": entity.name,
         "entity_facts": [_essay(entity, facts, content, stream)],
         "questions": [
             _question(entity, name, aspect["questions"], value, content["abstention"], stream)
-            for name, aspect, value in zip(asked, aspects, values, strict=False)
+            for name, (aspect, value) in zip(asked, told, strict=False)
         ],
     }
 

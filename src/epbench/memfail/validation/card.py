@@ -8,6 +8,7 @@ from typing import Any
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
 from epbench.memfail.validation.findings import Report
+from epbench.memfail.validation.shortcuts import PUBLISHED, RULES
 
 _COLUMNS = """## Configs
 
@@ -46,6 +47,38 @@ The builder counted these numbers in the rows. `validation.json`, next to this c
 all rows concerned.
 """
 
+_SHORTCUTS = """## What shortcuts get right
+
+Rules that only compare words were applied to the rows alone, without a memory system and without a model. Where such a rule
+scores well, a system's score says little about understanding. Word overlap means: in `conditional_facts_*`, yes if the
+question's situation has at least a third of the words of the condition; in `coexisting_facts`, that the facts that share the
+most words with the question are exactly the row's own; in `persona_retrieval`, that the sentence that shares the most words
+with a direct question holds the answer; in `long_hop`, the option that stands most fully in one fact, and among several the
+one whose fact shares the most words with the question. Small words are left out. A guess among five options has 0.2, a
+constant yes or no has about 0.5.
+
+| config | shortcut | these rows | published rows |
+|---|---|---|---|
+{scores}
+"""
+
+_HARDER_MADE = (
+    "These are the harder rows: questions have to be answered by inference. A situation and a condition share no word of "
+    "meaning (`on weekdays`, and it is Saturday), or are a number and a bound on it. Questions about preferences describe an "
+    "occasion and share no word of meaning with the facts. Five essays at a time tell the same aspects with other values, "
+    "about people with one family name, which the people of misleading questions share too; questions about them avoid the "
+    "words of the essays. The chains are about moods, feelings and what follows from them; at least five at a time share a "
+    "person, and the wrong options of each are the ends of the others."
+)
+
+_HARDER_LIMITS = (
+    "The truths still appear in the stored texts word for word, so that rules can judge whether a text was stored and found. "
+    "The rule-based reader cannot infer: even with the gold texts before it, as with the system `oracle`, it answers many "
+    "questions of these rows wrongly, which says nothing about the memory. Use a model as the reader. Observations imply "
+    "their conditions by common knowledge, in our opinion and not by a rule. Compare scores only with scores of other "
+    "systems on these rows."
+)
+
 _SOURCE = """## Source
 
 The tasks and their failure modes are those of I. Garg, N. Kolhe, D. Song and X. Zhao, *MemFail: Stress-Testing Failure
@@ -54,6 +87,7 @@ Modes of LLM Memory Systems*, 2026 (arXiv 2605.26667). {wording}
 
 LABELS: Mapping[str, str] = {
     "rows": "rows",
+    "shortcuts": "shares that shortcuts get right",
     "units": "stored texts",
     "questions": "questions",
     "words_per_unit": "words per stored text",
@@ -109,13 +143,14 @@ LABELS: Mapping[str, str] = {
 }
 
 
-def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
+def made_card(command: str, configs: Sequence[Config], report: Report, harder: bool = False) -> str:
     """Return the README.md of rows from templates.
 
     Args:
         command: The command that makes them.
         configs: The configs of the dataset.
         report: The report of `validate`.
+        harder: Whether the rows are the harder ones.
     """
     made = (
         f"By `{command}`, from our own templates and lists, without a language model. By construction, names are "
@@ -123,11 +158,16 @@ def made_card(command: str, configs: Sequence[Config], report: Report) -> str:
         "row i of Easy and Hard states the same rule, no anchor appears in two chains, and all options appear in stored "
         "facts."
     )
+    if harder:
+        return _card(
+            configs, report, f"{made} {_HARDER_MADE}", _HARDER_LIMITS, "Names, wording and rows are ours.", "mit"
+        )
     limits = (
         "Templates are plainer and more alike than the prose of a model, and what a question needs appears in the texts "
-        "word for word, so that rules can judge it. Compare scores only with scores of other systems on these rows, not "
-        "with scores on the published rows. Half of the chains of `long_hop` are told in the first person, half are about "
-        "a named person, whose name leads to every fact of the chain."
+        "word for word, so that rules can judge it. Rules that only compare words answer many of the questions, as the next "
+        "section shows; the builder also makes harder rows, which need inference. Compare scores only with "
+        "scores of other systems on these rows, not with scores on the published rows. Half of the chains of `long_hop` are "
+        "told in the first person, half are about a named person, whose name leads to every fact of the chain."
     )
     return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
 
@@ -205,6 +245,7 @@ def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wor
             _USE.format(config=configs[0].name),
             f"## How it was made\n\n{made}\n",
             f"## Limits\n\n{limits}\n",
+            _SHORTCUTS.format(scores=_shortcut_rows(report)),
             _LIMITS,
             *(_findings(config.name, report[config.name]) for config in configs),
             _SOURCE.format(wording=wording),
@@ -216,6 +257,14 @@ def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wor
         pretty_name="epbench memfail: where a memory system fails",
         license=license,
         tags=["memory-systems", "retrieval", "synthetic"],
+    )
+
+
+def _shortcut_rows(report: Report) -> str:
+    return "\n".join(
+        f"| `{config}` | {RULES[name]} | {score:.2f} | {PUBLISHED[config][name]:.2f} |"
+        for config, findings in report.items()
+        for name, score in findings["shortcuts"].items()
     )
 
 

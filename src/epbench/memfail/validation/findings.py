@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.validation.by_config import Findings, findings_of_config
+from epbench.memfail.validation.shortcuts import shortcuts
 from epbench.memfail.validation.text_statistics import overlaps
 
 Report = dict[str, Findings]
@@ -32,7 +33,11 @@ def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], 
     """
     report: Report = {}
     for config, rows in tables.items():
-        report[config] = _common(config, rows, count_tokens) | findings_of_config(config, rows)
+        report[config] = {
+            **_common(config, rows, count_tokens),
+            **findings_of_config(config, rows),
+            "shortcuts": shortcuts(config, rows),
+        }
     easy, hard = (tables.get(f"conditional_facts_{level}") for level in ("easy", "hard"))
     if easy and hard:
         report["conditional_facts_hard"]["rows_equal_to_easy_in"] = {

@@ -1,0 +1,262 @@
+"""Properties of the harder rows, for any number and seed, and the grammar of all template rows."""
+
+import re
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput
+from epbench.memfail.dataset.schema import complete, facts_of
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.judging.word_rules import content_of
+from epbench.memfail.templates.bank import bank
+from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.validation.by_config import PROMISED_SENTENCES
+from epbench.memfail.validation.findings import validate
+from epbench.memfail.validation.shortcuts import shortcuts
+from epbench.memfail.validation.text_statistics import connectives, sentences, stands_in
+
+seeds = st.integers(0, 10_000)
+sizes = st.integers(5, 130)
+some = settings(max_examples=15, deadline=None)
+CONDITIONAL = CONFIGS[:2]
+
+
+def harder(config, n, seed):
+    return complete(config, make_rows(config, n, seed, harder=True))
+
+
+@given(config=st.sampled_from(CONFIGS), n=sizes, seed=seeds)
+@some
+def test_same_seed_same_rows_other_than_the_plain_ones(config, n, seed):
+    rows = make_rows(config, n, seed, harder=True)
+    assert len(rows) == n and make_rows(config, n, seed, harder=True) == rows
+    assert rows != make_rows(config, n, seed + 1, harder=True) and rows != make_rows(config, n, seed)
+    assert [set(row) for row in rows] == [set(row) for row in make_rows(config, n, seed)]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 77])
+def test_shortcuts_fail(seed):
+    scores = {config: shortcuts(config, harder(config, 200, seed)) for config in CONFIGS}
+    for config in (*CONDITIONAL, "long_hop"):
+        assert scores[config]["word_overlap"] < 0.65
+    assert scores["long_hop"]["word_overlap"] < 0.3
+    assert scores["long_hop"]["option_in_a_fact"] == 0.2
+    assert scores["long_hop"]["bm25_at_5"] < 0.2
+    assert scores["coexisting_facts"] == {"word_overlap": 0, "bm25_at_5": 0}
+    assert scores["persona_retrieval"]["word_overlap"] < 0.1
+
+
+@given(n=st.integers(5, 60), seed=seeds)
+@settings(max_examples=8, deadline=None)
+def test_the_report_finds_no_limits(n, seed):
+    report = validate({config: harder(config, n, seed) for config in CONFIGS})
+    for config in CONDITIONAL:
+        found = report[config]
+        assert found["always_the_same_answer"] == pytest.approx(0.5, abs=0.5 / n + 1e-4)
+        assert found["behavior_word_for_word"] == found["condition_word_for_word"] == found["entities"] == n
+        assert found["answer_against_condition"] == found["name_not_in_question"] == []
+    assert report["conditional_facts_hard"]["explicit_connectives"] == {}
+    assert set(report["conditional_facts_hard"]["rows_equal_to_easy_in"].values()) == {n}
+    for config in PROMISED_SENTENCES:
+        assert report[config]["essays_of_another_length_than_the_paper_says"] == 0
+    coexisting, persona, long_hop = (report[config] for config in CONFIGS[2:])
+    assert coexisting["preference_word_for_word"] == coexisting["units"]
+    assert coexisting["facts_naming_another_preference_of_the_row"] == coexisting["questions_naming_a_preference"] == 0
+    assert coexisting["names_in_several_rows"] == {} and coexisting["categories"] == n
+    assert abs(persona["direct"] - persona["misleading"]) <= 1
+    assert persona["misleading_about_somebody_with_an_essay"] == persona["direct_about_an_ambiguous_name"] == 0
+    assert persona["asked_name_not_in_question"] == 0
+    assert persona["true_answer_word_for_word"] == persona["direct"]
+    assert max(long_hop["letters"].values()) - min(long_hop["letters"].values()) <= 1
+    assert long_hop["only_the_true_option_in_any_fact"] == 0 and long_hop["anchors_of_several_chains"] == {}
+    assert long_hop["head_not_in_stem"] == long_hop["later_anchor_in_stem"] == []
+    assert long_hop["anchors_not_in_all_their_facts"] == []
+    assert all(found["repeated_units"] == found["repeated_questions"] == 0 for found in report.values())
+
+
+@given(n=sizes, seed=seeds)
+@some
+def test_a_situation_says_by_its_sense_alone_whether_the_condition_holds(n, seed):
+    content = bank("conditional_harder")
+    rows = harder("conditional_facts_easy", n, seed)
+    assert abs(2 * sum(row["condition_met"] == "yes" for row in rows) - n) <= 1
+    for row in rows:
+        condition, scene = row["condition"], row["question_context"]
+        assert not content_of(condition) & (content_of(scene) - content_of(row["entity"])), (condition, scene)
+        if row["condition_type"] in content["bounds"]:
+            bound, (value,) = int(re.findall(r"\d+", condition)[0]), map(int, re.findall(r"\d+", scene))
+            above = bool(re.search(r"\b(above|more than)\b", condition))
+            assert above != bool(re.search(r"\b(below|fewer than|less than)\b", condition)) and value > 0
+            assert "of 10" not in condition or value < 10
+            assert value != bound and ("yes" if (value > bound) == above else "no") == row["condition_met"]
+        else:
+            scenes = content["inferred"][row["condition_type"]]
+            she = "(she|he)"
+            frames = {
+                c: [re.escape(s).replace(r"\{name\}", re.escape(row["entity"])).replace(r"\{she\}", she) for s in of]
+                for c, of in scenes.items()
+            }
+            shown = [c for c, of in frames.items() if any(re.fullmatch(frame, scene) for frame in of)]
+            assert len(shown) == 1 and (shown[0] == condition) == (row["condition_met"] == "yes")
+
+
+def test_every_condition_type_has_situations_of_one_sort():
+    content = bank("conditional_harder")
+    states = bank("conditional")["states"]
+    assert {*content["inferred"], *content["bounds"]} == {*states}
+    assert not content["inferred"].keys() & content["bounds"].keys()
+    for kind, scenes in content["inferred"].items():
+        observations = [scene for of in scenes.values() for scene in of]
+        assert len(set(observations)) == len(observations) and len(scenes) >= 2
+        for condition in scenes:
+            for scene in observations:
+                assert not content_of(condition) & content_of(scene), (kind, condition, scene)
+        assert connectives(" ".join([*scenes, *observations])) == []
+    for kind, scale in content["bounds"].items():
+        assert scale["least"] > scale["margin"] and connectives(scale["above"] + scale["below"]) == [], kind
+        assert "of 10" not in scale["above"] or scale["most"] + scale["margin"] < 10
+
+
+@given(n=st.integers(5, 200), seed=seeds)
+@some
+def test_a_question_about_preferences_shares_no_word_of_meaning_with_the_facts(n, seed):
+    for row in harder("coexisting_facts", n, seed):
+        for fact in row["preference_facts"]:
+            assert not content_of(fact) & content_of(row["question"]), (fact, row["question"])
+
+
+@given(n=sizes, seed=seeds)
+@some
+def test_essays_of_a_family_tell_the_same_aspects_with_other_values(n, seed):
+    rows = harder("persona_retrieval", n, seed)
+    asked = [question["distractor"] for row in rows for question in row["questions"] if question["is_misleading"]]
+    names = [*(row["entity"] for row in rows), *asked]
+    assert len(set(names)) == len(names)
+    for start in range(0, n, 5):
+        group = rows[start : start + 5]
+        told = [told_in(row) for row in group]
+        assert all({aspect for aspect, _ in one} == {aspect for aspect, _ in told[0]} for one in told)
+        assert all(len(one) == 5 for one in told) and len(set.union(*told)) == 5 * len(group)
+        distractors = [q["distractor"] for row in group for q in row["questions"] if q["is_misleading"]]
+        assert len({name.split()[-1] for name in (*(row["entity"] for row in group), *distractors)}) == 1
+
+
+@cache
+def fact_frames():
+    """Return a pattern of every sentence that tells an aspect, which finds the value."""
+    return [
+        (name, re.compile(re.sub(r"\\{\w+\\}", r"\\w+", re.escape(fact).replace(r"\{value\}", "(.+)"))))
+        for name, aspect in bank("persona")["aspects"].items()
+        for fact in aspect["facts"]
+    ]
+
+
+def told_in(row):
+    """Return the aspects that an essay tells, with their values."""
+    told = sentences(row["entity_facts"][0])
+    return {(name, match[1]) for name, frame in fact_frames() for one in told if (match := frame.fullmatch(one))}
+
+
+def test_questions_about_personas_avoid_the_words_of_the_facts():
+    questions = bank("persona_harder")
+    aspects = bank("persona")["aspects"]
+    assert questions.keys() == aspects.keys()
+    for name, aspect in aspects.items():
+        assert len(set(questions[name])) == len(questions[name]) == 2
+        for question in questions[name]:
+            for told in (*aspect["facts"], *aspect["values"]):
+                bare = content_of(re.sub(r"{\w+}", "", told))
+                assert not bare & content_of(question.replace("{name}", "")), (question, told)
+
+
+@given(n=sizes, seed=seeds)
+@some
+def test_chains_share_persons_and_options_are_the_ends_of_chains_about_the_same_person(n, seed):
+    rows = harder("long_hop", n, seed)
+    chains = [[row[f"chain_{i}"] for i in range(1, row["hop_count"] + 3)] for row in rows]
+    anchors = [anchor for chain in chains for anchor in chain]
+    assert len(set(anchors)) == len(anchors)
+    # No anchor is part of another chain's fact.
+    for chain, row in zip(chains[:5], rows, strict=False):
+        assert not any(
+            stands_in(a, fact) for other in rows if other is not row for fact in facts_of(other) for a in chain
+        )
+    ends, shown = {chain[-1]: person(row) for chain, row in zip(chains, rows, strict=True)}, Counter()
+    for row, chain in zip(rows, chains, strict=True):
+        options = [row[f"choice_{letter}"] for letter in "abcde"]
+        shown.update(options)
+        assert len(set(options)) == 5 and options["ABCDE".index(row["correct_choice"])] == chain[-1]
+        assert {ends[option] for option in options} == {person(row)} and row["n_options_in_facts"] == 5
+        for (head, end), fact in zip(pairwise(chain), facts_of(row), strict=True):
+            assert head in fact and end in fact and re.search(rf"\b({person(row) or 'I|me'})\b", fact)
+    assert set(shown.values()) == {5}
+    of_person = Counter(map(person, rows))
+    assert min(of_person.values()) >= 5
+    hops = Counter(row["hop_count"] for row in rows)
+    assert max(hops.values()) - min(hops.values()) <= 1
+
+
+def person(row):
+    """Return the full name in a question, or None if it is about the user."""
+    found = re.findall(r"(?=\b([A-Z][^\W\d]+ [A-Z][^\W\d]+))", row["stem"])
+    names = [name for name in found if name.split()[0] != "That" and all(name in fact for fact in facts_of(row))]
+    return names[0] if names else None
+
+
+def test_things_that_chains_are_about_stand_in_many_chains():
+    objects = bank("long_hop_harder")["objects"]
+    of_chain = defaultdict(set)
+    for row in harder("long_hop", 200, 0):
+        for fact in facts_of(row):
+            for thing in objects:
+                if stands_in(thing, fact):
+                    of_chain[thing].add(row["id"])
+    assert min(len(of_chain[thing]) for thing in objects) >= 5
+    assert not any(stands_in(a, b) for a in objects for b in objects if a != b)
+
+
+def test_too_many_rows_are_refused():
+    for config in CONFIGS:
+        with pytest.raises(BadInput, match=r"rows: \d+ [\w ]+ are needed, but the lists give only \d+; ask for fewer"):
+            make_rows(config, 5000, harder=True)
+
+
+# Words after "she" or "he" that are no verbs in the third person with an s: past tenses, modal verbs, adverbs.
+_NO_FINAL_S = "sorts bargained lost came will would may can cannot never once refused must should decided divorced taught also soon"
+# Pairs of the same word that are correct.
+_TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
+_WRONG_ARTICLE = re.compile(
+    r"\b(?:a (?=[aeiou]|\b8\b|8\d|11\b|18\b)(?!u[ns]i|use|euro|one\b|ewe)|an (?![aeiou8]|1[18]\b|hour|heir|honest))",
+    re.IGNORECASE,
+)
+_LOWER_START = re.compile(r"(?:^|[.?!] )[a-z]")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("is_harder", [False, True])
+def test_grammar_of_a_thousand_rows(config, is_harder):
+    rows = [row for seed in range(3) for row in make_rows(config, 350, seed, is_harder)]
+    for text in {text for row in rows for text in texts_of(config, row)}:
+        flat = text.split("\n\nOptions:\n")[0]
+        assert not _TWICE.search(flat), text
+        assert not _WRONG_ARTICLE.search(flat), text
+        assert not _LOWER_START.search(flat), text
+        assert not re.search(r"  | [,.?!;:]|[,;:][.?!]|[.?!]{2}|[{}]", flat), text
+        assert re.search(r"[.?!]$", flat), text
+        for verb in re.findall(r"(?<!\bdoes )\b(?:[Ss]he|[Hh]e) ([a-z-]+)", flat):
+            assert verb.endswith("s") or verb in _NO_FINAL_S.split(), (verb, text)
+
+
+def texts_of(config, row):
+    if config == "long_hop":
+        return [*facts_of(row), row["graded_question"]]
+    if config == "coexisting_facts":
+        return [*row["preference_facts"], row["question"]]
+    if config == "persona_retrieval":
+        return [*row["entity_facts"], *(question["text"] for question in row["questions"])]
+    return [*row["entity_facts"], row["question"], row["ground_truth_answer"]]

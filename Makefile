@@ -2,6 +2,7 @@
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than ten seconds each, in the same environment.
+# test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
 
@@ -14,7 +15,7 @@ VLLM := .venv-vllm
 PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart real test test-slow test-vllm lint bench cards clean
+.PHONY: quickstart real test test-slow test-systems test-vllm lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -58,6 +59,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
+
+SYSTEMS ?= mem0 mem0-1 a-mem simplemem langmem graphiti cognee structmem
+test-systems: $(VENV)/.dev
+	EPBENCH_TEST_SYSTEMS="$(SYSTEMS)" $(BIN)/python -m pytest -q -n 2 -m slow tests/memories/systems
 
 test-vllm: $(VENV)/.dev $(VLLM)/.ready
 	$(VLLM)/bin/python -m pytest -q tests/models/vllm

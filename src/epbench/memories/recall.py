@@ -118,7 +118,10 @@ def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, An
     """What went wrong inside a system without a call of ours failing."""
     warnings = []
     for stage, about in usage.items():
-        hidden, unread = about["counts"].get("swallowed", 0), about["counts"].get("unparsable", 0)
+        hidden = about["counts"].get("swallowed", 0)
+        unread = max(
+            about["counts"].get("unparsable", 0), about.get("unparsable", 0)
+        )  # by the system, and by the relay
         if hidden or unread:
             warnings.append(
                 f"{system.name} hid {hidden} errors and could not read {unread} replies of its model while {stage}; what it "

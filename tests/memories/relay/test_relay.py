@@ -128,6 +128,7 @@ def test_what_is_not_a_json_object_is_refused(relay, data):
     [
         ('{"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": 3}}', "{}", True, (3, 0)),
         ('{"choices": [{"message": {"content": "```json\\n[1]\\n```"}}]}', "```json\n[1]\n```", True, (0, 0)),
+        ('{"choices": [{"message": {"content": "So: {\\"a\\": 1} is it"}}]}', 'So: {"a": 1} is it', True, (0, 0)),
         ('{"choices": [{"message": {"content": "no"}}], "usage": {"output_tokens": 2}}', "no", False, (0, 2)),
         ('{"choices": [{"message": {"content": null, "tool_calls": [{"id": "1"}]}}]}', '[{"id": "1"}]', True, (0, 0)),
         (
@@ -142,3 +143,13 @@ def test_what_is_not_a_json_object_is_refused(relay, data):
 def test_what_is_read_from_a_response(response, text, is_json, tokens):
     assert (text_of(response), holds_json(response), tokens_of(response)) == (text, is_json, tokens)
     assert streamed(response).endswith(b"data: [DONE]\n\n")
+
+
+def test_json_may_be_asked_for_in_words(tmp_path):
+    with ScriptedEndpoint(lambda body: "I would rather talk.") as endpoint:
+        relay = Relay(Endpoint("inner", endpoint.base_url, "openai:vectors"), tmp_path, tmp_path / LOG)
+        relay.begin(Operation(STORE, "", "c"))
+        chat(relay, "Answer with JSON of this schema.")
+        chat(relay, "Say something.")
+        relay.close()
+    assert calls_usage(tmp_path)["storing"]["unparsable"] == 1

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-_FENCE = "```"
-
 
 def asks_for_json(body: Mapping[str, Any]) -> bool:
-    """Whether a chat request demands JSON, by its response format."""
+    """Whether a chat request demands JSON, by its response format or in the words of a message."""
     wanted = body.get("response_format")
-    return isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema")
+    if isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema"):
+        return True
+    messages = body.get("messages")
+    return isinstance(messages, list) and "json" in json.dumps(messages).lower()
 
 
 def text_of(response: str) -> str:
@@ -25,15 +26,18 @@ def text_of(response: str) -> str:
 
 
 def holds_json(response: str) -> bool:
-    """Whether the reply is JSON, inside a code fence or not, or calls a tool."""
+    """Whether the reply calls a tool or has JSON in it: alone, in a code fence, or an object or a list among words."""
     message = _message(response)
     if message is None:
         return False
     if message.get("tool_calls"):
         return True
     text = (message.get("content") or "").strip()
-    if text.startswith(_FENCE):
-        text = text.removeprefix(_FENCE).removeprefix("json").rsplit(_FENCE, 1)[0]
+    spans = [text, *(text[text.find(first) : text.rfind(last) + 1] for first, last in ("{}", "[]"))]
+    return any(map(_is_json, spans))
+
+
+def _is_json(text: str) -> bool:
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -15,7 +15,8 @@ from pathlib import Path
 HOME = Path(tempfile.mkdtemp(prefix="epbench-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 
-USERS_CACHE = os.environ.get("EPBENCH_CACHE")
+# A worker of the tests inherits the variables that its parent has set below.
+USERS_CACHE = os.environ.setdefault("EPBENCH_USERS_CACHE", os.environ.get("EPBENCH_CACHE", "")) or None
 """The cache that the user has chosen; only environments of memory systems are looked up and built there."""
 
 # No test may reach the internet, and none may touch the user's own caches.

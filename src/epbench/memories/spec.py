@@ -48,12 +48,14 @@ class Installation:
         lock: file that lists every package of its environment.
         variables: environment variables that must be set before it is imported, such as switches of its telemetry.
         endpoint: who answers its requests.
+        reserves: gigabytes of addresses that it reserves without using them; its limit of memory is larger by as much.
     """
 
     class_name: str
     lock: Path
     variables: Mapping[str, str]
     endpoint: Endpoint
+    reserves: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

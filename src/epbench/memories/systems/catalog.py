@@ -27,6 +27,7 @@ class _Known:
         package: what it is called in the package index, and its version.
         embedder: that of the published evaluation, or the system's own default if it was not evaluated.
         variables: environment variables that its process needs from its start; mostly to send nothing to anybody.
+        reserves: see `Installation`.
     """
 
     module: str
@@ -34,6 +35,7 @@ class _Known:
     package: tuple[str, str]
     embedder: str
     variables: Mapping[str, str] = field(default_factory=dict)
+    reserves: float = 0.0
 
 
 _MEM0 = {"MEM0_TELEMETRY": "False"}
@@ -46,11 +48,12 @@ SYSTEMS: Mapping[str, _Known] = {
     "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
     "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), _OPENAI_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}),
     "graphiti": _Known(
-        "graphiti", "Graphiti", ("graphiti-core", "0.31.1"), _OPENAI_EMBEDDER, {"GRAPHITI_TELEMETRY_ENABLED": "false"}
+        "graphiti", "Graphiti", ("graphiti-core", "0.31.1"), _OPENAI_EMBEDDER, {"GRAPHITI_TELEMETRY_ENABLED": "false"},
+        reserves=8.0,
     ),
     "cognee": _Known(
         "cognee", "Cognee", ("cognee", "1.6.5"), _OPENAI_EMBEDDER,
-        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}, reserves=128.0,
     ),
     "structmem": _Known("structmem", "StructMem", ("lightmem", "checkout"), _MINILM),
 }  # fmt: skip
@@ -101,6 +104,7 @@ def describe_installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str],
             lock=lock,
             variables=known.variables,
             endpoint=endpoint,
+            reserves=known.reserves,
         ),
     )
 

@@ -103,6 +103,7 @@ class Graphiti:
         except BaseException:
             self._watch.swallowed = before  # what was logged is raised, and not swallowed
             raise
+        self._run(self._driver.execute_query("CHECKPOINT;"))  # so that the file alone, without its log, holds all of it
 
     def retrieve_memories(self, query: str, conversation: list[dict[str, str]], k: int) -> list[str]:
         """Return the facts of the k best edges: found by words and by vectors, both ranks fused."""

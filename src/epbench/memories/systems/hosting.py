@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from epbench.memories.addresses import LOG
@@ -74,4 +75,5 @@ def process_guard(
     """
     if system.installation is None or hosting is None:
         return ProcessGuard(system.name, limits, log, addresses=addresses)
+    limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
     return ProcessGuard(system.installation.class_name, limits, log, hosting.home)

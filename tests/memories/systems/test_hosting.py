@@ -53,10 +53,14 @@ def told(*texts):
     return [Conversation(f"c{i}", "", (f"u{i}",), ({"role": "user", "content": text},)) for i, text in enumerate(texts)]
 
 
-def run(folder, system, conversations, seconds=60.0):
+def run(folder, system, conversations, seconds=60.0, queries=QUERIES):
     folder.mkdir(exist_ok=True)
-    fill_and_ask(folder, system, conversations, QUERIES, limits=Limits(seconds), progress=no_progress)
-    return read_recall(folder, system, conversations, QUERIES)
+    fill_and_ask(folder, system, conversations, queries, limits=Limits(seconds), progress=no_progress)
+    return read_recall(folder, system, conversations, queries)
+
+
+def many_queries(n):
+    return [Query(f"q{i}", f"q{i}", "", f"where is {i}?", 2) for i in range(n)]
 
 
 def test_it_runs_in_its_own_environment_with_the_relay_as_its_only_address(tmp_path, system, endpoint):
@@ -115,6 +119,28 @@ def test_a_run_that_is_killed_at_any_moment_stores_nothing_twice(tmp_path, syste
         process.wait()
     recall = run(tmp_path / "run", system, told(*map(str, range(30))))
     assert recall.stores[""] == [f"kept {i}" for i in range(30)]
+
+
+_KILLED_WHILE_ASKED = _KILLED_RUN.replace("import lone,", "import lone, many_queries,").replace(
+    "told(*map(str, range(30))))", "told('one', 'two'), queries=many_queries(300))"
+)
+
+
+def test_a_run_that_is_killed_while_it_asks_goes_on_with_the_same_store(tmp_path, system, cache, endpoint):
+    root, retrieved = Path(__file__).parents[3], tmp_path / "run/retrieved.jsonl"
+    command = [sys.executable, "-c", _KILLED_WHILE_ASKED, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]
+    process = subprocess.Popen([*map(str, command), endpoint.base_url], start_new_session=True)
+    while process.poll() is None and not (retrieved.exists() and retrieved.read_text().count("\n") > 5):
+        time.sleep(0.002)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    recall = run(tmp_path / "run", system, told("one", "two"), queries=many_queries(300))
+    assert recall.stores == {"": ["kept one", "kept two"]} and len(recall.found) == 300 and not recall.failures
+    lines = [json.loads(line) for line in retrieved.read_text().splitlines()]
+    assert len(lines) == len({line["key"] for line in lines}) == 300  # nothing that was answered is asked again
+    told_once = [b for path, b in endpoint.requests if path.endswith("completions")]
+    assert sum(body["messages"][-1]["content"].startswith(("one", "two")) for body in told_once) == 2
 
 
 def stored_so_far(folder):

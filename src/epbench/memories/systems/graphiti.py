@@ -159,7 +159,7 @@ def _no_cross_encoder() -> Any:
 
     class NoCrossEncoder(CrossEncoderClient):  # type: ignore[misc]
         async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
-            raise NotImplementedError
+            raise NotImplementedError("the search that fuses ranks asks no cross-encoder")
 
     return NoCrossEncoder()
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from epbench.errors import RunFailed
 from epbench.statistics.comparison import Comparison, compare_two, notes_on, with_holm
@@ -41,6 +42,12 @@ def test_one_cluster_has_no_interval_and_nothing_no_comparison():
     for first, second, clusters in (([], [], []), ([1.0], [1.0, 0.0], ["a", "b"]), ([1.0], [0.0], [])):
         with pytest.raises(ValueError, match="expected as many of each"):
             paired(first, second, clusters)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_as_statsmodels_has_it(p_values):
+    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
 
 
 def test_holm_by_hand():

@@ -40,17 +40,29 @@ def cluster_bootstrap(
     """
     import numpy as np
 
-    names = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
-    k = len(names)
-    if k < 2:
+    if len(set(clusters)) < 2:
         return None
-    of_question = np.array([names[name] for name in clusters])
-    values = statistic(_times_drawn(k, resamples, seed)[of_question].T)
+    values = bootstrap_values(statistic, clusters, resamples=resamples, seed=seed)
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def bootstrap_values(
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    clusters: Sequence[object],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """The values of a statistic in each resample, of shape (resamples,); see `cluster_bootstrap` for the arguments."""
+    import numpy as np
+
+    names = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
+    of_question = np.array([names[name] for name in clusters])
+    return statistic(_times_drawn(len(names), resamples, seed)[of_question].T)
 
 
 @lru_cache(maxsize=2)

@@ -136,7 +136,14 @@ def _paired(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number, by Holm."""
-    from statsmodels.stats.multitest import multipletests
+    """Correct p-values for their number, by Holm.
 
-    return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []
+    statsmodels has the same, but collects garbage on each call, which takes half a second beside large tables.
+    """
+    import numpy as np
+
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return [float(value) for value in corrected]

@@ -1,0 +1,147 @@
+"""Several methods on the same questions, compared by their ranks: Friedman, then Wilcoxon of every two with Holm.
+
+This is the procedure of Demšar (2006) and Benavoli et al. (2016), which the paper about Tulving books follows (Figures 3
+and 7). Ranks do not say by how much one method is better than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from epbench.statistics.paired import DIGITS, holm
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class RankPair:
+    """Two of several methods.
+
+    Attributes:
+        first: The name of the method with the better average rank.
+        second: The name of the other.
+        statistic: The smaller sum of signed ranks; 0 if all questions are ties.
+        p: The two-sided p-value of Wilcoxon's signed-rank test by the normal approximation; ties are ranked and then
+            dropped, after Pratt.
+        p_holm: The same after Holm's correction over all pairs.
+        different: Whether the two differ: Friedman's test rejects, and p_holm is below the level.
+    """
+
+    first: str
+    second: str
+    statistic: float
+    p: float
+    p_holm: float
+    different: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How several methods rank.
+
+    Attributes:
+        ranks: The average rank of each method, 1 for the best, from the best to the worst.
+        n: The number of questions.
+        friedman_statistic: Friedman's chi-square; None for two methods.
+        friedman_p: Its p-value; None for two methods, for which the test is not defined.
+        pairs: Every two methods.
+        groups: The largest sets of methods, consecutive in rank, of which no two differ; a method that differs from both
+            of its neighbours is in none.
+        alpha: The level of all tests.
+    """
+
+    ranks: dict[str, float]
+    n: int
+    friedman_statistic: float | None
+    friedman_p: float | None
+    pairs: list[RankPair]
+    groups: list[tuple[str, ...]]
+    alpha: float
+
+
+def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The average rank of each method over the questions.
+
+    Args:
+        values: The values of each method, such as its F1 of each question, in the same order; higher is better.
+
+    Returns:
+        The ranks, from the best to the worst: 1 for a method that is the best on every question. Ties share the mean of
+        their ranks.
+
+    Raises:
+        ValueError: There are fewer than two methods, no question, or a different number of values.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(-_matrix(values), axis=0).mean(axis=1)
+    return dict(sorted(zip(values, map(float, ranks), strict=True), key=lambda one: (one[1], one[0])))
+
+
+def rank_methods(values: Mapping[str, Sequence[float]], *, alpha: float = 0.05) -> Ranking:
+    """Compare methods by their ranks.
+
+    Args:
+        values: As for `average_ranks`.
+        alpha: The level of Friedman's test and of the corrected tests of pairs.
+
+    Raises:
+        ValueError: As for `average_ranks`.
+    """
+    from scipy.stats import friedmanchisquare
+
+    ranks, matrix = average_ranks(values), _matrix(values)
+    statistic = friedman = None
+    if len(values) > 2:
+        # Where all methods are equal on every question, the test divides by zero; then nothing speaks against equality.
+        same = bool((matrix == matrix[0]).all())
+        statistic, friedman = (0.0, 1.0) if same else map(float, friedmanchisquare(*matrix))
+    tested = [(one, other, *_wilcoxon(values[one], values[other])) for one, other in combinations(ranks, 2)]
+    rejected = friedman is None or friedman < alpha
+    pairs = [
+        RankPair(one, other, of_ranks, p, p_holm, rejected and p_holm < alpha)
+        for (one, other, of_ranks, p), p_holm in zip(tested, holm([p for *_, p in tested]), strict=True)
+    ]
+    return Ranking(ranks, matrix.shape[1], statistic, friedman, pairs, _groups(list(ranks), pairs), alpha)
+
+
+def _matrix(values: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:
+    """The values as an array of shape (methods, questions), rounded so that ties are ties."""
+    import numpy as np
+
+    lengths = {name: len(of_method) for name, of_method in values.items()}
+    if len(lengths) < 2 or not min(lengths.values()) or len(set(lengths.values())) > 1:
+        raise ValueError(f"expected two methods or more with a value for each question, found these numbers: {lengths}")
+    found: NDArray[np.float64] = np.round(np.array(list(values.values()), float), DIGITS)
+    if np.isnan(found).any():
+        raise ValueError("expected numbers, found NaN")
+    return found
+
+
+def _wilcoxon(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    import numpy as np
+    from scipy.stats import wilcoxon
+
+    differences = np.round(np.subtract(first, second), DIGITS)  # 1 - 2/3 and 2/3 - 1/3 are ties
+    if not differences.any():
+        return 0.0, 1.0
+    found = wilcoxon(differences, zero_method="pratt", method="approx")  # the exact test takes long, and allows no ties
+    return float(found.statistic), float(found.pvalue)
+
+
+def _groups(ranked: Sequence[str], pairs: Sequence[RankPair]) -> list[tuple[str, ...]]:
+    """The longest runs of consecutive methods without two that differ; one inside another is left out."""
+    differ = {frozenset((pair.first, pair.second)) for pair in pairs if pair.different}
+    found: list[tuple[int, int]] = []
+    for start in range(len(ranked)):
+        end = start + 1
+        while end < len(ranked) and not any(frozenset((one, ranked[end])) in differ for one in ranked[start:end]):
+            end += 1
+        if end - start > 1 and not (found and found[-1][1] >= end):
+            found.append((start, end))
+    return [tuple(ranked[start:end]) for start, end in found]

@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.validation.findings import validate
-    from epbench.memfail.validation.text_statistics import cl100k_tokens
+    from epbench.models.cl100k import cl100k_tokens
     from epbench.models.load import is_model_name
 
     names = check(args)
@@ -177,7 +177,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.memfail.generation.prompts import load_generation_prompts
     from epbench.memfail.generation.specs import SEED
     from epbench.memfail.validation.findings import validate
-    from epbench.memfail.validation.text_statistics import cl100k_tokens
+    from epbench.models.cl100k import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run

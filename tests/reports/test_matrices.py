@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from epbench.reports.matrices import p_matrix
+from epbench.reports.figures import drawing, svg
+from epbench.reports.matrices import p_matrix, p_matrix_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -83,3 +84,12 @@ def test_a_matrix_is_the_same_each_time_and_has_a_place_for_each_name():
     for wrong in ([[None, 0.5]], [[None], [0.5]], []):
         with pytest.raises(ValueError, match="expected 2 rows and columns"):
             p_matrix(["a", "b"], wrong, "x")
+
+
+def test_corrected_p_values_decide_which_cells_are_marked():
+    plain, corrected = [[None, 0.01], [0.04, None]], [[None, 0.02], [0.08, None]]
+    with drawing():
+        picture = svg(p_matrix_figure(["a", "b"], plain, corrected=corrected))
+    assert ">0.010*<" in picture and ">0.040<" in picture
+    with pytest.raises(ValueError, match="expected 2 rows and columns"):
+        p_matrix_figure(["a", "b"], plain, corrected=[[None]])

@@ -9,6 +9,7 @@ from epbench.reports.figures import INK, drawing, figure_html, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PMatrix = Sequence[Sequence[float | None]]
 """A p-value for each row and column; None where there is none, as on the diagonal."""
@@ -34,21 +35,41 @@ def p_matrix(names: Sequence[str], p: PMatrix, title: str, threshold: float = 0.
     Raises:
         ValueError: The matrix is not as long and as wide as there are names.
     """
-    if any(len(row) != len(names) for row in p) or len(p) != len(names):
-        raise ValueError(f"expected {len(names)} rows and columns, found rows of {[len(row) for row in p]}")
+    with drawing():
+        return figure_html(p_matrix_figure(names, p, threshold), f"{title} Bold with an asterisk: p < {threshold:g}.")
+
+
+def p_matrix_figure(
+    names: Sequence[str], p: PMatrix, threshold: float = 0.05, corrected: PMatrix | None = None
+) -> Figure:
+    """The heat map itself, to be called within `epbench.reports.figures.drawing`.
+
+    Args:
+        names: See `p_matrix`.
+        p: See `p_matrix`.
+        threshold: See `p_matrix`.
+        corrected: The same p-values, corrected for their number; they decide which cells are marked. None for p itself.
+
+    Raises:
+        ValueError: A matrix is not as long and as wide as there are names.
+    """
+    judged = p if corrected is None else corrected
+    for matrix in (p, judged):
+        if any(len(row) != len(names) for row in matrix) or len(matrix) != len(names):
+            raise ValueError(f"expected {len(names)} rows and columns, found rows of {[len(row) for row in matrix]}")
     beside = 0.3 + _CHARACTER * max(map(len, names))
     slanted = 0.75 * beside  # how far the names of the columns go upwards, and the last one to the right
-    with drawing():
-        figure, axes = new_figure(beside + _CELL[0] * len(names) + slanted, slanted + _CELL[1] * len(names))
-        _colours(axes, p)
-        for y, row in enumerate(p):
-            for x, value in enumerate(row):
-                below = value is not None and value < threshold
-                text = "" if x == y and value is None else f"{_digits(value)}{'*' if below else ''}"
-                weight = "bold" if below else "normal"
-                axes.text(x, y, text, ha="center", va="center", fontsize=8, color=INK, weight=weight)
-        _names(axes, names)
-        return figure_html(figure, f"{title} Bold with an asterisk: p < {threshold:g}.")
+    figure, axes = new_figure(beside + _CELL[0] * len(names) + slanted, slanted + _CELL[1] * len(names))
+    _colours(axes, p)
+    for y, row in enumerate(p):
+        for x, value in enumerate(row):
+            found = judged[y][x]
+            below = found is not None and found < threshold
+            text = "" if x == y and value is None else f"{_digits(value)}{'*' if below else ''}"
+            weight = "bold" if below else "normal"
+            axes.text(x, y, text, ha="center", va="center", fontsize=8, color=INK, weight=weight)
+    _names(axes, names)
+    return figure
 
 
 def _digits(p: float | None) -> str:

@@ -2,35 +2,98 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from epbench.reports.tables import Table, cell
 from epbench.safe_text import html_text
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: 1rem 0; } td, th { padding: .25rem .7rem; border-bottom: 1px solid #ddd; }
-td, th { text-align: left; } td + td:not(.text), th + th:not(.text) { text-align: right; }
-caption { text-align: left; font-style: italic; }
-figure { margin: 1rem 0; } figcaption { color: #555; font-size: .9rem; }
-svg { max-width: 100%; height: auto; } code { background: #f4f4f4; padding: 0 .2rem; }
-"""
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_TEMPLATES = Path(__file__).parent / "templates"
+EXPLORER = '<section class="explorer"'
+"""How an explorer begins; a page with one carries the script. Texts cannot hold this, as they are escaped."""
+_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 def page(title: str, body: str) -> str:
     """A whole page.
 
+    A policy in the page forbids everything that it does not bring along: nothing is loaded from anywhere, and no other
+    script than ours runs, whatever a text may hold. Attributes of style are allowed, as the figures have them.
+
     Args:
         title: The title, as text.
         body: The content, as HTML.
     """
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{html_text(title)}</title><style>{_STYLE}</style></head><body>
-<h1>{html_text(title)}</h1>
-{body}
-</body></html>
-"""
+    return _page(title, _accessible(body))
+
+
+def _page(title: str, body: str) -> str:
+    from markupsafe import Markup
+
+    style = _packaged("style.css")
+    script = _packaged("explorer.js") if EXPLORER in body else ""
+    return render(
+        "page.html.j2",
+        policy=Markup(_policy([style, *_STYLE.findall(body)], script)),
+        title=Markup(html_text(title)),
+        style=Markup(style),
+        body=Markup(body),
+        script=Markup(script),
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in one of our templates; strings are escaped, and `Markup` is not.
+
+    Args:
+        template: The name of a file in the folder `templates`.
+        values: What the template speaks of, by name.
+    """
+    return str(_environment().get_template(template).render(values))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+
+
+@cache
+def _packaged(name: str) -> str:
+    return (_TEMPLATES / name).read_text("utf-8")
+
+
+def _policy(styles: Iterable[str], script: str) -> str:
+    """What a browser may load and run: what these texts are, and pictures within the page."""
+    hashes = " ".join(dict.fromkeys(map(_hash, styles)))
+    scripts = _hash(script) if script else "'none'"
+    return (
+        f"default-src 'none'; style-src {hashes}; style-src-attr 'unsafe-inline'; script-src {scripts}; img-src data:; "
+        f"base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _accessible(body: str) -> str:
+    """Tables that scroll by themselves on a narrow screen, and whose titles say that they head a column."""
+    body = body.replace("<th>", '<th scope="col">').replace("<th class=", '<th scope="col" class=')
+    return body.replace("<table>", '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>').replace(
+        "</table>", "</table></div>"
+    )
 
 
 def joined(title: str, pages: Iterable[str]) -> str:
@@ -40,8 +103,8 @@ def joined(title: str, pages: Iterable[str]) -> str:
         title: The title of all, as text.
         pages: Pages that `page` made.
     """
-    bodies = (one.partition("<h1>")[2].rpartition("</body>")[0].replace("</h1>", "</h2>", 1) for one in pages)
-    return page(title, "".join(f"<h2>{body}" for body in bodies))
+    bodies = (one.partition("<h1>")[2].rpartition("</main>")[0].replace("</h1>", "</h2>", 1) for one in pages)
+    return _page(title, "".join(f"<h2>{body}" for body in bodies))
 
 
 def pairs(values: Mapping[str, Any]) -> str:
@@ -56,8 +119,9 @@ def warning_paragraphs(warnings: Iterable[str]) -> str:
 
 def how_it_was_run(run: Mapping[str, Any]) -> str:
     """Command, machine and versions, from the content of run.json."""
-    about = pairs({"python": run["python"], "platform": run["platform"], **run["versions"]})
-    return f"<h2>How it was run</h2>\n<p><code>{html_text(run['command'])}</code></p>\n{about}"
+    about = {name: run[name] for name in ("python", "platform") if name in run} | dict(run.get("versions", {}))
+    command = html_text(run.get("command", "unknown"))
+    return f"<h2>How it was run</h2>\n<p><code>{command}</code></p>\n{pairs(about)}"
 
 
 def failures(reasons: Mapping[str, int]) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-
-from epbench.errors import BadInput
+from collections.abc import Sequence
 
 NEAR_DUPLICATE = 0.7  # the Jaccard index of word trigrams that makes two texts duplicates (Appendix B.1)
 
@@ -60,21 +58,3 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
         index = np.where(later, shared / np.maximum(joined, 1), 0.0)
         largest, near = max(largest, float(index.max())), near + int((index >= NEAR_DUPLICATE).sum())
     return largest, near
-
-
-def cl100k_tokens() -> Callable[[str], int]:
-    """Return a function that counts the tokens of a text in the encoding of Table 2.
-
-    Raises:
-        BadInput: tiktoken is not installed, or its encoding is neither cached nor available for download.
-    """
-    try:
-        import tiktoken
-
-        encoding = tiktoken.get_encoding("cl100k_base")
-    except Exception as error:  # an ImportError, or anything that a download can raise
-        raise BadInput(
-            f"the encoding cl100k_base is not available ({type(error).__name__}): install tiktoken, and without a "
-            "network set TIKTOKEN_CACHE_DIR to a folder that holds the encoding"
-        ) from None
-    return lambda text: len(encoding.encode(text, disallowed_special=()))

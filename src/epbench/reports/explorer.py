@@ -1,0 +1,201 @@
+"""Question by question: the part of a page in which each question of a run can be found, filtered and read.
+
+A benchmark makes a `QuestionCard` for each question; `explorer_html` turns them into HTML with their texts as data. The
+texts never become markup: a script of the page reads them and shows them as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from epbench.reports.page import render
+from epbench.safe_text import printable
+
+Outcome = Literal["right", "wrong", "failed"]
+OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "failed")
+MOST_BYTES = 20_000_000
+"""The size of the texts of evidence up to which a page carries them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A part of a text of evidence that is marked.
+
+    Attributes:
+        where: The words to mark wherever they occur, whatever their case and white space; or the characters from and to.
+        label: What the mark says, such as `time` or `item found`; it stands in words beside the marked ones.
+        kind: `cue` for what the question gives, `found` and `lost` for what the answer has and has not.
+    """
+
+    where: str | tuple[int, int]
+    label: str
+    kind: Literal["cue", "found", "lost"] = "cue"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text that a question is about.
+
+    Attributes:
+        source: Where it is from, such as `Chapter 7`.
+        text: Its number among the texts of the page.
+        marks: What is marked in it.
+    """
+
+    source: str
+    text: int
+    marks: Sequence[Mark] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step on the way from what was told to the answer.
+
+    Attributes:
+        name: The name of the step, such as `stored`.
+        state: `passed`, `not passed`, or why nothing is known, such as `not judged`.
+        text: What was there at that step; None if nothing is known of it.
+        note: What else is to be said, such as the judge's words, with who says so; empty for nothing.
+    """
+
+    name: str
+    state: str
+    text: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The steps of one thing that a question needs, with a title in words."""
+
+    title: str
+    steps: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCard:
+    """All that a page says of one question.
+
+    Attributes:
+        id: What the question is called; it stands in the list.
+        facets: What questions are filtered by, value by name, such as `{"bin": "1"}`.
+        outcome: What became of it; a failed question is neither right nor wrong.
+        question: The question.
+        reference: The true answer, one entry for each true item.
+        answer: What was answered; None without an answer.
+        verdict: The outcome in numbers or words; empty for none.
+        reason: Why, in the judge's words, or why the question failed; empty for nothing.
+        evidence: The texts that it is about.
+        retrieved: What was retrieved for it, best first; None where nothing is retrieved, or the run does not say what.
+        trails: The stages that it went through.
+    """
+
+    id: str
+    facets: Mapping[str, str]
+    outcome: Outcome
+    question: str
+    reference: Sequence[str]
+    answer: str | None
+    verdict: str = ""
+    reason: str = ""
+    evidence: Sequence[Evidence] = ()
+    retrieved: Sequence[str] | None = None
+    trails: Sequence[Trail] = ()
+
+
+def explorer_html(cards: Sequence[QuestionCard], texts: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
+    """The explorer as HTML for the body of a page.
+
+    Args:
+        cards: The questions in the order of the list; none makes an empty text.
+        texts: The texts that the evidence names by their numbers; each is on the page once. If they have more than
+            `MOST_BYTES`, they are left out, and the page says so and how large they are.
+        notes: Sentences above the list.
+    """
+    from markupsafe import Markup
+
+    if not cards:
+        return ""
+    size = sum(len(text.encode()) for text in map(printable, texts))
+    if size > MOST_BYTES:
+        notes = [*notes, f"The texts that the questions are about are left out: they have {size / 1e6:,.0f} MB, and a page \
+carries {MOST_BYTES / 1e6:,.0f} MB."]  # fmt: skip
+        texts = ()
+    data = script_json(_data(cards, list(texts)))
+    return render("explorer.html.j2", notes=[printable(note) for note in notes], data=Markup(data))
+
+
+def script_json(value: Any) -> str:
+    """JSON that can stand in a script element: no text in it can end the element, begin a comment or break a line."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@dataclass
+class _Numbers:
+    """Texts with numbers, each once."""
+
+    texts: list[str] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def of(self, text: str) -> int:
+        if text not in self.known:
+            self.known[text] = len(self.texts)
+            self.texts.append(printable(text))
+        return self.known[text]
+
+
+def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
+    """What the script reads: lists in place of objects, and each text that several questions share once."""
+    numbers = _Numbers()
+    facets = {name: _Numbers() for card in cards for name in card.facets}
+    questions = []
+    for card in cards:
+        questions.append(
+            [
+                printable(card.id),
+                OUTCOMES.index(card.outcome),
+                [numbered.of(card.facets.get(name, "–")) for name, numbered in facets.items()],
+                printable(card.question),
+                [printable(item) for item in card.reference],
+                None if card.answer is None else printable(card.answer),
+                printable(card.verdict),
+                printable(card.reason),
+                [_evidence(one, texts, numbers) for one in card.evidence] if texts else [],
+                None if card.retrieved is None else [numbers.of(text) for text in card.retrieved],
+                [_trail(trail, numbers) for trail in card.trails],
+            ]
+        )
+    return {
+        "facets": [[printable(name), numbered.texts] for name, numbered in facets.items()],
+        "texts": numbers.texts,
+        "questions": questions,
+    }
+
+
+def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers) -> list[Any]:
+    text = texts[evidence.text]
+    marks = [[_where(mark.where, text), printable(mark.label), mark.kind] for mark in evidence.marks]
+    return [printable(evidence.source), numbers.of(text), marks]
+
+
+def _where(where: str | tuple[int, int], text: str) -> str | list[int]:
+    """As a browser counts: it takes a character outside of the basic plane for two."""
+    if isinstance(where, str):
+        return printable(where)
+    return [len(text[:end].encode("utf-16-le", "surrogatepass")) // 2 for end in where]
+
+
+def _trail(trail: Trail, numbers: _Numbers) -> list[Any]:
+    return [
+        printable(trail.title),
+        [
+            [step.name, step.state, None if step.text is None else numbers.of(step.text), printable(step.note)]
+            for step in trail.steps
+        ],
+    ]

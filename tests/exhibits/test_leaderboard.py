@@ -1,0 +1,53 @@
+from epbench.exhibits.leaderboard import BELOW, Standing, leaderboard
+
+
+def standing(label, score, second=0.5, source="own", floor=0.2, **more):
+    return Standing(
+        label=label, source=source, origin=f"runs/{label}", model=label, memory="rag",
+        scores={"s": score, "t": second}, floors={"s": floor, "t": 0.0}, ceilings={"s": 1.0, "t": 1.0}, judge="j", **more,
+    )  # fmt: skip
+
+
+COLUMNS = {"first": "s", "second": "t"}
+
+
+def board(*standings):
+    return leaderboard("Leaderboard", "All", standings, COLUMNS)
+
+
+def test_rows_are_ranked_by_the_first_score_and_share_ranks():
+    rows = board(
+        standing("c", 0.4), standing("a", 0.9, source="reported"), standing("b", 0.4), standing("d", 0.3)
+    ).table.rows
+    assert [(row[0], row[1]) for row in rows] == [("1", "a (reported)"), ("2", "b"), ("2", "c"), ("4", "d")]
+
+
+def test_an_incomplete_score_is_a_range_without_a_rank_at_the_end():
+    found = board(standing("lost", None, ranges={"s": [0.1, 0.95]}), standing("a", 0.3))
+    assert [row[0] for row in found.table.rows] == ["1", "–"]
+    assert found.table.rows[1][3] == "0.100–0.950"
+    assert found.records[1]["s"] is None and found.records[1]["s_if_failed_right"] == 0.95
+
+
+def test_a_cell_below_its_floor_is_marked():
+    found = board(standing("low", 0.1), standing("at", 0.2), standing("range", None, ranges={"s": [0.0, 0.19]}))
+    cells = {row[1]: row[3] for row in found.table.rows}
+    assert BELOW in cells["low"] and BELOW not in cells["at"] and BELOW in cells["range"]
+    assert [record["s_below_floor"] for record in found.records] == [0, 1, 1]
+
+
+def test_every_row_has_a_floor_a_ceiling_a_judge_and_where_it_comes_from():
+    (row,) = board(standing("a", 0.5, intervals={"s": [0.4, 0.6]})).table.rows
+    assert row[3] == "0.500 (0.400–0.600)"
+    assert list(row[5:]) == ["0.20", "1.00", "j", "runs/a"]
+
+
+def test_a_score_that_was_not_measured_is_a_dash():
+    found = board(standing("a", 0.5, second=None))
+    assert found.table.rows[0][4] == "–" and found.records[0]["t"] is None
+
+
+def test_rows_about_other_questions_are_ranked_apart():
+    rows = board(standing("a", 0.9), standing("b", 0.5), standing("c", 0.7, about="others")).table
+    assert [(row[0], row[1], row[3]) for row in rows.rows] == [("1", "a", ""), ("2", "b", ""), ("1", "c", "others")]
+    assert "about" in rows.head and any("ranked apart" in note for note in rows.notes)

@@ -30,7 +30,8 @@ takes the one whose share of A is nearest to one half. --select-reading does the
 reference implementation: one file, or a folder of files, which are numbered from 1.
 
 OUT becomes the run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
-scores.json, outcomes.jsonl (for compare.py), usage.json, table.md and report.html. To resume a run that was stopped, even
+scores.json, questions.parquet (a row for each question, for pandas), outcomes.jsonl (for compare.py), usage.json, table.md
+and report.html. To resume a run that was stopped, even
 by kill -9, give the same command again: nothing is paid for twice, and failed requests are sent again.
 eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
 """  # noqa: E501
@@ -172,7 +173,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    about = {"dataset": args.dataset, "label": label, "limit": args.limit}
+    about = {"dataset": args.dataset, "label": label, "limit": args.limit, "shard": args.shard}
     with open_run(args.out, _identity(args, pack, model, material, prompt), about) as folder:
         retrieved.record(folder, material.found, material.passages)
 

@@ -153,6 +153,7 @@ def _evaluate(args: Arguments) -> None:
     from epbench.runs.answers import ANSWERS, ask, retire_others
     from epbench.runs.folder import open_run
     from epbench.tulving.context.memory_system import stand_in
+    from epbench.tulving.context.passages import note_passages
     from epbench.tulving.context.requests import MEMORIES
     from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
     from epbench.tulving.reader.load import load_reader
@@ -186,10 +187,12 @@ def _evaluate(args: Arguments) -> None:
                 command.warn(warning)
             if requests:
                 check_window(requests, model, {})
+        elif args.memory.startswith("rag-"):
+            note_passages(folder, requests)
         retire_others(folder / ANSWERS, requests, model)
         ask(folder / ANSWERS, requests, model, command.bar)
         # 3. Which true items each answer contains; 4. the scores, from the journals alone.
-        _judge_and_score(args, folder, rows, judge, label)
+        _judge_and_score(args, folder, data, rows, judge, label)
 
 
 def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
@@ -266,7 +269,7 @@ def _score_answers(args: Arguments) -> None:
     with open_run(args.out, identity, _about(args, args.answers.name)) as folder:
         _check_judge(folder, judge)
         record_answers(folder, answers, args.answers.name)
-        _judge_and_score(args, folder, rows, judge, args.answers.name)
+        _judge_and_score(args, folder, data, rows, judge, args.answers.name)
 
 
 # Judge again
@@ -282,7 +285,7 @@ def _rejudge(args: Arguments) -> None:
     from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.judging.verdicts import check_all_judged, judge_answers, open_inputs, plan_lines
-    from epbench.tulving.scores.results import finish, lost_questions
+    from epbench.tulving.scores.results import finish
     from epbench.tulving.scores.run_files import read_run
 
     if not args.dataset:
@@ -308,7 +311,7 @@ def _rejudge(args: Arguments) -> None:
             return
         _show_failures(folder, judge)
         check_all_judged(folder, rows, verdicts, judge)
-        scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
+        scores = finish(folder, rows, judge, label, repeats=repeats, chapters=data.book.chapters)
         _show(folder, scores, label)
         note_judge(folder, judge, dataset=args.dataset)
 
@@ -345,7 +348,8 @@ def _show_trial(
 ) -> None:
     """The scores of these answers alone; those of the run stay as they are."""
     from epbench.judges.run_judge import judge_of_scores
-    from epbench.tulving.scores.results import lost_questions, scores_of
+    from epbench.tulving.judging.verdicts import lost_questions
+    from epbench.tulving.scores.results import scores_of
     from epbench.tulving.scores.tables import screen_tables
 
     _show_failures(folder, judge)
@@ -389,12 +393,22 @@ def _check_judge(folder: Path, judge: Judge) -> None:
         raise BadInput(f"{error}; to have another judge judge all answers, add --rejudge") from None
 
 
-def _judge_and_score(args: Arguments, folder: Path, rows: Sequence[Row], judge: Judge, label: str) -> None:
+def _judge_and_score(
+    args: Arguments, folder: Path, data: Loaded, rows: Sequence[Row], judge: Judge, label: str
+) -> None:
     from epbench.tulving.scores.judged_run import judge_and_score
 
     try:
         scores = judge_and_score(
-            folder, rows, judge, label, repeats=args.repeats, limit=args.limit, shard=args.shard, progress=command.bar
+            folder,
+            rows,
+            judge,
+            label,
+            repeats=args.repeats,
+            limit=args.limit,
+            shard=args.shard,
+            progress=command.bar,
+            chapters=data.book.chapters,
         )
     finally:
         _show_failures(folder, judge)

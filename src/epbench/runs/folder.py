@@ -16,6 +16,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape, check
+from epbench.runs.checksums import write_checksums
 from epbench.runs.shapes import RUN
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
@@ -24,6 +25,8 @@ _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "t
 @contextmanager
 def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Path]:
     """Open a run's folder for this process alone, to begin the run or to continue it.
+
+    When a run with scores is closed without an error, the hashes of its files are written; see `epbench.runs.checksums`.
 
     Args:
         folder: The run's folder; it is made if it does not exist.
@@ -52,6 +55,8 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             else:
                 write_json(described, {"identity": dict(identity), **about, "command": _command(), **_versions()})
             yield folder
+            if (folder / "scores.json").is_file():
+                write_checksums(folder)
     except Timeout:
         raise BadInput(
             f"{folder}: another process is at work in this run; wait for it or choose another folder"

@@ -15,7 +15,8 @@ RUN = Shape(
     {"identity": Shape({}, {"benchmark": (str,)})},
     {
         "dataset": (str,), "book": (str,), "label": (str,), "fingerprint": MAYBE_TEXT, "limit": (int, NoneType),
-        "shard": MAYBE_TEXT, "judge": _JUDGE,
+        "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
+        **dict.fromkeys(("command", "python", "platform"), (str,)),
     },
 )  # fmt: skip
 """The content of run.json that all benchmarks share."""
@@ -63,10 +64,11 @@ JOURNALS: dict[str, Shape] = {
         {
             "question": (str,), "k": (int,), "store": (str,), "of": (str,), "memories": Items((str,)),
             "failure": MAYBE_TEXT, "seconds": MAYBE_NUMBER, "counts": Each((int,)), "id": (str,), "query": (str,),
-            "passages": Items(Items((int,), 2)), "ranks": Items((int, NoneType)), "both": (bool,), "in_order": (bool,),
+            "passages": Items(Items((int,), 2)), "ranks": Items((int, NoneType), 2), "both": (bool,), "in_order": (bool,),
         },
         (("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order")),
     ),
+    "passages.jsonl": Shape({"id": (str,), "passages": Items(Items((int,), 2))}),  # chapter and paragraph of each
     "training.jsonl": Shape(  # a step of the optimizer
         {
             **dict.fromkeys(("step", "epoch", "samples", "tokens", "learned"), (int,)),

@@ -93,6 +93,28 @@ def test_the_first_stage_that_fails_is_the_label(tmp_path, says, label, fact):
     assert (outcome.n_memories, outcome.memory_words) == (2, 4)
 
 
+def test_the_words_of_the_check_that_decided_are_kept(tmp_path):
+    class Wordy(Scripted):
+        def judge(self, checks):
+            for check, judgement in zip(list(checks), super().judge(checks), strict=True):
+                words = f"{check.kind} {check.gold.fact if check.gold else ''}".strip()
+                yield replace(judgement, verdict=judgement.verdict and Verdict(judgement.verdict.verdict, words))
+
+    says = {("retrieval", "r/0"): False, ("summary", "r/1"): False}
+    asked = [
+        record(question(NEEDS[:2])),
+        record(question(NEEDS[2:], id="p")),
+        record(question(id="none"), failure="lost"),
+    ]
+    found = diagnosed(tmp_path, asked, Wordy(says))
+    assert [outcome.reason for outcome in found] == ["summary r/1", "reasoning", None]
+    assert [outcome.reasons for outcome in found] == [("retrieval r/0", "summary r/1"), ("retrieval r/2",), ()]
+    assert [outcome.failure for outcome in found] == [None, None, "lost"]
+    (tmp_path / "2").mkdir()
+    (failed,) = diagnosed(tmp_path / "2", [record(question())], Scripted({("retrieval", "r/0"): None}))
+    assert (failed.failure, failed.reason, failed.reasons) == ("judge: overloaded", None, (None,))
+
+
 def test_a_stage_is_judged_only_after_those_that_passed(tmp_path):
     judge = Scripted({("storage", "r/0"): False, ("summary", "r/1"): False})
     (outcome,) = diagnosed(tmp_path, [record(question(NEEDS))], judge)

@@ -1,22 +1,46 @@
-"""What became of each question is in outcomes.jsonl and, the same, in questions.parquet."""
+"""What became of each question is in outcomes.jsonl and, with all texts, in questions.parquet."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput
+from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.question_files import FIELDS, MORE_FIELDS, QUESTIONS, record_of, write_questions
+from epbench.memfail.scores.question_files import (
+    COLUMNS,
+    FIELDS,
+    MORE_FIELDS,
+    question_rows,
+    record_of,
+    write_questions,
+)
 from epbench.runs.outcomes import read_outcomes, write_outcomes
+from epbench.runs.question_table import QUESTIONS, read_questions
 
+GOLD = (
+    GoldMemory("r1/0", "Ada keeps bees on the roof.", ("Ada", "bees"), ("roof",)),
+    GoldMemory("r1/1", "Ada sails on Sundays.", ("Ada", "sails"), ("Sundays",)),
+)
+ASKED = Question(
+    "q1", "coexisting_facts", "r1", "direct", "What does Ada do?", "What does Ada do?", GOLD, "bees, sails"
+)
+RECORD = QuestionRecord(ASKED, 5, "", ("Bees: Ada has them on a roof.", "Bob bakes."), "She keeps bees.")
 DONE = Outcome(
-    "q1", "r1", "direct", "direct", 5, "retrieval_error", False, True, ("correct", "retrieval_error"), 2, 9, ("r1/0", "r1/1")
+    "q1", "r1", "direct", "direct", 5, "retrieval_error", False, True, ("correct", "retrieval_error"), 2, 9,
+    ("r1/0", "r1/1"), reason="no sailing", reasons=("the bees", "no sailing"),
 )  # fmt: skip
-FAILED = Outcome("q2", "r1", "", "", 5, "failed", False, None, (), 0, 0, ("r1/0",))
+FAILED = Outcome("q2", "r1", "", "", 5, "failed", False, None, (), 0, 0, ("r1/0",), failure="overloaded")
 RECORDS = [record_of(DONE), record_of(FAILED)]
+STORE = ["Bob bakes.", "Ada sails each Sunday.", "Bees: Ada has them on a roof.", "Ada is kind."]
+
+
+def rows():
+    lost = QuestionRecord(replace(ASKED, id="q2", kind="", gold=GOLD[:1]), 5, "", failure="overloaded")
+    return question_rows([DONE, FAILED], [RECORD, lost], {"": STORE}, "planted")
 
 
 def test_a_question_has_its_label_and_the_stage_of_each_need(tmp_path):
@@ -31,11 +55,35 @@ def test_a_question_has_its_label_and_the_stage_of_each_need(tmp_path):
     assert read_outcomes(tmp_path, FIELDS, MORE_FIELDS) == RECORDS
 
 
-def test_the_table_has_the_same_and_the_same_bytes_each_time(tmp_path):
-    write_questions(tmp_path, RECORDS)
+def test_the_table_has_the_way_of_each_fact_from_what_was_told_to_the_answer():
+    right, failed = rows()
+    bees = {
+        "fact": "r1/0", "told": "Ada keeps bees on the roof.", "stage": "correct",
+        "stored": "Bees: Ada has them on a roof.", "retrieved": "Bees: Ada has them on a roof.", "reason": "the bees",
+    }  # fmt: skip
+    sails = {
+        "fact": "r1/1", "told": "Ada sails on Sundays.", "stage": "retrieval_error", "stored": "Ada sails each Sunday.",
+        "retrieved": None, "reason": "no sailing",
+    }  # fmt: skip
+    assert right == {
+        **RECORDS[0], "config": "coexisting_facts", "system": "planted", "outcome": "wrong", "needs": [bees, sails],
+        "question": "What does Ada do?", "reference": "bees, sails", "answer": "She keeps bees.",
+        "retrieved": ["Bees: Ada has them on a roof.", "Bob bakes."], "n_stored": 4, "reason": "no sailing",
+        "failure": None,
+    }  # fmt: skip
+    assert failed["outcome"] == "failed" and failed["answer"] is None and failed["failure"] == "overloaded"
+    assert failed["needs"] == [
+        {"fact": "r1/0", "told": GOLD[0].text, "stage": "failed", "stored": None, "retrieved": None, "reason": None}
+    ]
+
+
+def test_the_file_has_the_same_rows_and_the_same_bytes_each_time(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    write_questions(tmp_path, rows())
     first = (tmp_path / QUESTIONS).read_bytes()
-    assert pq.read_table(tmp_path / QUESTIONS).to_pylist() == RECORDS
-    write_questions(tmp_path, RECORDS)
+    assert pq.read_table(tmp_path / QUESTIONS).to_pylist() == [{name: row[name] for name in COLUMNS} for row in rows()]
+    assert list(read_questions(tmp_path, COLUMNS).columns) == list(COLUMNS)
+    write_questions(tmp_path, rows())
     assert (tmp_path / QUESTIONS).read_bytes() == first and [p.name for p in tmp_path.iterdir()] == [QUESTIONS]
 
 

@@ -275,7 +275,7 @@ def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs,
         ):
             assert shown in where, shown
     assert "--benchmark memfail --judge openai:judge --out" in page
-    assert "Success by the model inside the memory system" in page and "Errors of each stage by system" in page
+    assert "Success by the model inside the memory system" in page and "What became of the questions, by system" in page
     claims = {claim["name"]: claim for claim in json.loads((out / "claims.json").read_text("utf-8"))["claims"]}
     (case,) = claims["stronger-models-gain-little"]["your runs"]["cases"]
     assert case["counts"] == [[1, 4], [1, 4]] and case["value"] == 0

@@ -171,7 +171,9 @@ def test_no_vacuous_pass_is_earned_whatever_its_answer(passes):
 
 
 def test_what_the_judge_cannot_see_is_in_the_scores_and_warned_about(tmp_path):
-    outcomes = [replace(outcome(i=i), needs=(f"r/{i}",), unsure=(f"r/{i}",) if i == 0 else ()) for i in range(4)]
+    outcomes = [
+        replace(outcome(i=i), facts=(), needs=(f"r/{i}",), unsure=(f"r/{i}",) if i == 0 else ()) for i in range(4)
+    ]
     _, questions = plant.template("coexisting_facts", 4)
     traces = [QuestionRecord(question, 5, "", ("m",)) for question in questions]
     plant.run(tmp_path, "coexisting_facts", plant.full_context, LexicalJudge(), n=4)

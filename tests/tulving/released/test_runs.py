@@ -272,6 +272,7 @@ def test_a_run_that_cannot_be_scored_now_does_not_look_scored(archive, run, tmp_
     assert list(score(archive, tmp_path / "runs").not_scored) == [DAMAGED]
     assert sorted(path.name for path in out.iterdir() if path.name[0] != ".") == [
         "answers.jsonl",
+        "checksums.json",
         "judgements.jsonl",
         "run.json",
     ]

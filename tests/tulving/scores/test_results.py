@@ -7,9 +7,9 @@ from epbench.models.protocol import Reply, Request
 from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questions
 from epbench.tulving.scores.report import comparison_report
-from epbench.tulving.scores.results import finish, judged, lost_questions, record_answers, scores_of
+from epbench.tulving.scores.results import finish, record_answers, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, notes, score_cell
 
 
@@ -33,7 +33,8 @@ class Shaky:
 def row(id_):
     return {
         "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": [f"Person {id_}"], "bin": "1",
-        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None,
+        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None, "template": 2, "cue": "t",
+        "chapters": [1], "origin": "book",
     }  # fmt: skip
 
 
@@ -44,8 +45,8 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     def start(model):
         with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
             ask(folder / ANSWERS, requests, model, no_progress)
-            verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-            return finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
+            judge_answers(folder, rows, LexicalJudge(), no_progress)
+            return finish(folder, rows, LexicalJudge(), "shaky")
 
     first = start(shaky := Shaky(fails=["bx", "dx"]))
     assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
@@ -66,7 +67,7 @@ def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, requests, Shaky(), no_progress)
         verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-        finish(folder, verdicts, lost_questions(rows, verdicts, 3), "shaky")
+        finish(folder, rows, LexicalJudge(), "shaky", repeats=3)
     assert len(verdicts) == 3
     assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
     usage = json.loads((tmp_path / "r/usage.json").read_text())
@@ -98,8 +99,8 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
     for _ in range(2):  # a second start writes nothing more
         with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
             record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
-            verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-            scores = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "mine")
+            judge_answers(folder, rows, LexicalJudge(), no_progress)
+            scores = finish(folder, rows, LexicalJudge(), "mine")
     assert scores["incomplete"]["f1_by_bin.0"] == [0.5, 1.0] and scores["simple_recall_score"] is None
     assert json.loads((tmp_path / "r/usage.json").read_text())["failed"] == {"empty answer": 1}
     assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 2
@@ -110,8 +111,8 @@ def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), no_progress)
         verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-        part = finish(folder, verdicts, lost_questions(rows, verdicts, 1), "shaky")
-    whole = scores_of(verdicts, [])
+        part = finish(folder, rows, LexicalJudge(), "shaky")
+    whole = scores_of(verdicts, [], judge=LexicalJudge())
     assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
     assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
     older = {name: value for name, value in whole.items() if name != "kendall_tau"}

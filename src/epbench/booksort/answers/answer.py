@@ -34,6 +34,7 @@ class ScoredPair:
         retrieved_both: With memory `rag`, whether passages of both segments were found; None with other memories.
         retrieved_order: With memory `rag`, whether both were found, and shown in the order of the book; None with other
             memories.
+        failure: Why the question failed; None for an answer.
     """
 
     id: str
@@ -55,6 +56,7 @@ class ScoredPair:
     failed: bool = False
     retrieved_both: bool | None = None
     retrieved_order: bool | None = None
+    failure: str | None = None
 
     @property
     def excerpt(self) -> str:

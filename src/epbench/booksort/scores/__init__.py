@@ -2,5 +2,6 @@
 
 Read `scoring` first (from answered questions to scores) with its parts `labels`, `consistency` and `middle_effect`, then
 `results` (what a run writes at its end), `tables` and `report`. `comparison`, `side_by_side` and `merging` take the folders
-of several runs, and `run_files` checks the files of a run as they are read.
+of several runs, `run_files` checks the files of a run as they are read, and `question_files` writes and reads its questions
+as a table.
 """

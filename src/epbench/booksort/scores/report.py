@@ -37,6 +37,7 @@ def html_report(
     scores: Scores,
     rows: Sequence[ScoredPair],
     usage: Mapping[str, Any],
+    more: str = "",
 ) -> str:
     """The page of one run.
 
@@ -46,6 +47,7 @@ def html_report(
         scores: The content of scores.json.
         rows: All questions, to say how many there are, about how many excerpts and books.
         usage: The content of usage.json.
+        more: What follows on the page, as HTML.
     """
     retrieval = scores.get("retrieval")
     return page(
@@ -65,7 +67,8 @@ def html_report(
 <h2>Tokens and failures</h2>
 {pairs({name: value for name, value in usage.items() if name != "failed"})}
 {failures(usage["failed"])}
-{how_it_was_run(run)}""",
+{how_it_was_run(run)}
+{more}""",
     )
 
 

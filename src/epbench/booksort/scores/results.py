@@ -11,7 +11,9 @@ from epbench.booksort.answers.parsing import parse_answer
 from epbench.booksort.answers.records import CUT_OFF, Record, failure_of, predicted, probabilities_of
 from epbench.booksort.context.retrieved import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import Pair
+from epbench.booksort.pages.cards import questions_html
 from epbench.booksort.scores.comparison import record_of
+from epbench.booksort.scores.question_files import write_questions
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
@@ -51,21 +53,25 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     rows = scored_pairs(folder, pairs, keys)
     scores = score_run(rows)
     asked = {pair.id for pair in pairs}
-    if found := [record for id_, record in _retrieved(folder).items() if id_ in asked]:
-        scores.setdefault("retrieval", {})[RECALL] = recall_at(found)
+    found = {id_: record for id_, record in _retrieved(folder).items() if id_ in asked}
+    if found:
+        scores.setdefault("retrieval", {})[RECALL] = recall_at(list(found.values()))
     records = read_journal(folder / ANSWERS).values()
     usage = token_usage(records)
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    report = html_report(label, read_json(folder / "run.json"), scores, rows, usage)
+    explorer = questions_html(pairs, rows, found)
+    report = html_report(label, read_json(folder / "run.json"), scores, rows, usage, explorer)
     table = markdown_table({label: scores})
+    write_questions(folder, rows)
     write_results(folder, scores=scores, usage=usage, table=table, report=report, outcomes=map(record_of, rows))
     return scores
 
 
 def _row(pair: Pair, record: Record, found: Record | None) -> ScoredPair:
-    failed = failure_of(record) is not None
+    failure = failure_of(record)
+    failed = failure is not None
     answer: Literal["A", "B", "X"] = "X" if failed else predicted(record)
     p_a, p_b = probabilities_of(record)
     return ScoredPair(
@@ -88,6 +94,7 @@ def _row(pair: Pair, record: Record, found: Record | None) -> ScoredPair:
         failed=failed,
         retrieved_both=found["both"] if found else None,
         retrieved_order=found["in_order"] if found else None,
+        failure=failure,
     )
 
 

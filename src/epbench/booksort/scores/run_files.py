@@ -10,8 +10,12 @@ from epbench.runs import folder as runs
 
 IDENTITY = Shape(
     {"fingerprint": (str,)},
-    {"config": Items((str,)), "split": (str,), "books": (list, NoneType), "both_orders": (bool, NoneType)},
-)
+    {
+        "config": Items((str,)), "split": (str,), "books": (list, NoneType), "both_orders": (bool, NoneType),
+        "memory": (str,), "model": (str,), "retriever": (str,), "query": (int,),
+        **dict.fromkeys(("prompt", "reading"), (int, str)),
+    },
+)  # fmt: skip
 """The field `identity` of run.json."""
 
 SHARD = Shape(

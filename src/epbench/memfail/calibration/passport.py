@@ -109,8 +109,8 @@ def passport_path(judge: JudgeIdentity) -> Path:
     return cache_folder("passports") / f"memfail-{readable}-{judge.prompt_hash}.json"
 
 
-def passport_note(judge: JudgeIdentity) -> str | None:
-    """What the passport of a judge says, in a sentence to be shown beside its scores; None if it has no passport.
+def find_passport(judge: JudgeIdentity) -> Passport | None:
+    """The passport of a judge in the user's cache; None if it has none.
 
     Something else in its place is ignored with a warning, until the judge is checked again.
     """
@@ -123,6 +123,20 @@ def passport_note(judge: JudgeIdentity) -> str | None:
             raise BadInput(f"{path}: expected the passport of {judge.name} ({judge.prompt_hash})")
     except BadInput as error:
         _log.warning("%s; the passport is ignored until this judge is checked again", error)
+        return None
+    return dict(passport)
+
+
+def passport_in_words(judge: JudgeIdentity) -> str | None:
+    """The judge with its two rates, such as `lexical, sensitivity 0.97, specificity 1.00`; None without a passport."""
+    if (passport := find_passport(judge)) is None:
+        return None
+    return f"{judge.name}, sensitivity {passport['sensitivity']:.2f}, specificity {passport['specificity']:.2f}"
+
+
+def passport_note(judge: JudgeIdentity) -> str | None:
+    """What the passport of a judge says, in a sentence to be shown beside its scores; None if it has no passport."""
+    if (passport := find_passport(judge)) is None:
         return None
     of_cases = sum(row["n"] for row in passport["faults"])
     found, at_stage, passed = (_percent(passport, share) for share in SHARES)

@@ -8,13 +8,15 @@ is journaled as it arrives, and serves every k and every question that asks for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from epbench.judges.journal import JUDGEMENTS, judge_open
-from epbench.memfail.dataset.types import GoldMemory, Kind, QuestionRecord
+from epbench.memfail.dataset.types import Kind, QuestionRecord
 from epbench.memfail.judging.protocol import Check, Judge
 from epbench.memfail.judging.stages import (
+    ERRORS,
     STAGES,
     Label,
     Stores,
@@ -48,6 +50,9 @@ class Outcome:
         memory_words: Whitespace words in them.
         needs: The ids of the facts of the gold memories, in the order of `facts`.
         unsure: Those of them on which the judge gave a verdict for want of a better one.
+        reason: The judge's words on the check that decided the label; None where no judge decided.
+        reasons: The judge's words on each gold memory, at its last stage, in the order of `facts`.
+        failure: Why the question failed: what the run or the judge says; None if it did not.
     """
 
     question: str
@@ -63,6 +68,9 @@ class Outcome:
     memory_words: int
     needs: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
+    reason: str | None = None
+    reasons: tuple[str | None, ...] = ()
+    failure: str | None = None
 
 
 def diagnose(
@@ -129,6 +137,13 @@ class Verdicts:
         """Whether the judge gave a verdict and said that it had nothing to go by."""
         return self._record(check).get("sure") is False
 
+    def words(self, check: Check, field: str = "reason") -> str | None:
+        """What the judge says of its verdict, or under `failure` why there is none; None if it was not asked."""
+        if needs_no_judge(check):
+            return "there is no memory at all" if field == "reason" else None
+        said: str | None = self._record(check).get(field)
+        return said
+
     def _record(self, check: Check) -> Record:
         return self._journal.records.get(check.key(self._judge), {})
 
@@ -141,37 +156,55 @@ class Verdicts:
 
 def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
     question = record.question
-    facts: tuple[Label, ...] = ()
-    right = None
-    label: Label = "failed"
-    vacuous = False
-    unsure: tuple[str, ...] = ()
-    if record.failure is None:
-        facts = tuple(_fact_label(record, gold, stores, verdicts) for gold in question.gold)
-        check = answer_check(record)
-        right = verdicts.of(check) if check else letter_is_right(record)
-        label, vacuous = question_label(question.kind, facts, right)
-        unsure = tuple(gold.fact for gold in question.gold if _is_unsure(record, gold, stores, verdicts))
-    return Outcome(
+    failed = Outcome(
         question=question.id,
         row=question.row,
         kind=question.kind,
         group=question.group,
         k=record.k,
+        label="failed",
+        vacuous=False,
+        answer_right=None,
+        facts=(),
+        n_memories=len(record.memories),
+        memory_words=sum(len(memory.split()) for memory in record.memories),
+        needs=tuple(gold.fact for gold in question.gold),
+        failure=record.failure,
+    )
+    return failed if record.failure is not None else _judged(failed, record, stores, verdicts)
+
+
+def _judged(asked: Outcome, record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
+    """What the verdicts say of a question that was answered."""
+    gold, answered = record.question.gold, answer_check(record)
+    checks = [[memory_check(stage, record, memory, stores) for stage in STAGES] for memory in gold]
+    facts = tuple(
+        fact_label({stage: verdicts.of(check) for stage, check in zip(STAGES, of_fact, strict=True)})
+        for of_fact in checks
+    )
+    last = [_last_judged(of_fact, verdicts) for of_fact in checks]
+    right = verdicts.of(answered) if answered else letter_is_right(record)
+    label, vacuous = question_label(record.question.kind, facts, right)
+    earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
+    deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
+    return replace(
+        asked,
         label=label,
         vacuous=vacuous,
         answer_right=right,
         facts=facts,
-        n_memories=len(record.memories),
-        memory_words=sum(len(memory.split()) for memory in record.memories),
-        needs=tuple(gold.fact for gold in question.gold),
-        unsure=unsure,
+        unsure=tuple(m.fact for m, of_fact in zip(gold, checks, strict=True) if any(map(verdicts.unsure, of_fact))),
+        reason=verdicts.words(deciding) if deciding and label != "failed" else None,
+        reasons=tuple(map(verdicts.words, last)),
+        failure=_why_failed([*chain.from_iterable(checks), answered], verdicts) if label == "failed" else None,
     )
 
 
-def _fact_label(record: QuestionRecord, gold: GoldMemory, stores: Stores, verdicts: Verdicts) -> Label:
-    return fact_label({stage: verdicts.of(memory_check(stage, record, gold, stores)) for stage in STAGES})
+def _last_judged(checks: Sequence[Check], verdicts: Verdicts) -> Check:
+    """Of the checks of a gold memory, in the order of the stages, the first that it did not pass, or else the last."""
+    return next((check for check in checks if not verdicts.of(check)), checks[-1])
 
 
-def _is_unsure(record: QuestionRecord, gold: GoldMemory, stores: Stores, verdicts: Verdicts) -> bool:
-    return any(verdicts.unsure(memory_check(stage, record, gold, stores)) for stage in STAGES)
+def _why_failed(checks: Sequence[Check | None], verdicts: Verdicts) -> str:
+    reasons = (verdicts.words(check, "failure") for check in checks if check)
+    return f"judge: {next((reason for reason in reasons if reason), 'it gave no verdict')}"

@@ -8,7 +8,7 @@ the answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from epbench.memfail.pipeline.queries import queries_of
 from epbench.memfail.pipeline.replies import REPLIES, with_replies
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.recall import Recall, read_recall
-from epbench.memories.session import fill_and_ask
+from epbench.memories.session import Conversation, fill_and_ask
 from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request
-from epbench.runs.answers import ANSWERS, Progress, ask
+from epbench.runs.answers import ANSWERS, Progress, ask, no_progress
 from epbench.runs.journal import read_journal
 from epbench.runs.usage import token_usage
 
@@ -73,26 +73,80 @@ def run_config(
     Raises:
         BadInput: The system cannot be created, or a prompt does not fit the model's window.
     """
-    told = facts_told(facts, questions, setting)
-    conversations = conversations_of(
-        told, seed=setting.seed, units_per_conversation=setting.units_per_conversation, isolate=setting.isolate
-    )
-    if setting.replies:
-        conversations = with_replies(folder / REPLIES, conversations, model, prompts, setting.sampling, progress)
+    conversations = _conversations(folder, facts, questions, model, prompts, setting, progress)
     queries = queries_of(questions, setting)
     fill_and_ask(folder, system, conversations, queries, limits=setting.limits, progress=progress)
     recall = read_recall(folder, system, conversations, queries)
-    failures = _failures(questions, recall, setting)
-    by_id = {question.id: question for question in questions}
-    requests = [
-        prompts.ask(query.id, by_id[query.question], recall.found[query.id], setting.sampling)
-        for query in queries
-        if query.id not in failures
-    ]
+    requests = _requests(questions, recall, prompts, setting)
     warning = check_window(requests, model, {}) if requests else None
     ask(folder / ANSWERS, requests, model, progress)
-    recall.warnings.extend([warning] if warning else [])
-    return _read_output(folder, questions, recall, failures, model, requests, setting, told)
+    output = _output(folder, facts, questions, conversations, system, model, prompts, setting)
+    return replace(output, warnings=[*output.warnings, *([warning] if warning else [])])
+
+
+def read_output(
+    folder: Path,
+    facts: Sequence[Fact],
+    questions: Sequence[Question],
+    system: SystemSpec,
+    model: Model,
+    prompts: Prompts,
+    setting: Setting,
+) -> RunOutput:
+    """Read what a run produced from its journals alone; the arguments are those of `run_config`.
+
+    No system is started, and no question is put to the reader; it is asked for replies that the journal does not have.
+    """
+    conversations = _conversations(folder, facts, questions, model, prompts, setting, no_progress)
+    return _output(folder, facts, questions, conversations, system, model, prompts, setting)
+
+
+def _output(
+    folder: Path,
+    facts: Sequence[Fact],
+    questions: Sequence[Question],
+    conversations: Sequence[Conversation],
+    system: SystemSpec,
+    model: Model,
+    prompts: Prompts,
+    setting: Setting,
+) -> RunOutput:
+    recall = read_recall(folder, system, conversations, queries_of(questions, setting))
+    requests = _requests(questions, recall, prompts, setting)
+    told = facts_told(facts, questions, setting)
+    return _read_output(
+        folder, questions, recall, _failures(questions, recall, setting), model, requests, setting, told
+    )
+
+
+def _conversations(
+    folder: Path,
+    facts: Sequence[Fact],
+    questions: Sequence[Question],
+    model: Model,
+    prompts: Prompts,
+    setting: Setting,
+    progress: Progress,
+) -> list[Conversation]:
+    """What the system is told; with replies, the reader is asked for those that the journal does not have."""
+    conversations = conversations_of(
+        facts_told(facts, questions, setting),
+        seed=setting.seed, units_per_conversation=setting.units_per_conversation, isolate=setting.isolate,
+    )  # fmt: skip
+    if not setting.replies:
+        return conversations
+    return with_replies(folder / REPLIES, conversations, model, prompts, setting.sampling, progress)
+
+
+def _requests(questions: Sequence[Question], recall: Recall, prompts: Prompts, setting: Setting) -> list[Request]:
+    """What the reader is asked, without the queries that have failed."""
+    by_id = {question.id: question for question in questions}
+    failures = _failures(questions, recall, setting)
+    return [
+        prompts.ask(query.id, by_id[query.question], recall.found[query.id], setting.sampling)
+        for query in queries_of(questions, setting)
+        if query.id not in failures
+    ]
 
 
 def _failures(questions: Sequence[Question], recall: Recall, setting: Setting) -> dict[str, str]:

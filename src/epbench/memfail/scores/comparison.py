@@ -79,7 +79,7 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
             raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")
         for config, k in common:
             found.append(
-                {"config": config, "k": k, **_compare((one, other), [runs[n][config, k] for n in (one, other)])}
+                {"config": config, "k": k, **compare_records((one, other), [runs[n][config, k] for n in (one, other)])}
             )
     return with_holm(found)
 
@@ -94,7 +94,19 @@ def left_out(runs: Mapping[str, Results]) -> list[str]:
     return found
 
 
-def _compare(names: tuple[str, str], records: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def compare_records(names: tuple[str, str], records: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Compare the success rates of two runs on one config at one k.
+
+    Args:
+        names: The names of the runs.
+        records: The id, row and success of each question (None if it failed), for the first and the second run.
+
+    Returns:
+        What `epbench.statistics.comparison.compare_two` returns, with rows as clusters and McNemar's test, and n_failed.
+
+    Raises:
+        RunFailed: The runs have no question in common that failed in neither.
+    """
     row_of = {record["id"]: record["row"] for of_run in records for record in of_run}
     values = [{r["id"]: float(r["success"]) for r in of_run if r["success"] is not None} for of_run in records]
     pair = compare_two(names, values, cluster_of=row_of.__getitem__, outcomes=True)

@@ -1,16 +1,31 @@
-"""What became of each question: outcomes.jsonl, which comparisons read, and the same as questions.parquet."""
+"""What became of each question: outcomes.jsonl, which comparisons read, and all of it as questions.parquet.
+
+A row of questions.parquet is one question at one k:
+
+- id, k, row, kind, group: which question, at how many memories; see `Question`.
+- config, system: of the run.
+- outcome: `right` (every stage passed), `wrong` or `failed`; success: the same as a truth value, null if it failed.
+- label: `correct`, the first stage that failed, or `failed`; vacuous: passed without merit.
+- answer_right: whether the answer is right, whatever the stages say; null without an answer or a verdict.
+- needs: for each needed fact its id (fact), its text (told), stage, the nearest memory of the store and of those that came
+  back (stored, retrieved; null where the label says that there is none) and the judge's words (reason); see `Trace`.
+- question, reference, answer: what the reader was asked, the true answer, and what the reader wrote (null without one).
+- retrieved: the memories that the reader was shown, best first; n_stored: how many memories the store held.
+- reason: the judge's words on the check that decided the label; failure: why the question failed.
+"""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from epbench.files.writing import naming
+from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.scores.traces import traces_of
+from epbench.runs import question_table
 
-QUESTIONS = "questions.parquet"
 FIELDS = {"id": (str,), "k": (int,), "row": (str,), "success": (bool, type(None))}
 """The fields of a line of outcomes.jsonl that comparisons need, with the types of their values."""
 MORE_FIELDS = {
@@ -18,6 +33,12 @@ MORE_FIELDS = {
     "needs": (list,),
 }  # fmt: skip
 """Its other fields, which earlier versions did not write."""
+
+COLUMNS = (
+    "id", "k", "row", "kind", "group", "config", "system", "outcome", "success", "label", "vacuous", "answer_right",
+    "needs", "question", "reference", "answer", "retrieved", "n_stored", "reason", "failure",
+)  # fmt: skip
+"""The columns of questions.parquet, in their order."""
 
 
 def record_of(outcome: Outcome) -> dict[str, Any]:
@@ -43,25 +64,57 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def write_questions(folder: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
+def question_rows(
+    outcomes: Sequence[Outcome],
+    records: Sequence[QuestionRecord],
+    stores: Mapping[str, Sequence[str]],
+    system: str | None,
+) -> list[dict[str, Any]]:
+    """The rows of questions.parquet; the columns are described above.
+
+    Args:
+        outcomes: The outcomes of all questions at all k.
+        records: What they are about, in the same order.
+        stores: By name of a store, all memories that it held when the questions were asked.
+        system: The name of the memory system.
+    """
+    pairs = zip(outcomes, records, strict=True)
+    return [_row(outcome, record, stores) | {"system": system or ""} for outcome, record in pairs]
+
+
+def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    result = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong")
+    return record_of(outcome) | {
+        "config": record.question.config,
+        "outcome": result,
+        "needs": [asdict(trace) for trace in traces_of(outcome, record, stores)],
+        "question": record.question.text,
+        "reference": record.question.reference,
+        "answer": None if record.failure is not None else record.answer,
+        "retrieved": list(record.memories),
+        "n_stored": len(stores.get(record.store, ())),
+        "reason": outcome.reason,
+        "failure": outcome.failure,
+    }
+
+
+def write_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write questions.parquet of a run; see `epbench.runs.question_table`.
+
+    Args:
+        folder: The run's folder.
+        rows: What `question_rows` returns.
 
     Raises:
         OSError: The file could not be written; the error names it.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     text, flag = pa.string(), pa.bool_()
-    schema = pa.schema(
-        {
-            "id": text, "k": pa.int32(), "row": text, "kind": text, "group": text, "success": flag, "label": text,
-            "vacuous": flag, "answer_right": flag, "needs": pa.list_(pa.struct({"fact": text, "stage": text})),
-        }
-    )  # fmt: skip
-    table = pa.Table.from_pylist([dict(record) for record in records], schema)
-    path = folder / QUESTIONS
-    with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
-        draft = Path(scratch) / QUESTIONS
-        pq.write_table(table, draft, compression="zstd")
-        draft.replace(path)
+    need = pa.struct(dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), text))
+    others = {
+        "k": pa.int32(), "success": flag, "vacuous": flag, "answer_right": flag, "needs": pa.list_(need),
+        "retrieved": pa.list_(text), "n_stored": pa.int32(),
+    }  # fmt: skip
+    schema = pa.schema({name: others.get(name, text) for name in COLUMNS})
+    question_table.write_questions(folder, schema, rows)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.memfail.scores.figures import figures
+from epbench.memfail.figures.of_config import figures
 from epbench.memfail.scores.tables import by_config, group_table, main_table
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of
 from epbench.safe_text import html_text
 
 
-def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any]) -> str:
+def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any], more: str = "") -> str:
     """The page of one run.
 
     Args:
@@ -20,6 +20,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
         run: The content of run.json.
         scores: The content of scores.json, see `tables.with_baseline`.
         usage: The usage of each stage.
+        more: What follows on the page, as HTML.
     """
     return page(
         f"MemFail, {scores['config']}: {title}",
@@ -32,7 +33,8 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 {_trust(scores)}
 <h2>Tokens and failures</h2>
 {_usage(usage)}
-{how_it_was_run(run)}""",
+{how_it_was_run(run)}
+{more}""",
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json
 from epbench.files.text import kind_named, parse_json, shown
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.statistics.proportions import wilson
@@ -82,6 +83,15 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
         run = runs.setdefault(f"{_label(place)} ({config})", about)
         run["by_k"][k] = _together(rates.get(place), parts.get(place, {}))
     return runs
+
+
+def sources_of(*paths: Path) -> dict[str, str]:
+    """What files of reported numbers say of their source, by the name of the file; empty for one that says nothing."""
+    found = {}
+    for path in paths:
+        content = read_json(path)
+        found[path.name] = str(content.get("source", ""))
+    return found
 
 
 def _place(config: str, row: Row) -> Place:

@@ -11,7 +11,8 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
-from epbench.memfail.scores.question_files import record_of, write_questions
+from epbench.memfail.pages.cards import questions_html
+from epbench.memfail.scores.question_files import question_rows, record_of, write_questions
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
@@ -34,7 +35,7 @@ def finish(
     Args:
         folder: The run's folder; its run.json says which config and system the run is about.
         outcomes: The outcomes of all questions at all k, read from the journals.
-        records: The records that the outcomes are about.
+        records: The records that the outcomes are about, in the same order.
         stores: All memories that the system held when the questions were asked, by store.
         label: The name of the run in tables.
         usage: The usage of storing, retrieving and answering. Its `warnings` are shown with the scores, and its
@@ -73,9 +74,10 @@ def finish(
     scores["warnings"] = [*usage.get("warnings", []), *_judge_warnings(scores["not_judgeable"], left_out)]
     questions_asked = [record_of(outcome) for outcome in outcomes]
     shown = with_baseline(scores, run)
-    report = html_report(label, run, shown, about)
+    rows = question_rows(outcomes, records, stores, scores["system"])
+    report = html_report(label, run, shown, about, questions_html(rows))
     table = markdown_table({label: shown})
-    write_questions(folder, questions_asked)
+    write_questions(folder, rows)
     write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=questions_asked)
     return scores
 

@@ -88,6 +88,7 @@ def _run(
         judge = plan.judge(folder / CALLS)
         check_judge(folder, judge)
         try:
-            judge_and_score(folder, plan.rows, judge, label, limit=plan.limit, progress=progress)
+            chapters = plan.data.book.chapters
+            judge_and_score(folder, plan.rows, judge, label, limit=plan.limit, progress=progress, chapters=chapters)
         except NothingToScore:  # a model that was never trained may not end any answer
             return

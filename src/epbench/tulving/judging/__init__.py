@@ -3,4 +3,6 @@
 Read `protocol` first (what a judge is given and what it finds), then `rules` and `lexical` (words), `similarity` with its
 `denials`, `phrases` and `similarities` (sentence embeddings), `model` with its `prompts` and `replies` (any model),
 `load` (from a name to a judge), and `verdicts` (judging the answers of a run).
+
+`realism` judges no answers: it rates how realistic the events of a book are.
 """

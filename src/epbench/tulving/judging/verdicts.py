@@ -5,21 +5,22 @@ One folder may hold the verdicts of several judges: they are in one journal, und
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
 from epbench.judges import journal as verdict_journal
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.judges.model import name_without_weights
-from epbench.judges.protocol import PUBLISHED, PastJudge
+from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.journal import Journal, Record, read_journal
 from epbench.tulving.judging.protocol import Judge, JudgeInput
-from epbench.tulving.scores.results import judged
-from epbench.tulving.scores.scoring import ScoredAnswer
+from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
 
 CALLS = "judge_calls.jsonl"
 _WORD = "word "  # about a token
@@ -50,32 +51,80 @@ def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Pro
     return read_verdicts(folder, rows, judge)
 
 
-def read_verdicts(folder: Path, rows: Sequence[Row], judge: Judge) -> list[ScoredAnswer]:
+def read_verdicts(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[ScoredAnswer]:
     """A judge's verdicts on the answers to these rows, as far as the journals have them, in the order of the rows."""
     by_id = {row["id"]: row for row in rows}
     return [judged(by_id[given.id], verdict) for given, verdict in verdict_records(folder, rows, judge)]
 
 
-def verdict_records(folder: Path, rows: Sequence[Row], judge: Judge) -> list[tuple[JudgeInput, Record]]:
+def judged(row: Row, verdict: Record) -> ScoredAnswer:
+    """A row of the dataset with the verdict on its answer."""
+    return ScoredAnswer(**_to_score(row), items=verdict["items"], scores=verdict["scores"], order=verdict["order"])
+
+
+def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
+    """The questions of a run that have no verdict, each once for every repeat that is missing.
+
+    Args:
+        rows: The questions that the run asked.
+        verdicts: The judged answers.
+        repeats: How often the run asked each question, at least 1.
+    """
+    found = Counter(verdict.id for verdict in verdicts)
+    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]
+
+
+def _to_score(row: Row) -> dict[str, Any]:
+    """The fields of `QuestionToScore`."""
+    plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
+    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "reference": row["answer"]}
+
+
+def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[tuple[JudgeInput, Record]]:
     """The same as records of the journal: items, scores, order and reason for each answer that has a verdict.
 
     Raises:
         BadInput: The number of a verdict's scores is not that of the true items.
     """
+    found = judgement_records(folder, rows, judge)
+    return [(given, verdict) for _, given, verdict in found if verdict is not None and verdict.get("failure") is None]
+
+
+def judgement_records(
+    folder: Path, rows: Sequence[Row], judge: JudgeIdentity
+) -> list[tuple[Record, JudgeInput, Record | None]]:
+    """All answers to these rows, as in `given_answers`, with what the journal says of the judge's reading of each.
+
+    Returns:
+        The record of the answer, what the judge was given, and the record of the verdict or of the judge's failure; None
+        for an answer that the judge has not read.
+
+    Raises:
+        BadInput: The number of a verdict's scores is not that of the true items.
+    """
     journal = read_journal(folder / JUDGEMENTS)
-    found = []
+    found: list[tuple[Record, JudgeInput, Record | None]] = []
     for answer, given in given_answers(folder, rows):
-        verdict = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else given.key(judge))
-        if verdict is not None and verdict.get("failure") is None:
-            n, expected = len(verdict.get("scores", ())), len(given.reference)
-            if n != expected:
-                raise BadInput(
-                    f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores': expected {expected} numbers, one "
-                    f"for each true item of question {given.id}, found {n}"
-                )
-            scores = [min(1.0, max(0.0, score)) for score in verdict["scores"]]  # a published judge may exceed 1
-            found.append((given, verdict | {"scores": scores}))
+        record = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else given.key(judge))
+        if record is not None and record.get("failure") is None:
+            record = _checked(folder, record, given)
+        found.append((answer, given, record))
     return found
+
+
+def _checked(folder: Path, verdict: Record, given: JudgeInput) -> Record:
+    """A verdict with scores from 0 to 1, since a published judge may exceed 1.
+
+    Raises:
+        BadInput: The number of its scores is not that of the true items.
+    """
+    n, expected = len(verdict.get("scores", ())), len(given.reference)
+    if n != expected:
+        raise BadInput(
+            f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores': expected {expected} numbers, one "
+            f"for each true item of question {given.id}, found {n}"
+        )
+    return verdict | {"scores": [min(1.0, max(0.0, score)) for score in verdict["scores"]]}
 
 
 def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, JudgeInput]]:

@@ -22,9 +22,12 @@ from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.judges.run_judge import note_judge
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal
+from epbench.runs.journal import Journal, read_journal
+from epbench.runs.question_table import QUESTIONS
 from epbench.runs.results import RESULTS
 from epbench.tulving.dataset.load import fingerprint_of_book
+from epbench.tulving.judging.verdicts import judged
+from epbench.tulving.pages.cards import Chapters
 from epbench.tulving.released.archive import Archive, ReleasedBook
 from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
@@ -32,7 +35,7 @@ from epbench.tulving.released.reference_numbers import reference_numbers
 from epbench.tulving.released.subset import asked_questions, check_subset
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
 from epbench.tulving.scores.own_answers import check_length
-from epbench.tulving.scores.results import finish, judged
+from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.scoring import ScoredAnswer
 
 Scores = dict[str, Any]
@@ -166,7 +169,8 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
     result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
     for run in others:
         _forget_scores(run, out / run.folder)
-    fingerprint = cache(lambda book: _fingerprint(archive, book))
+    fingerprint = cache(lambda book: book_fingerprint(archive, book))
+    chapters = cache(lambda book: book_chapters(archive, book))
     for run in progress(runs, "published runs", len(runs)):
         try:
             content, of_book = read_published_run(archive.files, run), fingerprint(run.book)
@@ -174,16 +178,21 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
             result.not_scored[run.label] = str(error)
             _forget_scores(run, out / run.folder)
             continue
-        result.scores[run.label] = _score_run(run, content, out / run.folder, of_book)
+        result.scores[run.label] = score_run(run, content, out / run.folder, of_book, chapters(run.book))
         if content.notes:
             result.notes[run.label] = content.notes
     return result
 
 
-def _fingerprint(archive: Archive, book: ReleasedBook) -> str:
+def book_fingerprint(archive: Archive, book: ReleasedBook) -> str:
     """The fingerprint of the dataset made from the book; our own runs on that dataset have the same one."""
     data = read_book(archive, book)
     return fingerprint_of_book([question._asdict() for question in data.selected], data.book())
+
+
+def book_chapters(archive: Archive, book: ReleasedBook) -> Chapters:
+    """The number and the text of each chapter of a published book."""
+    return [(chapter.number, chapter.text) for chapter in read_questions(archive.files, book)[0]]
 
 
 def _content(files: Files, run: PublishedRun) -> list[str]:
@@ -200,13 +209,17 @@ def _forget_scores(run: PublishedRun, out: Path) -> None:
     if not (out / "run.json").exists():
         return
     with open_run(out, _identity(run), {}) as folder:
-        for name in RESULTS:
+        for name in (*RESULTS, QUESTIONS):
             (folder / name).unlink(missing_ok=True)
 
 
-def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str) -> Scores:
+def score_run(
+    run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str, chapters: Chapters | None = None
+) -> Scores:
     book = run.book
     with open_run(out, _identity(run), {"book": book.name}) as folder:
+        if len(read_journal(folder / ANSWERS)) > len(content.rows):
+            (folder / ANSWERS).unlink()  # of an earlier archive, in which the run was asked more
         answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
         for number, (row, answer, verdict) in enumerate(
             zip(content.rows, content.answers, content.verdicts, strict=True)
@@ -221,8 +234,9 @@ def _score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerpr
             "judge": {"name": book.generator, "prompt_hash": None, "passport": None},
             "notes": content.notes,
         }
-        scores = finish(folder, [clipped(row) for row in rows], [], run.label, more)
-        note_judge(folder, PastJudge(book.generator, PUBLISHED), fingerprint=fingerprint)
+        judge = PastJudge(book.generator, PUBLISHED)
+        scores = finish(folder, content.rows, judge, run.label, more=more, chapters=chapters)
+        note_judge(folder, judge, fingerprint=fingerprint)
         return scores
 
 

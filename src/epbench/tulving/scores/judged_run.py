@@ -11,7 +11,8 @@ from epbench.judges.run_judge import note, note_judge
 from epbench.runs.answers import Progress, no_progress
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import judge_answers
-from epbench.tulving.scores.results import finish, lost_questions
+from epbench.tulving.pages.cards import Chapters
+from epbench.tulving.scores.results import finish
 
 
 def judge_and_score(
@@ -24,6 +25,7 @@ def judge_and_score(
     limit: int | None = None,
     shard: str | None = None,
     progress: Progress = no_progress,
+    chapters: Chapters | None = None,
 ) -> dict[str, Any]:
     """Have the journaled answers of a run judged, score them, and write the results; nothing is judged twice.
 
@@ -36,6 +38,7 @@ def judge_and_score(
         limit: The number of questions that the run was limited to; None for all. It goes into run.json, and so does `shard`.
         shard: Which part of the questions the run asked, as `i/n`; None for all.
         progress: Shows a progress bar.
+        chapters: The number and the text of each chapter of the book, for the report; None if the book is not at hand.
 
     Returns:
         The content of scores.json.
@@ -44,7 +47,7 @@ def judge_and_score(
         NothingToScore: There is no judged answer; no results are written then.
     """
     note(folder, limit=limit, shard=shard)
-    verdicts = judge_answers(folder, rows, judge, progress)
-    scores = finish(folder, verdicts, lost_questions(rows, verdicts, repeats), label, judge=judge)
+    judge_answers(folder, rows, judge, progress)
+    scores = finish(folder, rows, judge, label, repeats=repeats, chapters=chapters)
     note_judge(folder, judge)
     return scores

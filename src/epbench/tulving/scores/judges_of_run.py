@@ -14,9 +14,8 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.journal import read_journal
-from epbench.tulving.judging.verdicts import verdict_records
+from epbench.tulving.judging.verdicts import judged, verdict_records
 from epbench.tulving.scores.judge_agreement import judge_agreement
-from epbench.tulving.scores.results import judged
 from epbench.tulving.scores.scoring import ScoredAnswer, mean, question_f1
 
 

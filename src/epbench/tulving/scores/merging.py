@@ -15,11 +15,12 @@ from epbench.runs.answers import ANSWERS, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.subset import subset
+from epbench.tulving.context.passages import PASSAGES
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import CALLS, judge_answers, judge_failures
-from epbench.tulving.scores.results import finish, lost_questions
+from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import SHARD
 
 
@@ -49,12 +50,12 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     about = {name: first[name] for name in ("dataset", "book", "label")} | {"merged": [str(f) for f in shards]}
     with open_run(out, first["identity"], about) as folder:
         check_judge(folder, judge)
-        join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS))
+        join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS, PASSAGES))
         rows = subset(data.rows, itemgetter("id"), limit)
         note(folder, limit=limit)
-        verdicts = judge_answers(folder, rows, judge, no_progress)
-        lost = lost_questions(rows, verdicts, first["identity"]["repeats"])
-        scores = finish(folder, verdicts, lost, first["label"], judge=judge)
+        judge_answers(folder, rows, judge, no_progress)
+        repeats = first["identity"]["repeats"]
+        scores = finish(folder, rows, judge, first["label"], repeats=repeats, chapters=data.book.chapters)
         note_judge(folder, judge)
     return MergedRun(first["label"], scores, judge_failures(out, judge))
 

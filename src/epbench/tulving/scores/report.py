@@ -34,6 +34,7 @@ def html_report(
     rows: Sequence[ScoredAnswer],
     lost: Sequence[QuestionToScore],
     usage: Mapping[str, Any],
+    more: str = "",
 ) -> str:
     """The page of one run.
 
@@ -44,24 +45,26 @@ def html_report(
         rows: The judged answers, for the table by cue.
         lost: The questions without an answer or a verdict, for the same table.
         usage: The content of usage.json.
+        more: What follows on the page, as HTML.
     """
     stages = [stage for stage in ("storing", "retrieving") if stage in usage]
     return page(
-        f"{run['book']}: {title}",
+        f"{run.get('book', 'book')}: {title}",
         f"""{pairs(run["identity"])}
 {_figure({title: scores})}
 <h2>Scores</h2>
 {html_paragraphs(notes({title: scores}))}
 {_scores(scores)}
 <h2>By cue</h2>
-<p>Mean F1 of all questions, by the given elements (t time, s space, e entity, c content) and the number of matching
-chapters, with the number of questions in brackets. Where questions have no answer or no verdict, the mean is a range, from
-all of them wrong to all of them right.</p>
+<p>Mean F1 of the questions that ask for all matches, by the given elements (t time, s space, e entity, c content) and the
+number of matching chapters, with the number of questions in brackets. Where questions have no answer or no verdict, the
+mean is a range, from all of them wrong to all of them right.</p>
 {_by_cue(rows, lost)}
 <h2>Tokens and failures</h2>
 {_usage(usage)}
 {"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in stages)}
-{how_it_was_run(run)}""",
+{how_it_was_run(run)}
+{more}""",
     )
 
 
@@ -125,8 +128,9 @@ def _scores(scores: Scores) -> str:
 def _by_cue(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> str:
     f1: dict[tuple[str, str], list[float]] = {}
     for row, value in zip(rows, question_f1(rows), strict=True):
-        f1.setdefault((_cue_of(row), row.bin), []).append(value)
-    n_lost = Counter((_cue_of(question), question.bin) for question in lost)
+        if row.get == "all":
+            f1.setdefault((_cue_of(row), row.bin), []).append(value)
+    n_lost = Counter((_cue_of(question), question.bin) for question in lost if question.get == "all")
     body = [
         [cue, *(_mean_cell(f1.get((cue, bin_), []), n_lost[cue, bin_]) for bin_ in BINS)]
         for cue in CUES

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import PUBLISHED, JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.models.protocol import Request
 from epbench.runs.answers import ANSWERS
@@ -17,6 +16,9 @@ from epbench.runs.journal import Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage
 from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
+from epbench.tulving.judging.verdicts import lost_questions, read_verdicts
+from epbench.tulving.pages.cards import Chapters, questions_html
+from epbench.tulving.scores import question_files
 from epbench.tulving.scores.own_answers import EMPTY, is_empty
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
@@ -47,61 +49,60 @@ def scores_of(
     *,
     judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
-    """The content of scores.json, as in `score_run` and `judge_scores`; the arguments are those of `finish`."""
+    """The content of scores.json, as in `score_run` and `judge_scores`.
+
+    Args:
+        rows: The judged answers.
+        lost: The questions without an answer or a verdict; see `lost_questions`.
+        more: Further fields.
+        judge: The judge; None for one of which `more` says everything.
+
+    Raises:
+        NothingToScore: There is no judged answer.
+    """
     scores = score_run(rows, lost) | dict(more or {})
     return scores if judge is None else scores | judge_scores(judge, recall_to_correct(scores))
 
 
 def finish(
     folder: Path,
-    rows: Sequence[ScoredAnswer],
-    lost: Sequence[QuestionToScore],
+    rows: Sequence[Row],
+    judge: JudgeIdentity,
     label: str,
-    more: Mapping[str, Any] | None = None,
     *,
-    judge: JudgeIdentity | None = None,
+    repeats: int = 1,
+    more: Mapping[str, Any] | None = None,
+    chapters: Chapters | None = None,
 ) -> dict[str, Any]:
     """Compute the results of a run from its journals, and write them; see `epbench.runs.results`.
 
+    questions.parquet is written first, so that a run with scores has the questions that they are the means of.
+
     Args:
         folder: The run's folder.
-        rows: The judged answers.
-        lost: The questions without an answer or a verdict; see `lost_questions`.
+        rows: The questions that the run asked.
+        judge: The judge whose verdicts count; what its passport says goes into scores.json and the reports. What is to be
+            said of a published judge is in `more`.
         label: The name of the run in tables.
+        repeats: How often the run asked each question, at least 1.
         more: Further fields of scores.json.
-        judge: The judge; what its passport says goes into scores.json and the reports.
+        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if the
+            book is not at hand.
 
     Returns:
         The content of scores.json.
 
     Raises:
-        RunFailed: There is no judged answer; nothing is written then.
+        NothingToScore: There is no judged answer; nothing is written then.
+        BadInput: The number of a verdict's scores is not that of the true items.
     """
-    scores = scores_of(rows, lost, more, judge=judge)
+    verdicts = read_verdicts(folder, rows, judge)
+    lost = lost_questions(rows, verdicts, repeats)
+    scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
-    report = html_report(label, read_json(folder / "run.json"), scores, rows, lost, usage)
+    records = question_files.records_of(folder, rows, judge, repeats)
+    explorer = questions_html(folder, records, chapters)
+    report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
+    question_files.write(folder, records)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
     return scores
-
-
-def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
-    """The questions of a run that have no verdict, each once for every repeat that is missing.
-
-    Args:
-        rows: The questions that the run asked.
-        verdicts: The judged answers.
-        repeats: How often the run asked each question, at least 1.
-    """
-    found = Counter(verdict.id for verdict in verdicts)
-    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]
-
-
-def judged(row: Row, verdict: dict[str, Any]) -> ScoredAnswer:
-    """A row of the dataset with the verdict on its answer."""
-    return ScoredAnswer(**_to_score(row), items=verdict["items"], scores=verdict["scores"], order=verdict["order"])
-
-
-def _to_score(row: Row) -> dict[str, Any]:
-    """The fields of `QuestionToScore`."""
-    plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
-    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "reference": row["answer"]}

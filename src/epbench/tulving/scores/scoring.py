@@ -98,7 +98,7 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
 def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> dict[str, Any]:
     """The same as `score_run`, for a run that may have no judged answer: then every score has its bounds alone."""
     f1 = question_f1(rows) if rows else []
-    seen = [Result(row, value, _tau(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
+    seen = [Result(row, value, tau_of(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
     means = _means(seen)
     nothing_found, reversed_, best = (
         _means([*seen, *(Result(question, value, tau) for question in lost)])
@@ -155,13 +155,19 @@ def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
 
 def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
     """F1 of each question, 0 to 1, by the metric `episodic_f1`."""
+    return [question["f1"] for question in question_measures(rows)]
+
+
+def question_measures(rows: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
+    """f1, precision and recall of each question, 0 to 1 or None where undefined, by the metric `episodic_f1`."""
     metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
     result = metric.compute(
         predictions=[list(row.items) for row in rows],
         references=[list(row.reference) for row in rows],
         matching_scores=[list(row.scores) for row in rows],
     )
-    return [question["f1"] for question in result["per_question"]]
+    measures: list[dict[str, Any]] = result["per_question"]
+    return measures
 
 
 def is_latest(row: QuestionToScore) -> bool:
@@ -194,7 +200,12 @@ def chronological_awareness(latest: float | None, all_matched: float | None, tau
     return (latest + max(0.0, all_matched * (tau or 0.0))) / 2
 
 
-def _tau(row: ScoredAnswer) -> float | None:
+def tau_of(row: ScoredAnswer) -> float | None:
+    """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found.
+
+    Args:
+        row: A judged answer to a question that `has_order`.
+    """
     tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
     return tau
 
@@ -223,7 +234,7 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
         clusters = [row.cue for row, yes in zip(rows, chosen, strict=True) if yes]
         return clusters, lambda weights: weighted_mean(weights, picked)
 
-    taus = [_tau(row) if has_order(row) else None for row in rows]
+    taus = [tau_of(row) if has_order(row) else None for row in rows]
     of_bin = {bin_: [row.get == "all" and row.bin == bin_ for row in rows] for bin_ in BINS}
     questions = {f"f1_by_bin.{bin_}": mean_of(chosen, f1) for bin_, chosen in of_bin.items() if any(chosen)}
     questions["latest"] = mean_of([is_latest(row) for row in rows], f1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from epbench.memfail.scores.figures import figures
-from epbench.memfail.scores.model_figures import errors_by_model, success_by_model
+from epbench.memfail.figures.by_model import errors_by_model, success_by_model
+from epbench.memfail.figures.of_config import figures
 from epbench.reports.figures import drawing
 
 
@@ -70,4 +70,4 @@ def test_without_internal_models_there_is_nothing_to_show(make):
 def test_they_are_among_the_figures_of_a_config():
     runs = {"a": run("mem0", "small"), "b": run("mem0", "large")}
     page = "".join(figures(runs))
-    assert "Success by the model inside the memory system" in page and "Errors of each stage by system" in page
+    assert "Success by the model inside the memory system" in page and "What became of the questions, by system" in page

@@ -5,21 +5,14 @@ They are about the runs of one config, own and reported ones, whose internal mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from epbench.memfail.figures.panels import line, stacked
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.reports.figures import colour_of, error_bars, figure_html, new_figure
+from epbench.reports.figures import figure_html, new_figure
 from epbench.reports.tables import Runs, Scores
 
-STAGE_COLOURS: Mapping[str, tuple[str, str]] = {
-    "success_rate": ("correct", "#54a24b"),
-    "storage_error": ("storage error", "#e45756"),
-    "summary_error": ("summary error", "#f58518"),
-    "retrieval_error": ("retrieval error", "#eeca3b"),
-    "reasoning_error": ("reasoning error", "#b279a2"),
-}
-"""Title and colour of what becomes of a question."""
-_MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
+MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
 """The paper's internal models in the order of its tables; others follow by name."""
 _DEFAULT_K = "5"
 
@@ -33,17 +26,12 @@ def success_by_model(runs: Runs) -> str:
     lines = {name: line for name, line in _lines(runs, k).items() if len(line) > 1}
     if not lines:
         return ""
-    models = _in_order({model for line in lines.values() for model in line})
+    models = in_order({model for line in lines.values() for model in line})
     figure, axes = new_figure(9, 3.6)
-    for number, (name, line) in enumerate(lines.items()):
+    for number, (name, of_system) in enumerate(lines.items()):
         shift = 0.06 * (number - (len(lines) - 1) / 2)  # or the intervals would lie on one another
-        shown = [model for model in models if model in line]
-        places = [models.index(model) + shift for model in shown]
-        rates = [line[model]["success_rate"] for model in shown]
-        style = ":" if name.endswith(_REPORTED) else "-"
-        axes.plot(places, rates, style, marker="o", color=colour_of(number), label=name)
-        intervals = [line[model].get("intervals", {}).get("success_rate") for model in shown]
-        error_bars(axes, places, rates, intervals, colour_of(number))
+        points = {models.index(model) + shift: scores for model, scores in of_system.items()}
+        line(axes, points, number, name, reported=name.endswith(_REPORTED))
     axes.set_xticks(range(len(models)), models)
     axes.set(ylim=(0, 1.02), xlabel="model inside the memory system", ylabel="success")
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
@@ -61,7 +49,7 @@ def errors_by_model(runs: Runs) -> str:
         for name, line in _lines(runs, k).items()
         if (with_errors := {m: s for m, s in line.items() if all(s.get(error) is not None for error in ERRORS)})
     }
-    models = _in_order({model for line in lines.values() for model in line})
+    models = in_order({model for line in lines.values() for model in line})
     if sum(map(len, lines.values())) < 2:
         return ""
     figure, first = new_figure(2.0 + 2.4 * len(models), 3.8)
@@ -69,21 +57,14 @@ def errors_by_model(runs: Runs) -> str:
     panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
     for panel, model in zip(panels, models, strict=True):
         shown = {name: line[model] for name, line in lines.items() if model in line}
-        base = [0.0] * len(shown)
-        for rate, (title, colour) in STAGE_COLOURS.items():
-            if rate == "success_rate":
-                continue
-            heights = [scores[rate] for scores in shown.values()]
-            label = title if panel is panels[0] else None
-            panel.bar(range(len(shown)), heights, 0.7, bottom=base, color=colour, label=label)
-            base = [low + height for low, height in zip(base, heights, strict=True)]
+        stacked(panel, range(len(shown)), list(shown.values()), width=0.7, labelled=panel is panels[0])
         panel.set_xticks(range(len(shown)), list(shown), rotation=45, ha="right", fontsize=8)
         panel.set_title(model, fontsize=9)
         panel.set_ylim(0, 1.02)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("share of questions")
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure_html(figure, f"Errors of each stage by system and the model inside it, at k = {k}.")
+    return figure_html(figure, f"What became of the questions, by system and the model inside it, at k = {k}.")
 
 
 _REPORTED = ", reported"
@@ -109,5 +90,6 @@ def _common_k(runs: Runs) -> str:
     return max(ks, key=lambda k: (ks.count(k), int(k)), default="")
 
 
-def _in_order(models: set[str]) -> Sequence[str]:
-    return sorted(models, key=lambda model: (_MODELS.index(model) if model in _MODELS else len(_MODELS), model))
+def in_order(models: set[str]) -> Sequence[str]:
+    """Internal models in the order of the paper's tables; others follow by name."""
+    return sorted(models, key=lambda model: (MODELS.index(model) if model in MODELS else len(MODELS), model))

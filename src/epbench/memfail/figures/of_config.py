@@ -5,13 +5,14 @@ The first figure holds floor, ceiling, system and diagnosis together; without th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from epbench.memfail.scores.model_figures import STAGE_COLOURS, errors_by_model, success_by_model
+from epbench.memfail.figures.by_model import errors_by_model, success_by_model
+from epbench.memfail.figures.panels import line, stacked, success_intervals
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, floor_of_runs
-from epbench.reports.figures import COLOURS, INK, colour_of, drawing, error_bars, figure_html, new_figure
+from epbench.reports.figures import COLOURS, INK, colour_of, drawing, figure_html, new_figure
 from epbench.reports.tables import Runs, Scores
 
 if TYPE_CHECKING:
@@ -49,24 +50,12 @@ def _diagnosis(runs: Runs) -> str:
     if not bars:
         return ""
     figure, axes = new_figure(max(7.0, 4.0 + 0.9 * len(bars)), 4.2)
-    _stages(axes, bars)
-    _success_intervals(axes, range(len(bars)), [scores for _, _, scores in bars], INK)
+    stacked(axes, range(len(bars)), [scores for _, _, scores in bars])
+    success_intervals(axes, range(len(bars)), [scores for _, _, scores in bars])
     _floor_and_ceilings(axes, runs, lines)
     axes.set_xticks(range(len(bars)), [f"{_short(label)}\nk = {k}" for label, k, _ in bars], fontsize=8)
     axes.set(ylim=(0, 1.02), ylabel="share of questions")
     return _with_legend(figure, _DIAGNOSIS)
-
-
-def _stages(axes: Axes, bars: Sequence[Bar]) -> None:
-    base = [0.0] * len(bars)
-    for name, (title, colour) in STAGE_COLOURS.items():
-        heights = [scores[name] for _, _, scores in bars]
-        axes.bar(range(len(bars)), heights, 0.75, bottom=base, color=colour, label=title)
-        base = [low + height for low, height in zip(base, heights, strict=True)]
-    vacuous = [scores["vacuous"] / max(1, scores["n"] - scores["failed"]) for _, _, scores in bars]
-    if any(vacuous):
-        places = range(len(bars))
-        axes.bar(places, vacuous, 0.75, color="none", edgecolor=INK, hatch="///", label="of it vacuous")
 
 
 def _floor_and_ceilings(axes: Axes, runs: Runs, lines: Runs) -> None:
@@ -110,14 +99,14 @@ def _curves(curves: Mapping[str, Mapping[int, Scores]], runs: Runs, what: str, c
     figure, axes = new_figure(9, 3.6)
     ticks: set[int] = set()
     for number, (label, curve) in enumerate(curves.items()):
-        points = {x: scores for x, scores in sorted(curve.items()) if scores["success_rate"] is not None}
-        if not points:
-            continue
-        ticks |= points.keys()
-        style = ":" if runs[label].get("reported") else "-"
-        rates = [scores["success_rate"] for scores in points.values()]
-        axes.plot(list(points), rates, style, marker="o", color=colour_of(number), label=label)
-        _success_intervals(axes, list(points), list(points.values()), colour_of(number))
+        ticks |= {x for x, scores in curve.items() if scores["success_rate"] is not None}
+        line(
+            axes,
+            {float(x): scores for x, scores in curve.items()},
+            number,
+            label,
+            reported=bool(runs[label].get("reported")),
+        )
     axes.set_xticks(sorted(ticks))
     axes.set(ylim=(0, 1.02), xlabel=what, ylabel="success")
     return _with_legend(figure, caption)
@@ -149,15 +138,16 @@ def _success_by_tokens(runs: Runs) -> str:
     )
 
 
-def _success_intervals(axes: Axes, places: Sequence[float], scores: Sequence[Scores], colour: str) -> None:
-    intervals = [at["intervals"].get("success_rate") for at in scores]
-    error_bars(axes, places, [at["success_rate"] for at in scores], intervals, colour)
-
-
 def _short(label: str) -> str:
     return label if len(label) <= 18 else label[:17] + "…"
 
 
+def _fitting(label: str, most: int = 48) -> str:
+    """A label that leaves room for the figure beside it: of a long one, such as a path, the beginning and the end."""
+    return label if len(label) <= most else f"{label[: most // 2]}…{label[-most // 2 + 1 :]}"
+
+
 def _with_legend(figure: Figure, caption: str) -> str:
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, [_fitting(label) for label in labels], loc="outside right upper", frameon=False, fontsize=8)
     return figure_html(figure, caption)

@@ -1,0 +1,65 @@
+"""questions.parquet of a run: a row for each question, so that anyone's own analysis starts from one line of pandas."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.errors import BadInput
+from epbench.files.writing import naming
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+QUESTIONS = "questions.parquet"
+
+
+def write_questions(folder: Path, schema: pa.Schema, records: Sequence[Mapping[str, Any]]) -> None:
+    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
+
+    Args:
+        folder: The run's folder.
+        schema: The columns with their types. A benchmark says what its columns mean.
+        records: A record for each question, in the order of the rows; a missing field is null.
+
+    Raises:
+        OSError: The file could not be written; the error names it.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist([dict(record) for record in records], schema)
+    path = folder / QUESTIONS
+    with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
+        draft = Path(scratch) / QUESTIONS
+        pq.write_table(table, draft, compression="zstd")
+        draft.replace(path)
+
+
+def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read questions.parquet of a run.
+
+    Args:
+        folder: The run's folder.
+        columns: The columns that the file must have; it may have others, which are read as well.
+
+    Raises:
+        BadInput: There is no such file, it is no Parquet file, or it lacks a column.
+    """
+    import pandas as pd
+
+    path = folder / QUESTIONS
+    if not path.is_file():
+        raise BadInput(
+            f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice"
+        )
+    try:
+        found = pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise BadInput(f"{path}: expected a Parquet file ({error})") from None
+    if absent := [column for column in columns if column not in found.columns]:
+        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(found.columns)}")
+    return found

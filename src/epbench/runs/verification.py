@@ -1,0 +1,244 @@
+"""Whether a run's files are what its journals give: its results are computed again in another folder and compared."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.shapes import Each, Shape, check
+from epbench.files.text import shown
+from epbench.runs.checksums import CHECKSUMS, changed_since
+from epbench.runs.folder import read_run
+from epbench.runs.journal import read_journal
+from epbench.runs.outcomes import OUTCOMES
+from epbench.runs.question_table import QUESTIONS
+from epbench.runs.results import RESULTS
+
+_SECONDS = "seconds"
+"""How long something took; only the first computation knows it."""
+_HOW = Shape({**dict.fromkeys(("command", "python", "platform"), (str,)), "versions": Each((str,))})
+"""What run.json says of how a run was made."""
+_MOST = 5
+"""The number of differences in one file that are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked, or could not be.
+
+    Attributes:
+        what: What was checked, such as `scores.json`.
+        held: Whether it holds; None if it could not be checked.
+        said: What was found and what was expected, or why it was not checked; empty if it holds.
+    """
+
+    what: str
+    held: bool | None
+    said: str = ""
+
+
+def copy_journals(folder: Path, scratch: Path) -> None:
+    """Copy what results are computed from, run.json and the journals, into an empty folder."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(".") and path.name not in (*_computed(), CHECKSUMS):
+            shutil.copyfile(path, scratch / path.name)
+
+
+def _computed() -> tuple[str, ...]:
+    return (*RESULTS, OUTCOMES, QUESTIONS)
+
+
+def check_hashes(folder: Path) -> list[Check]:
+    """Whether the files are those that the run left when it ended."""
+    changed = changed_since(folder)
+    if changed is None:
+        return [Check(CHECKSUMS, None, "the run has no hashes of its files; a run that ends now writes them")]
+    said = {
+        "changed": "its content is not that at the end of the run",
+        "missing": "it was there at the end of the run",
+        "new": "it was not there at the end of the run",
+        "grown": "records were added after the end of the run; those before are as they were",
+    }
+    checks = [Check(name, None if how == "grown" else False, said[how]) for name, how in changed.items()]
+    return checks or [Check("hashes of all files", True)]
+
+
+def check_versions(run: Mapping[str, Any]) -> Check:
+    """Whether the libraries here are those of the run; another version is told, and is no fault."""
+    others = [f"{name} {of_run}, here {_installed(name)}" for name, of_run in run["versions"].items()
+              if _installed(name) != of_run]  # fmt: skip
+    return Check("versions", None if others else True, "; ".join(others))
+
+
+def _installed(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"
+
+
+def compare_results(folder: Path, again: Path) -> list[Check]:
+    """Compare each result of a run with the same file, computed again.
+
+    Args:
+        folder: The folder of the run.
+        again: The folder of what was computed again from the same journals.
+    """
+    checks = []
+    same_judge = _same_judge(folder, again)
+    for name in _computed():
+        if not (again / name).exists() and not (folder / name).exists():
+            continue
+        if not (folder / name).exists():
+            checks.append(Check(name, None, "the run has no such file; an earlier version made it"))
+        elif not same_judge and name in ("table.md", "report.html"):
+            checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
+        else:
+            found = list(_differences(folder / name, again / name, same_judge))
+            more = f", and {len(found) - _MOST} more differences" if len(found) > _MOST else ""
+            checks.append(Check(name, not found, "; ".join(found[:_MOST]) + more))
+    if not same_judge:
+        said = "its passport is not that at the end of the run; the scores of the judge itself were not compared"
+        checks.append(Check("the judge's passport", None, said))
+    return checks
+
+
+def _same_judge(folder: Path, again: Path) -> bool:
+    """Whether the same is known of the judge; its passport may be made or changed after the run."""
+    about = []
+    for run in (folder, again):
+        judge = read_json(run / "scores.json").get("judge") if (run / "scores.json").exists() else None
+        about.append(judge if isinstance(judge, dict) else {})
+    return about[0] == about[1] or about[0].get("name") != about[1].get("name")
+
+
+def _differences(found: Path, expected: Path, same_judge: bool) -> Iterator[str]:
+    """How two files of one name differ, each difference in a few words."""
+    if not expected.exists():
+        yield "the journals give no such file"
+    elif found.suffix == ".json":
+        skipped = set() if same_judge else {"judge", "corrected"}
+        pair = [{k: v for k, v in read_json(path).items() if k not in skipped} for path in (found, expected)]
+        yield from _in_json(pair[0], pair[1], "")
+    elif found.suffix == ".jsonl":
+        yield from _in_lines(found, expected)
+    elif found.suffix == ".parquet":
+        yield from _in_tables(found, expected)
+    elif (text := found.read_text("utf-8", "replace")) != (other := expected.read_text("utf-8", "replace")):
+        yield _in_text(text, other)
+
+
+def _in_json(found: Any, expected: Any, path: str) -> Iterator[str]:
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in dict.fromkeys([*expected, *found]):
+            if key != _SECONDS:
+                yield from _in_json(
+                    found.get(key, "nothing"), expected.get(key, "nothing"), f"{path}.{key}".lstrip(".")
+                )
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            yield from _in_json(one, other, f"{path}[{number}]")
+    elif not _equal(found, expected):
+        yield f"field {path}: found {shown(found)}, the journals give {shown(expected)}"
+
+
+def _equal(found: Any, expected: Any) -> bool:
+    if isinstance(found, float) and isinstance(expected, float):  # another numpy may round the last digit otherwise
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(found == expected) and isinstance(found, bool) == isinstance(expected, bool)
+
+
+def _in_lines(found: Path, expected: Path) -> Iterator[str]:
+    pair = [path.read_text("utf-8", "replace").splitlines() for path in (found, expected)]
+    if len(pair[0]) != len(pair[1]):
+        yield f"found {len(pair[0])} lines, the journals give {len(pair[1])}"
+        return
+    for number, (one, other) in enumerate(zip(*pair, strict=True), 1):
+        try:
+            yield from (f"line {number}, {text}" for text in _in_json(json.loads(one), json.loads(other), ""))
+        except ValueError:
+            yield f"line {number}: expected JSON"
+
+
+def _in_tables(found: Path, expected: Path) -> Iterator[str]:
+    import pyarrow.parquet as pq
+
+    from epbench.hub.rows import parquet_errors
+
+    try:
+        pair = [pq.read_table(path) for path in (found, expected)]
+    except parquet_errors() as error:
+        yield f"it cannot be read ({error})"
+        return
+    if pair[0].schema.names != pair[1].schema.names or pair[0].num_rows != pair[1].num_rows:
+        yield f"found {pair[0].num_rows} rows of {pair[0].num_columns} columns, the journals give {pair[1].num_rows} of \
+{pair[1].num_columns}"
+        return
+    for number, (one, other) in enumerate(zip(pair[0].to_pylist(), pair[1].to_pylist(), strict=True)):
+        yield from (f"row {number}, {text}" for text in _in_json(one, other, ""))
+
+
+def _in_text(found: str, expected: str) -> str:
+    pair = zip(found.splitlines(), expected.splitlines(), strict=False)
+    for number, (one, other) in enumerate(pair, 1):
+        if one != other:
+            at = next(
+                (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+            )
+            near = slice(max(0, at - 20), at + 20)
+            return f"line {number}: found …{shown(one[near])}, the journals give …{shown(other[near])}"
+    return "one has more lines than the other"
+
+
+def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
+    """Whether a journal has the records that were made again, apart from how long they took.
+
+    Args:
+        folder: The folder of the run.
+        again: The folder of the journal that was made again.
+        name: The name of the journal.
+        whose: Who made the records, such as a judge.
+    """
+    noted, found = read_journal(folder / name), read_journal(again / name)
+    took = {_SECONDS: 0}
+    wrong = [key for key, record in found.items() if noted.get(key, {}) | took != record | took]
+    if not wrong:
+        return Check(name, True)
+    first = found[wrong[0]]
+    how = "is another" if wrong[0] in noted else "is missing"
+    about = f"{first['kind']} of {first['id']!r}" if "kind" in first else repr(first["id"])
+    return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
+
+
+def check_fingerprint(what: str, found: str, expected: Any) -> Check:
+    """Whether a dataset or weights are those of the run.
+
+    Args:
+        what: What the fingerprint is of.
+        found: The fingerprint of what is here.
+        expected: That in run.json.
+    """
+    held = found == expected
+    return Check(what, held, "" if held else f"found fingerprint {found}, that of the run is {expected}")
+
+
+def finished_run(folder: Path) -> dict[str, Any]:
+    """Return run.json of a run that has ended.
+
+    Raises:
+        BadInput: There is no scores.json, or run.json does not say how the run was made.
+    """
+    if not (folder / "scores.json").is_file():
+        raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
+    run = read_run(folder)
+    check(str(folder / "run.json"), run, _HOW)
+    return run

@@ -1,0 +1,152 @@
+"""A model that rates how realistic an event is, for the comparison of realistic with other events (paper: Appendix E.7).
+
+The texts of ours are in `data/realism.toml`. The judge rates the event, not the chapter that tells it. Without a model there
+are no ratings, since no rule knows what is usual at a location.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from epbench.errors import UnusableReply
+from epbench.files.packaged import packaged
+from epbench.judges.model import Ask, BaseModelJudge, Calls
+from epbench.judges.protocol import JudgeIdentity
+from epbench.models.json_replies import last_object_with
+from epbench.models.protocol import Model, Request, Sampling
+from epbench.prompt_packs import load_pack
+from epbench.runs.answers import fingerprint_of
+from epbench.tulving.events.events import Event
+
+Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
+
+RATINGS: tuple[Rating, ...] = (
+    "Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible",
+)  # fmt: skip
+MAX_TOKENS = 512
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"rating": {"type": "string", "enum": list(RATINGS)}, "reason": {"type": "string"}},
+    "required": ["rating", "reason"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RealismPrompts:
+    """The texts of the judge.
+
+    Attributes:
+        system: The system message.
+        rules: The grades and the form of the reply; a blank line follows.
+        case: Text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`.
+        repair: Follows the event if a reply could not be used: `{problem}`.
+    """
+
+    system: str
+    rules: str
+    case: str
+    repair: str
+
+    @property
+    def hash(self) -> str:
+        """Hash of everything the replies depend on: another hash is another judge."""
+        return fingerprint_of([asdict(self), _SCHEMA])
+
+
+def load_realism_prompts(path: Path | None = None) -> RealismPrompts:
+    """Load our texts, or those of a TOML or JSON file with the same keys.
+
+    Raises:
+        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
+    """
+    holds = {"case": ["date", "space", "entity", "content", "detail"], "repair": ["problem"]}
+    return load_pack(path or packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedEvent:
+    """An event to be rated.
+
+    Attributes:
+        chapter: The number of the chapter that tells it; the rating does not depend on it.
+        event: The event.
+    """
+
+    chapter: int
+    event: Event
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """Hash of everything the rating depends on."""
+        event = self.event
+        parts = (judge.name, judge.prompt_hash, event.day, event.space, event.entity, event.content, event.detail)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class RealismVerdict:
+    """What the judge said of an event; the names of the fields are those in the journal."""
+
+    rating: Rating
+    reason: str
+
+
+class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
+    """Rates events by a model, one call for each.
+
+    Args:
+        model: See `BaseModelJudge`.
+        prompts: Ours by default.
+        calls: See `BaseModelJudge`.
+        max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
+    """
+
+    advice = "allow fewer tokens per reply, or choose another judge"
+
+    def __init__(
+        self,
+        model: Model,
+        prompts: RealismPrompts | None = None,
+        *,
+        calls: Path | None = None,
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        self.prompts, self.max_tokens = prompts or load_realism_prompts(), max_tokens
+        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, calls=calls)
+
+    def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
+        """See `BaseModelJudge.requests`."""
+        return [self._request(one, f"chapter {one.chapter}") for one in inputs]
+
+    def verdict_on(self, judge_input: RatedEvent, id_: str, ask: Ask) -> Calls[RealismVerdict]:
+        """See `BaseModelJudge.verdict_on`."""
+        return (yield from ask(self._request(judge_input, id_), read_rating))
+
+    def _request(self, one: RatedEvent, id_: str) -> Request:
+        event, prompts = one.event, self.prompts
+        case = prompts.case.format(
+            date=event.day, space=event.space, entity=event.entity, content=event.content, detail=event.detail
+        )
+        return Request(id_, prompts.system, prompts.rules.format(), case, Sampling(self.max_tokens), schema=_SCHEMA)
+
+
+def read_rating(reply: str) -> RealismVerdict:
+    """Read a reply; prose and fences around the JSON, upper and lower case, and blanks for hyphens do not matter.
+
+    Raises:
+        UnusableReply: There is no object with a rating, a field is repeated, or the rating is none of the five.
+    """
+    found = last_object_with(reply, "rating")
+    said, reason = found["rating"], found.get("reason", "")
+    grade = " ".join(said.replace("-", " ").split()).lower() if isinstance(said, str) else None
+    rating = next((one for one in RATINGS if one.replace("-", " ").lower() == grade), None)
+    if rating is None:
+        shown = json.dumps(said, ensure_ascii=False)[:60]
+        raise UnusableReply(f"the rating is {shown}, one of these is expected: {', '.join(RATINGS)}")
+    return RealismVerdict(rating, reason if isinstance(reason, str) else "")

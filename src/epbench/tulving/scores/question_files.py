@@ -1,0 +1,156 @@
+"""questions.parquet of a run on a Tulving book: a row for each time that a question was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput
+from epbench.files.text import shown
+from epbench.hub.rows import Row
+from epbench.judges.protocol import JudgeIdentity
+from epbench.runs.answers import ANSWERS
+from epbench.runs.journal import RETIRED, Record, read_journal
+from epbench.runs.question_table import write_questions
+from epbench.tulving.judging.verdicts import judged, judgement_records
+from epbench.tulving.scores.scoring import ScoredAnswer, has_order, question_measures, tau_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = (
+    "id", "repeat", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
+    "question", "reference", "chapters", "outcome", "failure", "answer", "items", "scores", "order", "reason", "f1",
+    "precision", "recall", "harsh_f1", "tau",
+)  # fmt: skip
+"""The columns.
+
+id, template (0 to 35), cue (the given elements, of `t s e c`), time, space, entity and content (null where not given), trace,
+get, bin, n_chapters, origin, question, chapters (all matching chapter numbers) and reference (list of true items; the
+dataset's column `answer`) are those of the dataset. repeat counts from 0 how often the question was asked before.
+outcome is `right` (F1 is 1), `wrong` (below 1) or `failed`; failure is the reason why there is no answer or no verdict.
+answer is what the reader wrote; items, scores, order and reason are the judge's: items found in the answer, a score of 0 to 1
+for each true item, the true items found in the order of the answer, and why. f1, precision and recall are those of
+`episodic_f1`, harsh_f1 counts every item found, and tau is Kendall's, null unless all items of an ordered list were found.
+A failed question has no verdict: its columns from items on are null.
+"""
+
+NOT_ASKED = "there is no answer to this question"
+NOT_JUDGED = "the judge has not read this answer"
+"""Why a question failed whose journal gives no reason, because the run was stopped or a file of answers lacks it."""
+
+_TOO_MANY = 2**31  # repeats
+
+_OF_ROW = (
+    "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
+    "question", "chapters",
+)  # fmt: skip
+
+
+def schema() -> pa.Schema:
+    """The types of the columns."""
+    import pyarrow as pa
+
+    text, number, share = pa.string(), pa.int64(), pa.float64()
+    types = dict.fromkeys(COLUMNS, text)
+    types |= dict.fromkeys(("repeat", "template", "n_chapters"), number) | {"chapters": pa.list_(number)}
+    types |= dict.fromkeys(("reference", "items", "order"), pa.list_(text)) | {"scores": pa.list_(share)}
+    types |= dict.fromkeys(("f1", "precision", "recall", "harsh_f1", "tau"), share)
+    return pa.schema(list(types.items()))
+
+
+def write(folder: Path, records: Sequence[Record]) -> None:
+    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
+
+    Args:
+        folder: The run's folder.
+        records: As from `records_of`.
+    """
+    write_questions(folder, schema(), records)
+
+
+def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats: int = 1) -> list[Record]:
+    """A record with the fields `COLUMNS` for each time that a question was asked, from the journals of a run.
+
+    Args:
+        folder: The run's folder.
+        rows: The questions that the run asked.
+        judge: The judge whose verdicts count.
+        repeats: How often the run asked each question, at least 1.
+
+    Returns:
+        The records in the order of the rows, and of the repeats of each.
+
+    Raises:
+        BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
+    """
+    found: dict[str, dict[int, tuple[str, Record | None]]] = {row["id"]: {} for row in rows}
+    for answer, given, verdict in judgement_records(folder, rows, judge):
+        if not 0 <= answer["repeat"] < _TOO_MANY:
+            raise BadInput(
+                f"{folder / ANSWERS}, record {answer['key']!r}, field 'repeat': expected a number from 0 to {_TOO_MANY - 1:,}, "
+                f"found {shown(answer['repeat'])}"
+            )
+        found[given.id][answer["repeat"]] = given.answer, verdict
+    failures = _failures(folder)
+    records: list[Record] = []
+    to_score: list[tuple[Record, ScoredAnswer]] = []
+    for row in rows:
+        asked = found[row["id"]]
+        for repeat in sorted({*range(repeats), *asked}):
+            text, verdict = asked.get(repeat, (None, None))
+            record = {name: row[name] for name in _OF_ROW} | {
+                "repeat": repeat,
+                "reference": row["answer"],
+                "answer": text,
+            }
+            if verdict is not None and verdict.get("failure") is None:
+                record |= {name: verdict.get(name) for name in ("items", "scores", "order", "reason")}
+                to_score.append((record, judged(row, verdict)))
+            elif text is None:
+                record |= {"outcome": "failed", "failure": failures.get((row["id"], repeat), NOT_ASKED)}
+            else:
+                record |= {"outcome": "failed", "failure": verdict["failure"] if verdict else NOT_JUDGED}
+            records.append(record)
+    _score(to_score)
+    return records
+
+
+def _failures(folder: Path) -> dict[tuple[str, int], str]:
+    """Why the reader failed, by question and repeat: the last reason that is not about an older prompt."""
+    records = [record for record in read_journal(folder / ANSWERS).values() if record.get("failure") is not None]
+    return {(r["id"], r["repeat"]): r["failure"] for r in sorted(records, key=lambda r: r["failure"] != RETIRED)}
+
+
+def _score(pairs: Sequence[tuple[Record, ScoredAnswer]]) -> None:
+    """Put the outcome and the measures of judged answers into their records."""
+    measures = question_measures([answer for _, answer in pairs]) if pairs else []
+    for (record, answer), measured in zip(pairs, measures, strict=True):
+        # Of a true item that is repeated, the first score counts.
+        score_of = dict(zip(reversed(answer.reference), reversed(answer.scores), strict=True))
+        record |= {name: measured[name] for name in ("f1", "precision", "recall")}
+        record["outcome"] = "right" if record["f1"] == 1 else "wrong"
+        record["harsh_f1"] = harsh_f1(len(set(answer.items)), len(score_of), sum(score_of.values()))
+        record["tau"] = tau_of(answer) if has_order(answer) else None
+
+
+def harsh_f1(n_items: int, n_true: int, found: float) -> float:
+    """F1 of one question in which every item of the answer counts for precision (paper: Appendix B.3.2).
+
+    The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
+    unless there is no true item. This one tells how much a reader that names too many items owes to that.
+
+    Args:
+        n_items: The number of different items in the answer.
+        n_true: The number of different true items.
+        found: The sum of the scores of the true items.
+
+    Returns:
+        The harmonic mean of found / n_items and found / n_true, 0 to 1; clipped, since a judge may credit one item with
+        several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of one of the two.
+    """
+    if not n_items or not n_true:
+        return 1.0 if n_items == n_true else 0.0
+    precision, recall = found / n_items, found / n_true  # as the metric does, so that equal counts give equal numbers
+    return min(1.0, 2 * precision * recall / (precision + recall)) if found else 0.0

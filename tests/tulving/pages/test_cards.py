@@ -1,0 +1,125 @@
+"""Question by question on the page of a run on a Tulving book: each card against the journals and the chapters."""
+
+import json
+
+from epbench.models.protocol import Reply, Request
+from epbench.runs.answers import ANSWERS, ask, no_progress
+from epbench.runs.folder import open_run
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.pages.cards import NO_BOOK
+from epbench.tulving.scores.judged_run import judge_and_score
+from tests.reports.page_data import questions_of
+
+CHAPTERS = [
+    (1, "On May 05, 2026 rain fell.\n\nAda Moss met Bo Lind at the quay."),
+    (2, "Nothing at all.\n\nOn May 05, 2026 <b>Cy Dunn</b> came by."),
+]
+FAILURE = "429 too many requests"
+
+
+class Scripted:
+    name = identity = "scripted"
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def answer(self, requests):
+        for request in requests:
+            text = self.answers.get((request.id, request.repeat))
+            reply = {"text": text} if text else {"failure": FAILURE}
+            yield Reply(request.key(self.name), request.id, **reply)
+
+
+def row(id_, answer, chapters, bin_, **more):
+    return {
+        "id": id_, "question": f"Who was there on May 05, 2026? {id_}", "trace": "entities", "get": "all", "answer": answer,
+        "bin": bin_, "n_chapters": len(chapters), "time": "May 05, 2026", "space": None, "entity": None, "content": None,
+        "template": 2, "cue": "t", "chapters": chapters, "origin": "book", **more,
+    }  # fmt: skip
+
+
+ROWS = [
+    row("both", ["Ada Moss", "Cy Dunn"], [1, 2], "2"),
+    row("one", ["Bo Lind"], [1], "1"),
+    row("none", [], [], "0", time="June 01, 2026"),
+    row("lost", ["Ada Moss"], [1], "1"),
+]
+ANSWERED = {("both", 0): "Ada Moss was there.", ("one", 0): "Bo Lind", ("none", 0): "Nobody was there. I do not know."}
+
+
+def run(folder, chapters=CHAPTERS, repeats=1, answered=ANSWERED):
+    requests = [Request(r["id"], "s", "c", r["question"], repeat=n) for r in ROWS for n in range(repeats)]
+    with open_run(folder, {"memory": "none", "repeats": repeats}, {"book": "b"}):
+        ask(folder / ANSWERS, requests, Scripted(answered), no_progress)
+        judge_and_score(folder, ROWS, LexicalJudge(), "made", repeats=repeats, chapters=chapters)
+    return (folder / "report.html").read_text("utf-8")
+
+
+def test_every_card_is_what_the_journals_and_the_book_say(tmp_path):
+    html = run(tmp_path / "r")
+    found = {question["id"]: question for question in questions_of(html)}
+    assert list(found) == [r["id"] for r in ROWS] and NO_BOOK not in html
+    verdicts = {}
+    for line in (tmp_path / "r/judgements.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        verdicts[record["id"]] = record
+    for given in ROWS:
+        card = found[given["id"]]
+        assert card["facets"] == {name: given[name] for name in ("bin", "cue", "trace", "get")}
+        assert (card["question"], card["reference"]) == (given["question"], given["answer"])
+        assert card["answer"] == ANSWERED.get((given["id"], 0)) and card["retrieved"] is None and card["trails"] == []
+        assert [text for _, text, _ in card["evidence"]] == [dict(CHAPTERS)[n] for n in given["chapters"]]
+    assert {id_: card["outcome"] for id_, card in found.items()} == {
+        "both": "wrong", "one": "right", "none": "right", "lost": "failed",
+    }  # fmt: skip
+    scores = dict(zip(ROWS[0]["answer"], verdicts["both"]["scores"], strict=True))
+    assert scores == {"Ada Moss": 1, "Cy Dunn": 0}
+    assert found["both"]["evidence"][0][2] == [
+        ["May 05, 2026", "time, given", "cue"], ["Ada Moss", "item found", "found"], ["Cy Dunn", "item not found", "lost"],
+    ]  # fmt: skip
+    assert "recall 0.500" in found["both"]["verdict"] and "item not found: Cy Dunn" in found["both"]["verdict"]
+    assert found["lost"]["reason"] == FAILURE and found["lost"]["verdict"] == ""
+    assert found["lost"]["evidence"][0][2][1] == ["Ada Moss", "true item", "cue"]
+
+
+def test_without_chapters_the_page_says_so(tmp_path):
+    html = run(tmp_path / "r", chapters=None)
+    assert NO_BOOK in html and all(card["evidence"] == [] for card in questions_of(html))
+
+
+def test_repeats_are_cards_of_their_own(tmp_path):
+    found = questions_of(run(tmp_path / "r", repeats=2))
+    assert [card["facets"]["repeat"] for card in found] == ["0", "1"] * len(ROWS)
+    assert len({card["id"] for card in found}) == 2 * len(ROWS)
+
+
+def test_what_a_system_retrieved_is_shown(tmp_path):
+    run(tmp_path / "r")
+    records = [
+        {"key": "both@2", "memories": ["m 1", "m 2"]},
+        {"key": "one@2", "memories": []},
+        {"key": "lost@2", "failure": "x"},
+    ]
+    (tmp_path / "r/retrieved.jsonl").write_text(
+        "".join(json.dumps({"of": "x", "seconds": 1, **record}) + "\n" for record in records)
+    )
+    shown = {card["id"]: card["retrieved"] for card in questions_of(run(tmp_path / "r"))}
+    assert shown == {"both": ["m 1", "m 2"], "one": [], "none": None, "lost": None}
+
+
+def test_the_page_of_a_run_in_a_browser(browser, tmp_path):
+    run(tmp_path / "r")
+    browser.open(tmp_path / "r/report.html")
+    assert browser.text(".status") == "4 of 4 questions" and browser.complaints() == []
+    text = browser.text(".question")
+    assert "Chapter 1" in text and "Ada Moss item found" in text.replace("Moss[", "Moss ").replace(
+        "Mossitem", "Moss item"
+    )
+    assert "<b>" in text and "The whole text" in text and "Nothing at all." not in text
+    browser.choose("bin", "0")
+    assert browser.text(".status") == "1 of 4 questions" and "nothing" in browser.text(".question")
+
+
+def test_the_same_run_has_the_same_page(tmp_path):
+    first = run(tmp_path / "r")
+    assert run(tmp_path / "r") == first

@@ -221,7 +221,8 @@ def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, cap
 def row(id_, answer):
     return {
         "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": answer, "bin": str(len(answer)),
-        "n_chapters": len(answer), "time": id_, "space": None, "entity": None, "content": None,
+        "n_chapters": len(answer), "time": id_, "space": None, "entity": None, "content": None, "template": 2, "cue": "t",
+        "chapters": [], "origin": "book",
     }  # fmt: skip
 
 
@@ -232,8 +233,8 @@ def run_of(folder, judge):
     answers = {"a": "Zoe Brown", "b": "I do not know.", "c": "I do not know.", "d": "Zoe Brown"}
     with open_run(folder, {"memory": "none"}, {"book": "short"}):
         record_answers(folder, answers, "test")
-        judged = judge_answers(folder, ROWS, judge, no_progress)
-        return finish(folder, judged, [], "mine", judge=judge)
+        judge_answers(folder, ROWS, judge, no_progress)
+        return finish(folder, ROWS, judge, "mine")
 
 
 def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):

@@ -2,5 +2,5 @@
 
 In reading order: `universe` (times, spaces, entities and contents, drawn from lists), `universe_files` (the lists as
 files, ours or a user's own), `universe_lists` and `names` (the checks of these files), `events`, `layouts`, `dates`
-(dates as the books write them).
+(dates as the books write them), `new_york` (a map of the city, and where its well-known spaces are).
 """

@@ -1,0 +1,63 @@
+"""The map of New York on which Figure 6 is drawn: outlines of the boroughs, and where well-known spaces are.
+
+Our own universes have their coordinates with them; the spaces of the file are further ones, since published books are
+about New York too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from epbench.files.json_files import read_json
+from epbench.files.packaged import packaged
+from epbench.files.shapes import NUMBER, Each, Items, Shape
+from epbench.tulving.events.universe_files import read_universe_files
+
+Point = tuple[float, float]
+"""Latitude and longitude in degrees."""
+
+CITY = ((40.49, -74.26), (40.92, -73.69))
+"""The south-western and the north-eastern corner of New York City."""
+
+_POINT = Items(NUMBER, 2)
+_SHAPE = Shape({"boroughs": Each(Items(Items(_POINT))), "spaces": Each(_POINT)})
+
+
+@cache
+def _content() -> dict[str, Any]:
+    return read_json(packaged("epbench.tulving", "new_york.json"), _SHAPE)
+
+
+def boroughs() -> Mapping[str, Sequence[Sequence[Point]]]:
+    """Return the outlines of the boroughs, simplified: by name, polygons whose first point closes them."""
+    return {
+        name: [[(south, west) for south, west in polygon] for polygon in polygons]
+        for name, polygons in _content()["boroughs"].items()
+    }
+
+
+@cache
+def city_spaces() -> Mapping[str, Point]:
+    """Return where well-known spaces in and around the city are, to about a hundred metres.
+
+    They are those of the file and the locations of our own New York, the universe `default`.
+    """
+    ours = read_universe_files("default").locations
+    others: Mapping[str, Sequence[float]] = _content()["spaces"]
+    return {
+        **{name: (south, west) for name, (south, west) in others.items()},
+        **{name: point for name, point in ours.items() if point is not None},
+    }
+
+
+def known_spaces(names: Iterable[str]) -> Mapping[str, Point]:
+    """Return the coordinates of those names that are spaces of the city."""
+    known = city_spaces()
+    return {name: known[name] for name in names if name in known}
+
+
+def in_city(point: Point) -> bool:
+    """Whether a point lies in the rectangle around the city."""
+    return all(low <= value <= high for low, value, high in zip(CITY[0], point, CITY[1], strict=True))

@@ -1,0 +1,146 @@
+"""How realistic the events of a book are, as a model judges them; Tables 24 and 25 group questions by it.
+
+Paper: Appendix E.7. `epbench.tulving.judging.realism` is the judge; here its ratings are kept, and questions grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from epbench.errors import BadInput
+from epbench.files.shapes import MAYBE_TEXT, Shape
+from epbench.judges.journal import judge_open
+from epbench.judges.protocol import JudgeIdentity
+from epbench.models.protocol import Model
+from epbench.runs.answers import Progress, no_progress
+from epbench.runs.folder import open_run, read_run
+from epbench.runs.journal import Journal, Record, read_journal
+from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
+from epbench.tulving.paper.books.book import PaperBook
+
+Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
+
+REALISTIC = RATINGS[:2]
+"""The ratings of class R in the paper; the others are class N."""
+
+JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
+
+_RECORD = Shape(
+    {"chapter": (int,), "judge": (str,), "prompt_hash": MAYBE_TEXT},
+    {"rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
+    (("rating",), ("failure",)),
+)
+
+
+def ratings_of(
+    book: PaperBook,
+    model: Model,
+    folder: Path,
+    progress: Progress = no_progress,
+    *,
+    prompts: RealismPrompts | None = None,
+    max_tokens: int = MAX_TOKENS,
+) -> dict[int, Rating | None]:
+    """Have a model rate the events of a book; what the folder holds already is not asked again.
+
+    Every reply and every rating is in the folder before the next is awaited, so that a killed process loses none.
+
+    Args:
+        book: The book.
+        model: The judge.
+        folder: Takes run.json, the calls and the ratings of this judge on this book; it may hold some of them.
+        progress: Shows how many ratings there are.
+        prompts: Ours by default.
+        max_tokens: Most tokens of one reply, at least 1.
+
+    Returns:
+        The rating of each chapter's event by the chapter's number; None where the judge failed, which is no rating of any
+        kind. The next start asks again for these.
+
+    Raises:
+        BadInput: The folder holds something else or another judge's ratings, or a prompt exceeds the model's window.
+        RunFailed: The model's endpoint broke down, or turned all requests away; the replies so far are kept.
+    """
+    judge = RealismJudge(model, prompts, calls=folder / CALLS, max_tokens=max_tokens)
+    inputs = _inputs(book.chapters)
+    judge.plan(inputs)
+    with open_run(folder, _identity(book, judge), {"book": book.name}):
+        journal = Journal(folder / JOURNAL, _RECORD)
+        try:
+            judge_open(journal, inputs, judge, progress, "ratings", _describe)
+        finally:
+            journal.close()
+        return _ratings(journal.records, inputs, judge)
+
+
+def read_ratings(book: PaperBook, folder: Path) -> dict[int, Rating | None]:
+    """Read the ratings of a book from the folder that `ratings_of` filled, without a model; see there.
+
+    Raises:
+        BadInput: The folder holds no ratings, or those of another book.
+    """
+    identity = read_run(folder, Shape({"realism_of": (str,), "judge": (str,), "prompt_hash": (str,)}))["identity"]
+    if identity["realism_of"] != book.fingerprint:
+        where = f"{folder / 'run.json'}, field 'identity.realism_of'"
+        raise BadInput(
+            f"{where}: expected {book.fingerprint}, the fingerprint of {book.marked}, found {identity['realism_of']}"
+        )
+    judge = _Known(identity["judge"], identity["prompt_hash"])
+    return _ratings(read_journal(folder / JOURNAL, _RECORD), _inputs(book.chapters), judge)
+
+
+def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
+    """The group of a question in Table 24.
+
+    Args:
+        chapters: The numbers of the chapters that match its cue.
+        ratings: The rating of each chapter's event; None where the judge failed.
+
+    Returns:
+        `empty` without chapters, `realistic` or `non-realistic` if all their events are of that class, `mixed` if there are
+        both, and None if that cannot be said because a rating is missing.
+    """
+    found = [ratings.get(chapter) for chapter in chapters]
+    classes = {rating in REALISTIC for rating in found if rating is not None}
+    if not found:
+        return "empty"
+    if len(classes) == 2:
+        return "mixed"
+    if None in found:
+        return None
+    return "realistic" if True in classes else "non-realistic"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A judge of which only the identity is left."""
+
+    name: str
+    prompt_hash: str
+
+
+def _inputs(chapters: Sequence[Chapter]) -> list[RatedEvent]:
+    return [RatedEvent(chapter.number, chapter.event) for chapter in chapters]
+
+
+def _identity(book: PaperBook, judge: JudgeIdentity) -> dict[str, str]:
+    return {
+        "benchmark": "tulving", "realism_of": book.fingerprint, "judge": judge.name, "prompt_hash": judge.prompt_hash
+    }  # fmt: skip
+
+
+def _describe(one: RatedEvent, seconds: float) -> Record:
+    return {"chapter": one.chapter, "seconds": round(seconds, 4)}
+
+
+def _ratings(
+    records: Mapping[str, Record], inputs: Sequence[RatedEvent], judge: JudgeIdentity
+) -> dict[int, Rating | None]:
+    found = {one.chapter: records.get(one.key(judge), {}).get("rating") for one in inputs}
+    if unknown := next((rating for rating in found.values() if rating not in (*RATINGS, None)), None):
+        raise BadInput(f"{JOURNAL}, field 'rating': expected one of {', '.join(RATINGS)}, found {unknown!r}")
+    return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}

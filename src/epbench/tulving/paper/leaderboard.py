@@ -1,0 +1,102 @@
+"""The leaderboard of each Tulving book: own, released and reported runs (the paper's ranking, with floors and ceilings)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from epbench.exhibits.exhibit import Exhibit
+from epbench.exhibits.leaderboard import Standing, leaderboard
+from epbench.exhibits.reported import ReportedRow
+from epbench.models.protocol import name_of
+from epbench.tulving.paper.inputs import Inputs, PaperRun
+from epbench.tulving.questions.generate import BINS
+
+COLUMNS = {
+    "simple recall": "simple_recall_score",
+    "chronological awareness": "chronological_awareness",
+    "latest": "latest",
+    "all found": "all_matched",
+}
+_NOTES = (
+    "Floor: an answer that abstains always, which is right in bin 0 alone, or the same model's run without memory on this "
+    "book, whichever is higher.",
+    "Ceiling: the same model's run with the whole book in its context, and 1 where there is none, or it is that run.",
+)
+
+
+def leaderboards(inputs: Inputs) -> list[Exhibit]:
+    """A leaderboard for each dataset that a run is on or that reported rows are about.
+
+    Runs on different datasets that share a name, such as two books of different seeds, have a leaderboard each.
+    """
+    found: dict[tuple[str, str], list[PaperRun]] = {}
+    for run in inputs.runs:
+        found.setdefault((run.book, run.fingerprint), []).append(run)
+    boards = []
+    for (book, fingerprint), runs in found.items():
+        one_of_several = sum(name == book for name, _ in found) > 1
+        name = f"Leaderboard, {book}" + (f", {fingerprint[:6]}" if one_of_several else "")
+        own = all(run.source == "own" for run in runs)
+        reported = [row for row in inputs.reported if row.dataset == book and "simple_recall_score" in row.scores]
+        about = _THIS if own else _PUBLISHED
+        standings = [*(_of_run(run, runs, about) for run in runs), *map(_of_reported, reported)]
+        notes = [*_NOTES, *([_OTHER_BOOK] if own and reported else [])]
+        boards.append(
+            leaderboard(name, f"Simple recall and chronological awareness on {book}", standings, COLUMNS, notes)
+        )
+    return boards
+
+
+_OTHER_BOOK = (
+    "Reported rows are about the published book of this name, which has other events and another text; other judges read the "
+    "answers."
+)
+_PUBLISHED, _THIS = "the published book", "this book"
+
+
+def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str) -> Standing:
+    scores = run.scores
+    floors = abstaining(scores["n_by_bin"])
+    beside = [other for other in runs if other.model == run.model and other.source == run.source]
+    for other in (other for other in beside if other.memory == "none"):
+        floors = {name: max(value, other.scores.get(name) or 0.0) for name, value in floors.items()}
+    ceilings = dict.fromkeys(COLUMNS.values(), 1.0)
+    if run.memory != "in-context":
+        whole = [other.scores for other in beside if other.memory == "in-context"]
+        ceilings |= {name: best for name in ceilings if (best := _best(whole, name)) is not None}
+    return Standing(
+        label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=run.memory,
+        scores={name: scores[name] for name in COLUMNS.values()}, floors=floors, ceilings=ceilings,
+        judge=judge_in_words(scores.get("judge")), about=about,
+        ranges={name: scores["incomplete"][name] for name in COLUMNS.values() if name in scores["incomplete"]},
+        intervals={name: scores["intervals"][name] for name in COLUMNS.values() if name in scores["intervals"]},
+    )  # fmt: skip
+
+
+def _of_reported(row: ReportedRow) -> Standing:
+    # The short books have no cue with six or more chapters, and so one bin less.
+    bins = BINS[:-1] if "short" in row.dataset else BINS
+    return Standing(
+        label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
+        scores={name: row.scores.get(name) for name in COLUMNS.values()}, floors=abstaining(bins),
+        ceilings=dict.fromkeys(COLUMNS.values(), 1.0), judge="the paper's, without a passport", about=_PUBLISHED,
+    )  # fmt: skip
+
+
+def abstaining(bins: Collection[str]) -> dict[str, float]:
+    """The scores of an answer that abstains always: right in bin 0, if that is one of the bins, and nowhere else."""
+    return dict.fromkeys(COLUMNS.values(), 0.0) | {"simple_recall_score": 1 / len(bins) if "0" in bins else 0.0}
+
+
+def judge_in_words(judge: Mapping[str, Any] | None) -> str:
+    """Who judged, and how well according to the passport, such as `lexical, sensitivity 0.92, specificity 0.92`."""
+    if judge is None:
+        return "not named"
+    if not judge.get("passport"):
+        return f"{judge['name']}, without a passport"
+    return f"{judge['name']}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}"
+
+
+def _best(scores: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    return max((value for one in scores if (value := one.get(name)) is not None), default=None)

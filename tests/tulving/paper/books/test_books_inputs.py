@@ -1,0 +1,203 @@
+"""Books as they are given: datasets of one's own, by templates or by a model, and books of an archive."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiktoken
+
+from epbench import BadInput
+from epbench.tulving.dataset.load import load_book
+from epbench.tulving.events.universe import load_universe
+from epbench.tulving.paper.books import inputs
+from epbench.tulving.paper.books.book import originals
+from epbench.tulving.paper.books.inputs import read_books
+from tests.published_data import OURS
+from tests.tulving.paper.books.given_books import MISTAKES, built, published, rows, written
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch):
+    """No test looks for the encoding in a network."""
+    monkeypatch.setattr(inputs, "length_counter", lambda: (lambda text: len(text.split()), "words"))
+
+
+def retitled(folder, out, title):
+    """A copy of a dataset whose book has another title."""
+    shutil.copytree(folder, out)
+    (path,) = (out / "book").glob("*.parquet")
+    table = pq.read_table(path)
+    at = table.column_names.index("title")
+    pq.write_table(table.set_column(at, table.schema.field("title"), pa.array([title])), path)
+    return out
+
+
+def test_a_book_by_templates(short_book):
+    (book,) = read_books([str(short_book)])
+    assert (book.label, book.name, book.source, book.length, book.universe) == (
+        "short",
+        "short",
+        "own",
+        "short",
+        "default",
+    )
+    assert (book.order, book.writer, book.seed, book.by_rules) == ("narrative", "template", 0, True)
+    assert book.fingerprint == load_book(str(short_book)).fingerprint and book.marked == "short"
+    (text,) = rows(short_book, "book")
+    assert (book.text, book.tokens, book.tokenizer) == (text["text"], len(text["text"].split()), "words")
+    asked = [(q.template, q.cue, q.bin, q.chapters) for q in book.selected]
+    assert asked == [(row["template"], row["cue"], row["bin"], row["chapters"]) for row in rows(short_book, "qa")]
+    empty = [row for row in rows(short_book, "all_questions") if not row["answer"] and row["n_chapters"] == 0]
+    assert (book.n_empty, book.n_answerable) == (len(empty), len(rows(short_book, "all_questions")) - len(empty))
+    assert (book.n_events, book.universe_size, book.rounds) == (20, 100, [])
+    assert "in one go" in book.no_rounds
+    for chapter, row in zip(book.chapters, rows(short_book, "chapters"), strict=True):
+        event = chapter.event
+        told = (event.time.isoformat(), event.space, event.entity, event.content, event.detail)
+        assert told == tuple(row[name] for name in ("date", "location", "entity", "content", "detail"))
+        assert (chapter.number, chapter.text, chapter.style) == (row["chapter"], row["text"], row["style"])
+        assert (chapter.n_paragraphs, list(chapter.secondary)) == (row["n_paragraphs"], row["secondary_entities"])
+    assert book.coordinates == load_universe().coordinates
+
+
+def test_a_book_by_a_model_has_its_rounds_and_its_dropped_event(once):
+    folder = written(once)
+    (book,) = read_books([str(folder)])
+    assert (book.writer, book.by_rules, book.n_events, len(book.chapters)) == ("openai:tiny", False, 20, 19)
+    told = json.loads((folder / "writing.json").read_text("utf-8"))["iterations"]
+    assert [one.candidates for one in book.rounds] == [one["candidates"] for one in told] and len(told) == 10
+    assert sum(one.accepted for one in book.rounds) == 19 and book.no_rounds == ""
+    assert book.rounds[0].failed_exact == sum(
+        mistakes[0] in ("date in another paragraph", "name forgotten", "deed forgotten")
+        for mistakes in MISTAKES.values()
+    )
+
+
+def test_names_tell_universe_length_and_order(once, tmp_path, short_book):
+    ordered = built(once, "paper-ordered", "--book", "short", "--order", "chronological")
+    scifi = built(once, "paper-scifi", "--book", "short", "--universe", "scifi", "--events", 8, "--universe-size", 30)
+    titles = {
+        "The days of very-long, seed 7": ("default", "very-long", "narrative", "template", 7),
+        "The days of news-very-long-ordered, seed 1, written by hf:a, b": ("news", "very-long", "chronological", "hf:a, b", 1),
+        "The days of far-off-short, seed -2": ("far-off", "short", "narrative", "template", -2),
+        "A book of mine": ("", "", "narrative", "", None),
+    }  # fmt: skip
+    folders = [retitled(short_book, tmp_path / str(n), title) for n, title in enumerate(titles)]
+    found = read_books([str(ordered), str(scifi), *map(str, folders)])
+    about = [(book.universe, book.length, book.order, book.writer, book.seed) for book in found]
+    assert about[:2] == [
+        ("default", "short", "chronological", "template", 0),
+        ("scifi", "short", "narrative", "template", 0),
+    ]
+    assert about[2:] == list(titles.values())
+    assert (found[1].universe_size, len(found[1].chapters), dict(found[1].coordinates)) == (30, 8, {})
+    assert all(book.coordinates == {} for book in found[4:])  # universes that are not ours
+    assert [book.source for book in found] == ["own"] * 6 and found[5].label == "3"
+
+
+def test_a_converted_book_is_a_released_one(once):
+    folder = built(once, "paper-converted", "--released", OURS, "--book", "short")
+    (own,), (there,) = read_books([str(folder)]), read_books(archive=OURS)
+    assert (own.source, own.marked, own.writer) == ("released", "short (released)", there.writer)
+    assert own.fingerprint == there.fingerprint and own.chapters == there.chapters and own.selected == there.selected
+    assert own.coordinates == there.coordinates and own.coordinates
+    assert own.no_rounds.startswith("the checks of its candidates are in the archive")
+
+
+def test_a_book_of_an_archive():
+    (book,) = read_books(archive=OURS)
+    stored = published(OURS)
+    assert (book.name, book.source, book.universe, book.seed, book.n_events) == ("short", "released", "default", 0, 20)
+    assert book.text == stored["text"] and book.tokens == len(stored["text"].split())
+    assert [chapter.event.space for chapter in book.chapters] == [row["location"] for row in stored["chapters"]]
+    assert [question.template for question in book.selected] == [row["q_idx"] for row in stored["questions"]]
+    assert (book.n_answerable, len(book.selected)) == (564, 456)  # paper: Appendices B.2.2 and B.2.4
+    assert set(book.coordinates) == {row["location"] for row in stored["chapters"]}
+
+
+def test_an_archive_without_checks_has_no_rounds(tmp_path):
+    import zipfile
+
+    with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(tmp_path / "bare.zip", "w") as new:
+        for name in old.namelist():
+            if "verif" not in name and "answers" not in name:
+                new.writestr(name, old.read(name))
+    (book,) = read_books(archive=tmp_path / "bare.zip")
+    assert (book.rounds, book.no_rounds) == ([], "the archive does not hold the checks of its candidates")
+    stored = published(OURS)
+    assert book.n_events == 1 + max(row["raw_generated_paragraph_idx"] for row in stored["chapters"])
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", '{"passed": true}', "[true]", '[true, ["has_date"]]', "[false, []]", "[true, [1]]", "[1, []]"]
+)
+def test_checks_of_another_form_are_named(tmp_path, content):
+    import zipfile
+
+    with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(tmp_path / "odd.zip", "w") as new:
+        for name in old.namelist():
+            if "answers" not in name:
+                new.writestr(
+                    name, content if name.endswith("verif_direct/model_made_e0_iter0.json") else old.read(name)
+                )
+    with pytest.raises(BadInput, match="odd.zip, entry .*model_made_e0_iter0.json: expected"):
+        read_books(archive=tmp_path / "odd.zip")
+
+
+def test_labels_tell_books_apart(once, short_book, tmp_path):
+    other = built(once, "paper-seed-3", "--book", "short", "--seed", 3)
+    shutil.copytree(short_book, tmp_path / "short")
+    again = str(tmp_path / "short")
+    found = read_books([str(short_book), str(written(once)), str(other)], OURS)
+    assert [book.label for book in found] == [
+        "short by template, seed 0",
+        "short by openai:tiny",
+        "short, seed 3",
+        "short",
+    ]
+    assert found[3].marked == "short (released)"
+    assert [book.label for book in read_books([str(short_book), again])] == [str(short_book), again]
+    with pytest.raises(BadInput, match="is given twice"):
+        read_books([again, again])
+
+
+def test_reordered_books_are_not_counted_beside_their_originals(once, short_book):
+    ordered = str(built(once, "paper-ordered", "--book", "short", "--order", "chronological"))
+    both = read_books([ordered, str(short_book)])
+    assert originals(both) == both[1:] and originals(both[:1]) == both[:1]
+
+
+def test_tokens_are_counted_where_the_encoding_is_at_hand(short_book, monkeypatch):
+    monkeypatch.undo()  # the words of the other tests
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
+    joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
+    monkeypatch.setattr(tiktoken, "get_encoding", {"cl100k_base": joins_th}.__getitem__)
+    inputs.length_counter.cache_clear()
+    (book,) = read_books([str(short_book)])
+    text = rows(short_book, "book")[0]["text"]
+    assert (book.tokens, book.tokenizer) == (len(text.encode()) - text.count("th"), "cl100k_base")
+    monkeypatch.setattr(tiktoken, "get_encoding", {}.__getitem__)
+    inputs.length_counter.cache_clear()
+    (book,) = read_books([str(short_book)])
+    assert (book.tokens, book.tokenizer) == (len(text.split()), "words")
+    inputs.length_counter.cache_clear()
+
+
+def test_a_damaged_report_or_date_is_named(short_book, tmp_path):
+    shutil.copytree(short_book, tmp_path / "report")
+    (tmp_path / "report/writing.json").write_text('{"writer": "template", "dropped": []}')
+    with pytest.raises(BadInput, match=r"writing\.json.*iterations"):
+        read_books([str(tmp_path / "report")])
+    shutil.copytree(short_book, tmp_path / "date")
+    (path,) = (tmp_path / "date/chapters").glob("*.parquet")
+    table = pq.read_table(path)
+    dates = ["May 1", *table["date"].to_pylist()[1:]]
+    at = table.column_names.index("date")
+    pq.write_table(table.set_column(at, table.schema.field("date"), pa.array(dates)), path)
+    with pytest.raises(BadInput, match=r"config 'chapters', row 0, field 'date': expected a date such as 2024-05-07"):
+        read_books([str(tmp_path / "date")])
+    with pytest.raises(BadInput, match="neither a folder nor on the Hub"):
+        read_books([str(Path("no") / "book")])

@@ -1,0 +1,87 @@
+"""The questions of a run as the scores take them, and groups of them with their accuracy and its test against guessing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.paper.inputs import PaperRun
+from epbench.booksort.scores.scoring import summary
+from epbench.booksort.scores.tables import accuracy
+from epbench.exhibits.exhibit import Value
+from epbench.statistics.paired import holm
+
+_KNOWN = {field.name for field in fields(ScoredPair)}
+
+
+def rows_of(run: PaperRun) -> list[ScoredPair]:
+    """The questions of a run, from its table of questions."""
+    frame = run.questions.astype(object)
+    found = []
+    for row in frame.where(frame.notna(), None).to_dict("records"):
+        values: dict[str, Any] = {str(name): value for name, value in row.items() if name in _KNOWN}
+        values |= {name: values[name] or "X" for name in ("predicted", "written")}
+        values |= {"greedy": values["greedy"] or ""}
+        outcome = row["outcome"]
+        found.append(ScoredPair(**values, correct=outcome == "right", failed=outcome == "failed"))
+    return found
+
+
+def numbers(rows: Sequence[ScoredPair]) -> dict[str, Value]:
+    """The accuracy of some questions, as columns of the data of an exhibit.
+
+    Args:
+        rows: At least one question.
+
+    Returns:
+        accuracy, low and high (95 %, drawing excerpts), if_failed_wrong and if_failed_right (the accuracy is between them
+        if questions failed, and is None itself), n (answered), n_failed, p (one-sided, against guessing), greedy_accuracy,
+        label_mass, and needed: see the function of that name.
+    """
+    found = summary(rows)
+    least, most = found.get("incomplete", {}).get("accuracy", (None, None))
+    return {
+        "accuracy": found["accuracy"], "low": found["ci_low"], "high": found["ci_high"], "if_failed_wrong": least,
+        "if_failed_right": most, "n": found["n"], "n_failed": found["n_failed"], "p": found["p_value"],
+        "greedy_accuracy": found["greedy_accuracy"], "label_mass": found["label_mass"],
+        "needed": None if any(row.swapped for row in rows) else needed(len(rows)),
+    }  # fmt: skip
+
+
+def needed(n: int) -> float | None:
+    """The lowest accuracy over n questions that a one-sided binomial test tells from guessing at 0.05; None if there is none."""
+    from scipy.stats import binom
+
+    right = int(binom.isf(0.05, n, 0.5)) + 1
+    return right / n if right <= n else None
+
+
+def with_holm(records: Sequence[dict[str, Value]]) -> list[dict[str, Value]]:
+    """Add p_holm to the records, corrected for the number of those that have a p."""
+    corrected = iter(holm([p for record in records if isinstance(p := record["p"], float)]))
+    return [record | {"p_holm": next(corrected) if isinstance(record["p"], float) else None} for record in records]
+
+
+def shown(record: dict[str, Value]) -> str:
+    """The accuracy of a record as the text of a cell, with stars by its corrected p."""
+    found = {"accuracy": record["accuracy"], "ci_low": record["low"], "ci_high": record["high"]}
+    if record["n_failed"]:
+        found["incomplete"] = {"accuracy": [record["if_failed_wrong"], record["if_failed_right"]]}  # type: ignore[assignment]
+    return accuracy(found) + stars(record)
+
+
+def stars(record: dict[str, Value]) -> str:
+    """`*` where the corrected p is below 0.05, and `**` below 0.01."""
+    p = record.get("p_holm")
+    return "" if not isinstance(p, float) or p >= 0.05 else "**" if p < 0.01 else "*"
+
+
+CHANCE_TEST = (
+    "* p < 0.05, ** p < 0.01: one-sided binomial test against guessing (pairs asked in both orders: sign test), corrected by "
+    "Holm for the number of tests in the table. needed: the lowest accuracy that so many questions tell from guessing at "
+    "0.05, without correction. ± is half the width of a 95 % interval that draws excerpts; the test takes pairs for "
+    "independent."
+)
+"""What stands below a table whose accuracies are tested against guessing."""

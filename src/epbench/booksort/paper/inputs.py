@@ -1,0 +1,229 @@
+"""What the tables of the SORT paper are made from: runs of Book-SORT, trainings on its books, and reported numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.scores.question_files import read_questions
+from epbench.booksort.scores.run_files import IDENTITY, read_scores
+from epbench.errors import BadInput
+from epbench.exhibits.exhibit import Source
+from epbench.exhibits.reported import ReportedRow, read_reported
+from epbench.files.json_files import read_json
+from epbench.files.packaged import packaged
+from epbench.files.shapes import check
+from epbench.finetuning.run import measured_folder
+from epbench.runs.folder import read_run
+from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SORT_TRAINING = "sort_lm"
+"""What identity.method of a training on the texts of Book-SORT is."""
+
+KINDS = ("sort", "sort-in-context")
+"""The runs that measure an epoch of a training: without memory, and with the excerpt in context."""
+
+_PARTS = ("config", "fingerprint")
+"""What the runs on several configs of one set differ in."""
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """A run of Book-SORT; runs on several configs in one folder that are alike in all else are one run.
+
+    Attributes:
+        label: The name of the run in tables: its folder, or for a measure `<training>, epoch <n>`.
+        source: `own`.
+        folder: The run's folder; of several, the folder they lie in.
+        dataset: The last part of the name of the dataset, such as `booksort`.
+        configs: The configs that were asked, such as `e250_s20`, in rising order.
+        memory: `none`, `in-context`, `rag` or `full-book`.
+        model: Who answered.
+        fingerprint: The fingerprints of the dataset's pairs, one for each part, joined by `+`. Runs that share it were
+            about the same pairs.
+        identity: The field identity of run.json; of several, that of the first.
+        scores: The content of scores.json of each part, in the order of the parts.
+        questions: The content of questions.parquet of all parts; see `epbench.booksort.scores.question_files`.
+        training: The label of the training that this run measures; None for other runs.
+        epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
+    """
+
+    label: str
+    source: Source
+    folder: Path
+    dataset: str
+    configs: Sequence[str]
+    memory: str
+    model: str
+    fingerprint: str
+    identity: Mapping[str, Any]
+    scores: Sequence[Mapping[str, Any]]
+    questions: pd.DataFrame
+    training: str | None = None
+    epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class Training:
+    """A fine-tuning run on the texts of Book-SORT, or on a control.
+
+    Attributes:
+        label: The name of the training in tables: its folder.
+        folder: The folder of the training.
+        model: The model before training.
+        control: What was trained in place of the books, such as `summaries`; None if the books were trained.
+        identity: The field identity of run.json.
+        scores: The content of scores.json: `epochs` has the measures of each epoch; None if the training has not ended.
+        runs: The runs that measure its epochs, in rising order; those of an epoch in the order of `KINDS`. Their memory
+            (`none` or `in-context`) tells them apart.
+    """
+
+    label: str
+    folder: Path
+    model: str
+    control: str | None
+    identity: Mapping[str, Any]
+    scores: Mapping[str, Any] | None
+    runs: Sequence[PaperRun]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that was given.
+
+    Attributes:
+        runs: The runs, in the order in which they were given, without those that measure a training.
+        trainings: The trainings, likewise.
+        reported: Numbers from papers. Their dataset is `book-sort`, or `book <number>` for one of its books. The scores are
+            `accuracy`, `accuracy_s20` and `accuracy_s50` by the length of segments, the same with `accuracy_extend` for
+            excerpts of 10,000 and 20,000 words (SORT-extend), and `accuracy_s50.over_25000` for distances of more than
+            25,000 words. An interval is what the paper prints after ±, on both sides. The memory of people is
+            `read-once`.
+        datasets: Sets to describe, besides those that the runs are about: folders or names on the Hub.
+    """
+
+    runs: Sequence[PaperRun]
+    trainings: Sequence[Training] = ()
+    reported: Sequence[ReportedRow] = ()
+    datasets: Sequence[str] = ()
+
+
+def read_inputs(
+    folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None, datasets: Sequence[str] = ()
+) -> Inputs:
+    """Read the folders of runs, of runs on several configs, and of trainings.
+
+    Args:
+        folders: The folders. Two of one name are told apart by their whole paths.
+        reported: Numbers from papers; None for those that the package carries.
+        datasets: Sets to describe, besides those that the runs are about.
+
+    Raises:
+        BadInput: A folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
+    """
+    runs: list[PaperRun] = []
+    trainings: list[Training] = []
+    for label, folder in names_of(folders).items():
+        found = {part: read_run(part) for part in runs_in(folder)}
+        tuned = [part for part, run in found.items() if run["identity"].get("benchmark") == FINETUNING]
+        trainings += [
+            _training(label if part == folder else f"{label}/{part.name}", part, found[part]) for part in tuned
+        ]
+        runs += _runs(label, folder, {part: run for part, run in found.items() if part not in tuned})
+    return Inputs(runs, trainings, reported_numbers() if reported is None else reported, datasets)
+
+
+def read_runs(folders: Sequence[Path]) -> list[PaperRun]:
+    """Read the folders of runs, and of runs on several configs; see `read_inputs`, which reads trainings, too.
+
+    Raises:
+        BadInput: A folder holds no finished run of Book-SORT, or a file in it is damaged.
+    """
+    return list(read_inputs(folders, reported=()).runs)
+
+
+def reported_numbers() -> list[ReportedRow]:
+    """The numbers of the paper that the package carries."""
+    return read_reported(packaged("epbench.booksort", "reported.json"), "booksort")
+
+
+def _runs(label: str, folder: Path, found: Mapping[Path, Mapping[str, Any]]) -> list[PaperRun]:
+    """The runs in one folder, joined where they differ in nothing but the config."""
+    groups: list[list[Path]] = []
+    for part in found:
+        for group in groups:
+            if _same_but_config(found[group[0]]["identity"], found[part]["identity"]) and not _overlap(
+                found, group, part
+            ):
+                group.append(part)
+                break
+        else:
+            groups.append([part])
+    if len(groups) == 1:
+        return [_run(label, folder, groups[0], found)]
+    return [_run(f"{label}/{' + '.join(part.name for part in group)}", group[0], group, found) for group in groups]
+
+
+def _same_but_config(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    names = (first.keys() | second.keys()) - set(_PARTS)
+    return all(first.get(name) == second.get(name) for name in names)
+
+
+def _overlap(found: Mapping[Path, Mapping[str, Any]], group: Sequence[Path], part: Path) -> bool:
+    """Whether a run asks about a config that one of the others asks about, too."""
+    taken = {config for one in group for config in found[one]["identity"].get("config", ())}
+    asked = set(found[part]["identity"].get("config", ()))
+    return bool(taken & asked) or "all" in taken | asked
+
+
+def _run(
+    label: str, folder: Path, parts: Sequence[Path], found: Mapping[Path, Mapping[str, Any]], **more: Any
+) -> PaperRun:
+    import pandas as pd
+
+    for part in parts:
+        benchmark = found[part]["identity"].get("benchmark")
+        if benchmark != "booksort":
+            raise BadInput(f"{part / 'run.json'}: its benchmark is {benchmark!r}; expected a run of Book-SORT")
+        check(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
+    first = found[parts[0]]
+    questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
+    lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))
+    return PaperRun(
+        label=label,
+        source="own",
+        folder=folder,
+        dataset=Path(str(first.get("dataset", ""))).name,
+        configs=tuple(f"e{excerpt}_s{segment}" for excerpt, segment in lengths),
+        memory=str(first["identity"].get("memory", "")),
+        model=str(first["identity"].get("model", "")),
+        fingerprint="+".join(str(found[part]["identity"]["fingerprint"]) for part in parts),
+        identity=first["identity"],
+        scores=[read_scores(part) for part in parts],
+        questions=questions,
+        **more,
+    )
+
+
+def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
+    identity = run["identity"]
+    if identity.get("method") != SORT_TRAINING:
+        raise BadInput(
+            f"{folder / 'run.json'}: its method is {identity.get('method')!r}; expected {SORT_TRAINING!r}, a training on the "
+            "texts of Book-SORT"
+        )
+    epochs = sorted(int(path.name.removeprefix("epoch-")) for path in (folder / MEASURES).glob("epoch-*"))
+    runs = []
+    for epoch in epochs:
+        for kind in KINDS:
+            part = measured_folder(folder, epoch) / kind
+            if (part / "scores.json").is_file():
+                name = f"{label}, epoch {epoch}"
+                runs.append(_run(name, part, [part], {part: read_run(part)}, training=label, epoch=epoch))
+    scores = read_json(folder / "scores.json") if (folder / "scores.json").is_file() else None
+    return Training(label, folder, str(identity.get("model", "")), identity.get("control"), identity, scores, runs)

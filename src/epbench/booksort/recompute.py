@@ -1,0 +1,58 @@
+"""The results of a run of Book-SORT, computed again from its journals, to be compared with those in its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import NoneType
+
+from epbench.booksort.context.orders import both_orders
+from epbench.booksort.dataset.load import fingerprint, group_of, load_pairs, of_books
+from epbench.booksort.scores.results import finish
+from epbench.booksort.scores.run_files import read_run
+from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
+from epbench.runs.answers import ANSWERS
+from epbench.runs.journal import read_journal
+from epbench.runs.subset import subset
+from epbench.runs.verification import Check, check_fingerprint, copy_journals
+
+_RUN = Shape(
+    {
+        "dataset": (str,),
+        "identity": Shape({"fingerprint": (str,), "config": Items((str,)), "split": (str,), "books": (list, NoneType)}),
+    },
+    {"label": (str,), "limit": (int, NoneType), "shard": MAYBE_TEXT},
+)
+"""What run.json must say, so that the results can be computed again."""
+
+
+def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[Check]:
+    """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
+
+    Args:
+        folder: The run's folder.
+        scratch: The folder for the results.
+        dataset: Where the dataset is now; None for where the run found it.
+
+    Returns:
+        What was checked on the way: the dataset, and that every answer is about one of its pairs.
+
+    Raises:
+        BadInput: The run or the dataset cannot be read.
+    """
+    run = read_run(folder)
+    check(str(folder / "run.json"), run, _RUN)
+    identity = run["identity"]
+    everything = load_pairs(dataset or run["dataset"], identity["config"], identity["split"])
+    checks = [check_fingerprint("dataset", fingerprint(everything), identity["fingerprint"])]
+    if not checks[0].held:
+        return checks  # other questions: nothing would follow from these journals
+    pairs = subset(of_books(everything, identity["books"]), group_of, run.get("limit"), run.get("shard"))
+    if identity.get("both_orders"):
+        pairs = both_orders(pairs)
+    copy_journals(folder, scratch)
+    records = read_journal(folder / ANSWERS).values()
+    asked = {pair.id for pair in pairs}
+    strange = [record["id"] for record in records if record["id"] not in asked]
+    said = f"{len(strange)} answers are about no pair of the run, such as {strange[0]!r}" if strange else ""
+    finish(scratch, pairs, {record["id"]: record["key"] for record in records}, run.get("label", folder.name))
+    return [*checks, Check(ANSWERS, not strange, said)]

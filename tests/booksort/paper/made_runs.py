@@ -1,0 +1,90 @@
+"""Runs of Book-SORT with planned answers, written as journals and finished by the package, to make exhibits from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.booksort.context.orders import both_orders as in_both_orders
+from epbench.booksort.dataset.load import Pair, fingerprint, load_pairs
+from epbench.booksort.scores.results import finish
+from epbench.draws import RandomStream
+from epbench.runs.answers import ANSWERS
+from epbench.runs.folder import open_run
+from epbench.runs.journal import Journal
+
+OTHER = {"A": "B", "B": "A"}
+Plan = Callable[[Pair], dict[str, Any]]
+"""What answers.jsonl says about a pair: an answer, with probabilities or not, or a failure."""
+
+
+def mostly_right(share: float, stream: str = "answers") -> Plan:
+    """Answers with probabilities of which about this share is right; the same pair gets the same answer each time."""
+
+    def plan(pair: Pair) -> dict[str, Any]:
+        draws = RandomStream(stream, pair.id)
+        said = pair.answer if draws.unit() < share else OTHER[pair.answer]
+        sure = 0.5 + draws.unit() / 2.5
+        return {"answer": said, "probabilities": {said: sure, OTHER[said]: 0.95 - sure}}
+
+    return plan
+
+
+def make_run(
+    folder: Path,
+    dataset: Path | str,
+    plan: Plan,
+    *,
+    memory: str = "none",
+    model: str = "m",
+    configs: Sequence[str] = ("all",),
+    both_orders: bool = False,
+    more: dict[str, Any] | None = None,
+    retrieved: Callable[[Pair], tuple[bool, bool]] | None = None,
+) -> Path:
+    """Write a finished run.
+
+    Args:
+        more: Further fields of the identity, such as keep_order.
+        retrieved: Whether both segments of a pair were found, and whether in order, for memory `rag`.
+    """
+    pairs = load_pairs(str(dataset), list(configs))
+    identity = {"benchmark": "booksort", "fingerprint": fingerprint(pairs), "memory": memory, "model": model}
+    identity |= {"config": list(configs), "split": "test", "books": None, "both_orders": both_orders or None}
+    identity |= {"prompt": 3, **(more or {})}
+    asked = in_both_orders(pairs) if both_orders else pairs
+    with open_run(folder, identity, {"dataset": str(dataset), "label": f"{memory}, {model}", "limit": None}):
+        journal = Journal(folder / ANSWERS)
+        for pair in asked:
+            journal.add(f"key {pair.id}", id=pair.id, repeat=0, **plan(pair))
+        journal.close()
+        if retrieved:
+            found = Journal(folder / "retrieved.jsonl")
+            for pair in asked:
+                both, in_order = retrieved(pair)
+                ranks = [0, 1] if both else [0, None]
+                found.add(
+                    f"found {pair.id}", id=pair.id, query="q", passages=[], ranks=ranks, both=both, in_order=in_order
+                )
+            found.close()
+        finish(folder, asked, {pair.id: f"key {pair.id}" for pair in asked}, f"{memory}, {model}")
+    return folder
+
+
+def answers_of(folder: Path) -> dict[str, dict[str, Any]]:
+    """The last record about each pair in answers.jsonl, read plainly."""
+    lines = (folder / ANSWERS).read_text("utf-8").splitlines()
+    return {record["id"]: record for record in map(json.loads, lines)}
+
+
+def plainly_right(folder: Path, pairs: Sequence[Pair]) -> dict[str, bool]:
+    """Whether each answered pair is right by its journal: the label with the higher probability, or the one written."""
+    right = {}
+    for pair in pairs:
+        record = answers_of(folder)[pair.id]
+        if record.get("failure") is None:
+            known = record.get("probabilities") or {record["answer"]: 1.0}
+            right[pair.id] = max(known, key=known.get) == pair.answer
+    return right

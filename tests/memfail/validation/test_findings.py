@@ -16,12 +16,12 @@ from epbench.memfail.templates.rows import make_rows
 from epbench.memfail.validation.findings import floor_of, validate
 from epbench.memfail.validation.text_statistics import (
     NEAR_DUPLICATE,
-    cl100k_tokens,
     connectives,
     overlaps,
     sentences,
     stands_in,
 )
+from epbench.models.cl100k import cl100k_tokens
 from tests.conftest import SHARED
 from tests.memfail.made_rows import limited_rows
 from tests.memfail.memfail_samples import SOURCES, rows_in

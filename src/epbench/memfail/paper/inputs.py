@@ -1,0 +1,168 @@
+"""What the tables and figures are made from: runs, reported rates, rows of datasets, and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.errors import BadInput
+from epbench.exhibits.exhibit import Source
+from epbench.memfail.dataset.load import Loaded, load_memfail
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.scores.breakdown import with_tokens
+from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
+from epbench.memfail.scores.question_files import COLUMNS
+from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.runs.question_table import read_questions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PUBLISHED_ROWS: Mapping[str, str] = {
+    "conditional_facts_easy": "c767443268a5bad6",
+    "conditional_facts_hard": "d6b0e997920611ef",
+    "coexisting_facts": "8872b870865cfba5",
+    "persona_retrieval": "ecbbf107f3e85b65",
+    "long_hop": "1b995ce34a745192",
+}
+"""By config, the fingerprint of the published rows, so that runs on other rows are not taken for a replication."""
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """One run of one config.
+
+    Attributes:
+        label: What it is called in tables: the system, and whatever tells it from the other runs.
+        source: Where its numbers come from.
+        folder: The run's folder.
+        config: One of `CONFIGS`.
+        system: The memory system, or the baseline.
+        baseline: Whether it is a baseline.
+        system_model: The model inside the system; empty for none.
+        model: Who read the memories and answered.
+        judge: Name and hash of the prompts of the judge; empty if the run names none.
+        fingerprint: That of the rows.
+        scores: The content of scores.json, with tokens_per_question where the reader's usage is known.
+        spent: What each stage took.
+        questions: questions.parquet: a row for each question at each k.
+    """
+
+    label: str
+    source: Source
+    folder: Path
+    config: str
+    system: str
+    baseline: bool
+    system_model: str
+    model: str
+    judge: str
+    fingerprint: str
+    scores: Mapping[str, Any]
+    spent: Mapping[str, Spent]
+    questions: pd.DataFrame = field(repr=False)
+
+    @property
+    def on_published_rows(self) -> bool:
+        """Whether the rows are those that were published with the paper."""
+        return PUBLISHED_ROWS.get(self.config) == self.fingerprint
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that exhibits are made from; what is absent leaves its part out.
+
+    Attributes:
+        runs: The runs of all configs.
+        reported: Reported rates in the form of runs, by label; see `reported_rates.read_reported`.
+        datasets: By name of a dataset, its configs.
+        prices: Of tokens; None shows no cost.
+        sources: What the files of reported rates say of their source, by the name of the file.
+    """
+
+    runs: Sequence[PaperRun] = ()
+    reported: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    datasets: Mapping[str, Sequence[Loaded]] = field(default_factory=dict)
+    prices: Prices | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Source = "own") -> list[PaperRun]:
+    """Read runs of MemFail.
+
+    Args:
+        folders: The folders of runs, or of runs of several configs.
+        prices: For the cost of each stage; None computes none.
+        source: Where the numbers of these runs come from.
+
+    Raises:
+        BadInput: A folder holds no run of MemFail, a run did not end or has no questions.parquet, runs of one config are
+            on different rows, or two runs of one config cannot be told apart.
+    """
+    found = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
+    for name in _NAMES:
+        labels = [name(folder, run) for folder, run in found]
+        if len({(label, run.config) for label, (_, run) in zip(labels, found, strict=True)}) == len(found):
+            return [replace(run, label=label) for label, (_, run) in zip(labels, found, strict=True)]
+    raise BadInput("two runs of one config are alike, down to the names of their folders; rename one of the folders")
+
+
+def _system(_: Path, run: PaperRun) -> str:
+    """A class of the user's own is called by its file, without the folders that this is in."""
+    system = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
+    return system + (f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else "")
+
+
+def _with_reader(folder: Path, run: PaperRun) -> str:
+    return f"{_system(folder, run)}, read by {run.model}"
+
+
+def _with_folder(folder: Path, run: PaperRun) -> str:
+    return f"{_system(folder, run)} [{folder.resolve().name}]"
+
+
+_NAMES: Sequence[Callable[[Path, PaperRun], str]] = (_system, _with_reader, _with_folder)
+"""Names of a run, from the shortest to the longest."""
+
+
+def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
+    about, scores = read_run(folder), read_scores(folder)
+    identity, judge = about["identity"], about.get("judge", {})
+    usage = usage_of(folder) if (folder / "usage.json").is_file() else {}
+    system = str(scores.get("system") or identity.get("system") or "unnamed")
+    return PaperRun(
+        label=system,
+        source=source,
+        folder=folder,
+        config=scores["config"],
+        system=system,
+        baseline=bool(identity.get("control")),
+        system_model=str(identity.get("system_model") or ""),
+        model=str(identity.get("model") or ""),
+        judge=f"{judge['name']} ({judge['prompt_hash']})" if judge else "",
+        fingerprint=str(identity.get("fingerprint") or ""),
+        scores=with_tokens(scores, folder),
+        spent=spent(about, usage, prices),
+        questions=read_questions(folder, COLUMNS),
+    )
+
+
+def read_datasets(names: Iterable[str]) -> dict[str, list[Loaded]]:
+    """Read datasets of MemFail.
+
+    Args:
+        names: Names on the Hub, or folders; a folder may lack configs.
+
+    Raises:
+        BadInput: There is no such dataset, or a config is no table of MemFail.
+    """
+    found = {}
+    for name in names:
+        folder = Path(name)
+        configs = [config for config in CONFIGS if not folder.is_dir() or (folder / config).is_dir()]
+        if not configs:
+            raise BadInput(f"{name}: expected a folder with {', '.join(CONFIGS)}, or some of them")
+        found[name] = [load_memfail(name, config) for config in configs]
+    return found

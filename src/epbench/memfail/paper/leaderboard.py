@@ -1,0 +1,147 @@
+"""The leaderboard of MemFail: every system at every k, with what an empty and what a perfect memory reach on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from epbench.exhibits.exhibit import Exhibit
+from epbench.exhibits.leaderboard import Standing, leaderboard
+from epbench.judges.protocol import PastJudge
+from epbench.memfail.calibration.passport import passport_in_words
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.scores.run_files import read_run
+
+_TITLES = {
+    "conditional_facts_easy": "conditional, easy", "conditional_facts_hard": "conditional, hard",
+    "coexisting_facts": "coexisting", "persona_retrieval": "persona", "long_hop": "long hop",
+}  # fmt: skip
+_NOTES = (
+    "A score is the share of questions that pass every stage, at the k in the column memory.",
+    "Floor: an empty memory; or the run `none` with the same reader and judge on these rows, if that is higher.",
+    "Ceiling: the run `oracle`, or else `full-context`, with the same reader and judge on these rows, and 1 without one.",
+    "The rank is by the mean over the configs, which only a system that was run on all of them has.",
+)
+_PUBLISHED = "the published rows"
+_REPORTED = "Reported rows are about the published rows of the paper, read and judged by other models."
+
+
+def leaderboards(inputs: Inputs) -> list[Exhibit]:
+    """One leaderboard of all configs that are given; none without a run or a reported rate."""
+    standings = [*_own(inputs.runs), *_reported(inputs.reported, ", ".join(inputs.sources))]
+    configs = [config for config in CONFIGS if any(config in row.scores for row in standings)]
+    if not standings:
+        return []
+    columns = {_TITLES[config]: config for config in configs}
+    if len(configs) > 1:
+        columns = {"mean": "mean"} | columns
+        standings = [_with_mean(row, configs) for row in standings]
+    notes = [*(_NOTES if len(configs) > 1 else _NOTES[:-1]), *_about_reported(inputs)]
+    return [leaderboard("Leaderboard, MemFail", "Success of memory systems", standings, columns, notes)]
+
+
+def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
+    """A row for each system, reader, judge and k, with all of its configs."""
+    groups: dict[tuple[str, str, str, str, str], list[PaperRun]] = {}
+    for run in runs:
+        for k in run.scores["by_k"]:
+            groups.setdefault((run.label, run.source, run.model, run.judge, k), []).append(run)
+    for (label, _, model, judge, k), of_group in groups.items():
+        at_k = {run.config: run.scores["by_k"][k] for run in of_group}
+        origins = dict.fromkeys(str(run.folder.parent if len(of_group) > 1 else run.folder) for run in of_group)
+        yield Standing(
+            label=label, source=of_group[0].source, origin=", ".join(origins), model=model, memory=f"{label}, k = {k}",
+            scores={config: None if scores["failed"] else scores["success_rate"] for config, scores in at_k.items()},
+            floors={run.config: _floor(run, runs, k) for run in of_group},
+            ceilings={run.config: _ceiling(run, runs, k) for run in of_group},
+            judge=_judge(of_group[0], judge),
+            about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
+            ranges=_ranges(at_k), intervals=_intervals(at_k),
+        )  # fmt: skip
+
+
+def _ranges(at_k: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+    """What is possible where questions have failed: all of them wrong, or all of them right."""
+    found = {}
+    for config, scores in at_k.items():
+        if scores["failed"]:
+            total = scores["n"] + scores["failed"]
+            right = (scores["success_rate"] or 0.0) * scores["n"]
+            found[config] = [right / total, (right + scores["failed"]) / total]
+    return found
+
+
+def _intervals(at_k: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+    return {config: scores["intervals"]["success_rate"] for config, scores in at_k.items()
+            if not scores["failed"] and "success_rate" in scores["intervals"]}  # fmt: skip
+
+
+def _floor(run: PaperRun, runs: Sequence[PaperRun], k: str) -> float:
+    empty = float(run.scores.get("floor", {}).get("success_rate", 0.0))
+    return max([empty, *_of_baseline("none", run, runs, k)])
+
+
+def _ceiling(run: PaperRun, runs: Sequence[PaperRun], k: str) -> float:
+    found = [*_of_baseline("oracle", run, runs, k)] or [*_of_baseline("full-context", run, runs, k)]
+    return max(found) if found and run.system not in ("oracle", "full-context") else 1.0
+
+
+def _of_baseline(name: str, run: PaperRun, runs: Sequence[PaperRun], k: str) -> Iterator[float]:
+    """The success of a baseline on the rows of a run, with its reader and its judge."""
+    for other in runs:
+        same = (other.config, other.fingerprint, other.model, other.judge) == (
+            run.config, run.fingerprint, run.model, run.judge,
+        )  # fmt: skip
+        if same and other.system == name and k in other.scores["by_k"]:
+            value = other.scores["by_k"][k]["success_rate"]
+            if value is not None:
+                yield float(value)
+
+
+def _judge(run: PaperRun, name: str) -> str:
+    judge = read_run(run.folder).get("judge")
+    words = passport_in_words(PastJudge(judge["name"], judge["prompt_hash"])) if judge else None
+    return words or f"{name or 'not named'}, without a passport"
+
+
+def _about_reported(inputs: Inputs) -> list[str]:
+    told = [f"{name}: {source}." for name, source in inputs.sources.items() if source]
+    return [_REPORTED, *told] if inputs.reported else []
+
+
+def _reported(reported: Mapping[str, Mapping[str, Any]], origin: str) -> Iterator[Standing]:
+    """A row for each reported system, internal model and k."""
+    found: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    for run in reported.values():
+        for k, scores in run["by_k"].items():
+            found.setdefault((run["system"], run["system_model"], k), {})[run["config"]] = scores
+    for (system, model, k), at_k in found.items():
+        yield Standing(
+            label=f"{system}, {model}", source="reported", origin=origin or "a paper", model="the paper's reader",
+            memory=f"{system}, {model}, k = {k}", scores={c: scores["success_rate"] for c, scores in at_k.items()},
+            floors=dict.fromkeys(at_k, 0.0), ceilings=dict.fromkeys(at_k, 1.0), judge="the paper's, without a passport",
+            about=_PUBLISHED,
+            intervals={c: scores["intervals"]["success_rate"] for c, scores in at_k.items()
+                       if "success_rate" in scores.get("intervals", {})},
+        )  # fmt: skip
+
+
+def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
+    """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
+    scores = [value for config in configs if (value := row.scores.get(config)) is not None]
+    mean = fmean(scores) if len(scores) == len(configs) else None
+    return replace(
+        row,
+        scores={**row.scores, "mean": mean},
+        floors={**row.floors, **_mean_of(row.floors, configs)},
+        ceilings={**row.ceilings, **_mean_of(row.ceilings, configs)},
+    )
+
+
+def _mean_of(bounds: Mapping[str, float], configs: Sequence[str]) -> dict[str, float]:
+    if not all(config in bounds for config in configs):
+        return {}
+    return {"mean": fmean(bounds[config] for config in configs)}

@@ -20,6 +20,7 @@ from hypothesis import settings
 from epbench.booksort.texts.books import Book, books_from
 from tests.booksort.nine_texts import table_of, write_nine
 from tests.published_data import OURS
+from tests.reports.browser import CHROMIUM, NONE_HERE, Browser
 from tests.scripts import in_process
 
 ROOT = Path(__file__).parents[1]
@@ -156,3 +157,12 @@ def _built(builder: str, *args: object) -> None:
 def released() -> Path:
     """An archive in the published layout that is in the repository: one short book with three runs."""
     return OURS
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests that open pages."""
+    if CHROMIUM is None:
+        pytest.skip(NONE_HERE)
+    with Browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found

@@ -124,7 +124,7 @@ def test_an_endpoint_answers_by_every_memory(script, short_book, tmp_path, memor
     assert len(endpoint.calls) == 12
     usage = json.loads((tmp_path / "r/usage.json").read_text())
     assert (usage["requests"], usage["saved"], usage["generated"]) == (12, 720, 36)
-    assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and "secret-of-mine" in p.read_text()]
+    assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and b"secret-of-mine" in p.read_bytes()]
 
 
 def test_a_bad_line_ends_with_every_question_answered_or_failed(script, short_book, tmp_path):

@@ -12,10 +12,12 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 import pytest
 
 from epbench import command
 from epbench.booksort.context.requests import MEMORIES
+from epbench.runs.question_table import QUESTIONS
 from eval_scripts import booksort
 from tests.booksort.sort_set import book_text, write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
@@ -86,7 +88,9 @@ def test_the_control_by_every_memory(run, dataset, tmp_path, memory, low, high):
     assert {"accuracy", "share_a", "intervals", "by_group"} <= scores.keys()
     about = read(out, "run.json")
     assert about["identity"]["memory"] == memory and about["dataset"] == str(dataset)
-    assert {"usage.json", "table.md", "report.html", "answers.jsonl"} <= {path.name for path in out.iterdir()}
+    assert {QUESTIONS, "usage.json", "table.md", "report.html", "answers.jsonl"} <= {
+        path.name for path in out.iterdir()
+    }
     if memory == "rag":
         assert len(lines(out, "retrieved.jsonl")) == 96 and scores["retrieval"]["recall_at_10"] > 0.9
     assert scores["greedy_accuracy"] == scores["accuracy"] and scores["label_mass"] is None  # it tells no probabilities
@@ -202,7 +206,9 @@ def test_an_endpoint_writes_its_answer(run, dataset, tmp_path):
     assert (scores["accuracy"], scores["n_invalid"]) == (1.0, 0)
     silent = read(tmp_path / "none", "scores.json")
     assert (silent["accuracy"], silent["n_invalid"], silent["n_questions"], silent["n_failed"]) == (0.0, 12, 12, 0)
-    assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and "secret-of-mine" in p.read_text()]
+    files = [path for path in (tmp_path / "r").iterdir() if path.is_file() and path.name != QUESTIONS]
+    assert not [path for path in files if "secret-of-mine" in path.read_text()]
+    assert "secret-of-mine" not in pd.read_parquet(tmp_path / "r" / QUESTIONS).to_csv()
 
 
 def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_label(run, dataset, tmp_path):

@@ -92,3 +92,32 @@ def test_a_book_by_a_model(tiny, tmp_path):
     (folder,) = tmp_path.glob("written-by-hf-*")
     done = refuses_the_other(tmp_path, command, folder)
     assert done.returncode == 2 and "no chapter for any of 1 events" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("benchmark", ["booksort", "memfail"])
+def test_verify_tells_that_the_weights_are_others(tiny, tmp_path, benchmark):
+    run = tmp_path / "r"
+    if benchmark == "booksort":
+        asked = ["eval_scripts/booksort.py", "--dataset", write_set(tmp_path / "booksort"), "--memory", "none"]
+    else:
+        assert script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path).returncode == 0
+        asked = [
+            "eval_scripts/memfail.py",
+            "--dataset",
+            tmp_path / "memfail",
+            "--config",
+            "long_hop",
+            "--system",
+            "oracle",
+        ]
+        asked += ["--max-tokens", 8]
+    done = script(*asked, "--model", f"hf:{tiny}", "--limit", 3, "--dtype", "bfloat16", "--out", run)
+    assert done.returncode == 0, done.stderr
+    same = script("eval_scripts/verify.py", run)
+    assert same.returncode == 0, same.stdout + same.stderr
+    make_tiny_model(tiny, TEXT, ends=True, seed=1)
+    other = script("eval_scripts/verify.py", run)
+    assert other.returncode == 1 and f"{run}: weights: found fingerprint" in other.stdout
+    make_tiny_model(tiny, TEXT, ends=True).rename(tmp_path / "elsewhere")
+    gone = script("eval_scripts/verify.py", run)
+    assert gone.returncode == 0 and "is not here" in " ".join(gone.stdout.split())

@@ -1,5 +1,6 @@
 """finetune/tulving_qa.py as a user runs it: questions are learned by heart, and what is measured is what the script measures."""
 
+import csv
 import json
 import os
 import shutil
@@ -171,3 +172,15 @@ def test_bad_input_is_one_line(script, book, tiny, tmp_path, more, message):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert message in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_training_stands_in_tables_with_its_epochs(run, script, tmp_path):
+    done = script("eval_scripts/tables.py", run, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    with next(tmp_path.glob("leaderboard*.csv")).open(newline="") as file:
+        rows = {row["label"]: row for row in csv.DictReader(file)}
+    assert {row["memory"] for row in rows.values()} == {"fine-tuned"}  # before training, no answer ended
+    assert f"run, epoch {LAST}" in rows
+    for epoch in EPOCHS:
+        assert (f"run, epoch {epoch}" in rows) == (run / f"measures/epoch-{epoch}/tulving/scores.json").is_file()

@@ -6,7 +6,7 @@ from tests.booksort.sort_set import write_set
 from tests.scripts.in_process import script
 from tests.torture.folders import torture_folders
 
-SORT, TULVING, MEMFAIL = (f"eval_scripts/{name}.py" for name in ("booksort", "tulving", "memfail"))
+SORT, TULVING, MEMFAIL, VERIFY = (f"eval_scripts/{name}.py" for name in ("booksort", "tulving", "memfail", "verify"))
 
 
 def made(*args):
@@ -40,8 +40,9 @@ def commands(short_book, tmp_path_factory):
         return lambda folders, to: (f"eval_scripts/{name}.py", *folders, "--out", to)
 
     return {
-        **{f"{name} {kind}": (of(kind), on_all(name)) for name in ("report", "compare") for kind in ("tulving", "sort", "memfail")},
+        **{f"{name} {kind}": (of(kind), on_all(name)) for name in ("report", "compare", "tables") for kind in ("tulving", "sort", "memfail")},
         **{f"merge {kind}": (of(f"{kind}-shards"), on_all("merge")) for kind in ("tulving", "sort")},
+        **{f"verify {kind}": (of(kind)[1:], lambda folders, to: (VERIFY, folders[0])) for kind in ("tulving", "sort", "memfail")},
         "rejudge": (of("tulving")[:1], lambda folders, to: (TULVING, *book[:2], "--rejudge", "--out", folders[0])),
         "tulving again": (of("tulving")[1:], lambda f, to: (TULVING, *book, "--memory", "none", "--out", f[0])),
         "sort again": (of("sort")[1:], lambda f, to: (SORT, *pairs, "--memory", "rag", "--out", f[0])),
@@ -62,4 +63,4 @@ def test_damaged_run_folders_end_in_one_line(tmp_path, commands):
 
 @pytest.mark.slow
 def test_many_damaged_run_folders_end_in_one_line(tmp_path, commands):
-    check(tmp_path, commands, 360, seed=2)
+    check(tmp_path, commands, 480, seed=2)

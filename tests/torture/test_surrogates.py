@@ -2,6 +2,8 @@
 
 import json
 
+import pyarrow.parquet as pq
+
 from tests.scripts.in_process import script
 from tests.torture.archives import small_archive, zipped
 
@@ -9,7 +11,9 @@ EVALUATE = "eval_scripts/tulving.py"
 
 
 def results(folder):
-    return "".join(path.read_text("utf-8") for path in folder.rglob("*") if path.is_file())
+    tables = [pq.read_table(path).to_pylist() for path in folder.rglob("*.parquet")]
+    texts = [path.read_text("utf-8") for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"]
+    return "".join([*texts, *(json.dumps(table, ensure_ascii=False) for table in tables)])
 
 
 def test_in_your_own_answers(short_book, tmp_path):

@@ -1,0 +1,171 @@
+"""Check that the files of a run are what its journals give, and that it is about what it says.
+
+    python eval_scripts/verify.py runs/long/rag-chapter
+    python eval_scripts/verify.py runs/memfail/verbatim-bm25 --dataset out/memfail
+    python eval_scripts/verify.py runs/published/long/gpt-4o --released episodic-memory-benchmark.zip
+
+Everything is computed again from the journals, in a scratch folder: each score, table, page and row of questions.parquet
+must be the one in RUN. The dataset must have the fingerprint that the run has noted, and so must the weights of a model on
+this machine; every answer must be to a question of the run; a judge that goes by rules must still give the same verdicts;
+and no file may have changed since the run ended. Other versions of libraries are told, and are no fault. Nothing is asked
+of any model, and RUN stays as it is. A run of several configs, or a training with the runs that measured it, is checked run
+by run.
+
+What this cannot show: that answers were really given by the model that the run names. Somebody who makes up answers, has
+them judged and scored, and writes new hashes leaves a run that holds.
+
+The exit status is 0 if everything holds that could be checked, and 1 if something does not.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench import command
+
+if TYPE_CHECKING:
+    from epbench.reports.tables import Table
+    from epbench.runs.verification import Check
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The command line.
+
+    Attributes:
+        runs: The folders of the runs.
+        dataset: Where their dataset is now; None for where they found it.
+        released: The archive that published runs were scored from, or None.
+        prompts: The reader's prompt pack of runs of MemFail that had another one than ours, or None.
+    """
+
+    runs: Sequence[Path]
+    dataset: str | None
+    released: Path | None
+    prompts: Path | None
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = command.parser(__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    parser.add_argument("--dataset", metavar="D", help="where the dataset is now, if not where the run found it")
+    parser.add_argument("--released", type=Path, metavar="ZIP", help="the archive that a published run was scored from")
+    parser.add_argument("--prompts", type=Path, metavar="FILE", help="MemFail: the reader's prompt pack, if not ours")
+    args = Arguments(**vars(parser.parse_args(argv)))
+    found = {folder: _verified(folder, args) for run in args.runs for folder in _runs_of(run)}
+    console = command.console()
+    for folder, checks in found.items():
+        console.print(_table(folder, checks))
+    wrong = [f"{folder}: {check.what}: {check.said}" for folder, checks in found.items() for check in checks
+             if check.held is False]  # fmt: skip
+    for line in wrong:
+        console.say(line)
+    n = sum(len(checks) for checks in found.values())
+    unknown = sum(check.held is None for checks in found.values() for check in checks)
+    console.say(f"{n - len(wrong) - unknown} of {n} checks hold, {len(wrong)} do not, {unknown} could not be made")
+    if wrong:
+        sys.exit(1)
+
+
+def _runs_of(folder: Path) -> list[Path]:
+    """The runs in a folder: itself, those of several configs, or a training and the runs that measured it."""
+    from epbench.runs.folder import read_run
+    from epbench.runs.several import FINETUNING, MEASURES, runs_in
+
+    found = runs_in(folder)
+    if read_run(found[0])["identity"].get("benchmark") == FINETUNING:
+        found += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
+    return found
+
+
+def _verified(folder: Path, args: Arguments) -> list[Check]:
+    """All checks of one run."""
+    from epbench.runs.verification import Check, check_hashes, check_versions, compare_results, finished_run
+
+    run = finished_run(folder)
+    recompute = _recompute(folder, run, args)
+    checks = [check_versions(run), *_weights(run["identity"]), *check_hashes(folder)]
+    if recompute is None:
+        return [*checks, Check("results", None, "those of a training are not computed again; its measures are runs")]
+    with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
+        again = Path(scratch) / "run"
+        checks += _recomputed(recompute, again)
+        if (again / "scores.json").exists():
+            checks += compare_results(folder, again)
+    return checks
+
+
+def _recompute(folder: Path, run: dict[str, Any], args: Arguments) -> Callable[[Path], list[Check]] | None:
+    """What computes the results of this run again; None for a training."""
+    from epbench.errors import BadInput
+    from epbench.runs.several import FINETUNING
+
+    benchmark = run["identity"].get("benchmark")
+    if benchmark == FINETUNING:
+        return None
+    if benchmark == "tulving" and "released" in run["identity"] and args.released:
+        from epbench.tulving.released.again import score_again
+
+        archive = args.released
+        return lambda again: score_again(archive, folder, again)
+    if benchmark == "tulving":
+        from epbench.tulving import recompute as tulving
+
+        return lambda again: tulving.recompute(folder, again, args.dataset)
+    if benchmark == "booksort":
+        from epbench.booksort import recompute as booksort
+
+        return lambda again: booksort.recompute(folder, again, args.dataset)
+    if benchmark == "memfail":
+        from epbench.memfail import recompute as memfail
+
+        return lambda again: memfail.recompute(folder, again, args.dataset, args.prompts)
+    raise BadInput(f"{folder / 'run.json'}: expected a run of tulving, booksort or memfail, found {benchmark!r}")
+
+
+def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[Check]:
+    """The checks of computing everything again; journals that give no score are a fault, and no error of the command."""
+    from epbench.errors import NothingToScore
+    from epbench.runs.verification import Check
+
+    try:
+        return recompute(again)
+    except NothingToScore as error:
+        return [Check("scores.json", False, f"the journals give no score: {error}")]
+
+
+def _weights(identity: dict[str, Any]) -> list[Check]:
+    """Whether the weights of a model on this machine are still those of the run."""
+    from epbench.errors import EpbenchError
+    from epbench.files.shapes import Shape, check
+    from epbench.models.load import Options, load_model
+    from epbench.models.protocol import weights_of
+    from epbench.runs.verification import Check, check_fingerprint
+
+    if "weights" not in identity:
+        return []
+    check("run.json, field 'identity'", identity, Shape({"weights": (str,), "model": (str,)}))
+    fingerprint, _, dtype = str(identity["weights"]).partition("-")
+    try:
+        found = weights_of(load_model(identity["model"], Options(dtype=dtype or "auto"))).get("weights")
+    except (EpbenchError, ImportError) as error:
+        return [Check("weights", None, f"{identity['model']} is not here: {error}")]
+    if found in (None, dtype):  # without files there is no fingerprint, and the dtype stands alone
+        return [Check("weights", None, f"{identity['model']} is not here")]
+    return [check_fingerprint("weights", str(found).partition("-")[0], fingerprint)]
+
+
+def _table(folder: Path, checks: Sequence[Check]) -> Table:
+    from epbench.reports.tables import Table
+
+    words = {True: "holds", False: "does not hold", None: "not checked"}
+    return Table(["checked", "", "why"], [[c.what, words[c.held], c.said] for c in checks], str(folder), text_columns=3)
+
+
+if __name__ == "__main__":
+    command.run(main)

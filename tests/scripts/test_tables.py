@@ -1,0 +1,100 @@
+"""eval_scripts/tables.py: one command makes the tables and figures of all papers from the runs that it is given."""
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tests.scripts.in_process import refused, script
+
+TABLES = "eval_scripts/tables.py"
+
+
+def made(*args):
+    done = script(TABLES, *args)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def everything(small_runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("tables")
+    runs = [small_runs / name for name in ("tulving", "tulving-none", "booksort", "memfail", "memfail-none")]
+    return out, made(*runs, "--reported", "paper", "--by", "origin", "--out", out)
+
+
+@pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
+def test_each_benchmark_has_a_folder_with_a_leaderboard_a_page_and_three_files_for_each_exhibit(everything, benchmark):
+    out = everything[0] / benchmark
+    names = {path.name for path in out.iterdir() if path.is_file()}
+    assert {"LEADERBOARD.md", "tables.html", "tables.md"} <= names
+    stems = {name.removesuffix(".svg") for name in names if name.endswith(".svg")}
+    assert len(stems) > 10 and any(stem.startswith("leaderboard") for stem in stems)
+    for stem in stems:
+        assert ElementTree.parse(out / f"{stem}.svg").getroot().tag.endswith("svg")
+        assert rows_of(out / f"{stem}.csv") and f"{stem}.md" in names
+    page = (out / "tables.html").read_text("utf-8")
+    assert page.index("Leaderboard") < page.index("Table 2") and "Not made" in page
+
+
+def test_own_and_reported_rows_stand_in_one_table(everything):
+    rows = rows_of(everything[0] / "tulving/table-13.csv")
+    assert {row["source"] for row in rows} == {"own", "reported"}
+    board = rows_of(next((everything[0] / "tulving").glob("leaderboard*.csv")))
+    assert {row["source"] for row in board} == {"own", "reported"} and all(
+        row["judge"] and row["origin"] for row in board
+    )
+
+
+def test_a_leaderboard_repeats_the_scores_of_the_runs(everything, small_runs):
+    board = {row["label"]: row for row in rows_of(next((everything[0] / "tulving").glob("leaderboard*.csv")))}
+    for name in ("tulving", "tulving-none"):
+        scores = json.loads((small_runs / name / "scores.json").read_text("utf-8"))
+        assert float(board[name]["simple_recall_score"]) == scores["simple_recall_score"]
+    (row,) = rows_of(next((everything[0] / "booksort").glob("leaderboard*.csv")))[:1]
+    assert row["accuracy"] == "1.0"
+    success = {
+        row["label"]: row for row in rows_of(next((everything[0] / "memfail").glob("leaderboard*.csv")))
+    }  # with one config, the rank is by it
+    scores = json.loads((small_runs / "memfail/scores.json").read_text("utf-8"))
+    of_run = next(row for label, row in success.items() if "bm25" in label)
+    assert float(of_run["long_hop"]) == scores["by_k"]["5"]["success_rate"]
+
+
+def test_questions_are_grouped_by_any_column(everything):
+    (path,) = (everything[0] / "tulving").glob("*origin*.csv")
+    assert {row["origin"] for row in rows_of(path)} == {"book", "inner", "outer"}
+
+
+def test_a_released_archive_needs_no_run(released, tmp_path):
+    made("--released", released, "--reported", "paper", "--out", tmp_path)
+    board = rows_of(next(tmp_path.glob("leaderboard*.csv")))
+    assert {row["source"] for row in board} == {"released", "reported"} and (tmp_path / "LEADERBOARD.md").is_file()
+    assert len([row for row in board if row["source"] == "released"]) == 3
+    assert (tmp_path / "table-07.csv").is_file() and (tmp_path / "figure-07.svg").is_file()
+
+
+def test_the_same_command_gives_the_same_bytes(everything, small_runs, tmp_path):
+    made(
+        small_runs / "tulving", small_runs / "tulving-none", "--reported", "paper", "--by", "origin", "--out", tmp_path
+    )
+    for path in (everything[0] / "tulving").iterdir():
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_what_cannot_be_used_is_refused_with_one_line(small_runs, tmp_path):
+    run = small_runs / "tulving"
+    refused(script(TABLES, run, "--by", "weather", "--out", tmp_path), "weather")
+    refused(script(TABLES, tmp_path, "--out", tmp_path / "o"), "no run.json")
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps({"benchmark": "tulving", "tables": [{"rows": []}]}))
+    refused(script(TABLES, run, "--reported", wrong, "--out", tmp_path / "o"), "wrong.json")
+    done = script(TABLES, "--out", tmp_path)
+    assert done.returncode == 2 and "give folders of runs" in done.stderr

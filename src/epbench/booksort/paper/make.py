@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from epbench.booksort.paper import settings_and_weights
 from epbench.booksort.paper.inputs import Inputs
-from epbench.booksort.paper.more import make as more
 from epbench.booksort.paper.results import answers, baseline, by_book, by_distance, in_context, people, retrieval
 from epbench.exhibits.exhibit import Exhibit, Missing
 
@@ -37,7 +37,7 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     Returns:
         What was made, and what is missing and why, in the order of the paper; what has no number there stands last.
     """
-    found = [*(make(inputs) for make in RESULTS), *more.exhibits(inputs)]
+    found = [*(make(inputs) for make in RESULTS), *settings_and_weights.exhibits(inputs)]
     return sorted(found, key=_place)
 
 

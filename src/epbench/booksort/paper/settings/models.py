@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from epbench.booksort.paper.inputs import PaperRun
-from epbench.exhibits.exhibit import Exhibit, Value, marked
+from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.tables import Table
 
@@ -14,7 +14,7 @@ SCORE = "mmlu"
 """The score of the reported rows: accuracy on MMLU in percent. Their note is the model's name at Hugging Face."""
 
 
-def table_5(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibit:
+def table_5(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
     """The models of the paper, and those of the runs that are given.
 
     Args:
@@ -35,6 +35,8 @@ def table_5(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibi
         memories = ", ".join(sorted({run.memory for run in of_model}))
         about: dict[str, Value] = {"source": "own", "model": model, "name": model.partition(":")[2] or model}
         records.append(about | {"weights": weights, "memories": memories, "n_runs": len(of_model), "mmlu": None})
+    if not records:
+        return Missing(NAME, TITLE, "at least one run")
     notes = [
         f"MMLU: percent, as {'; '.join(sorted({f'{row.source}, {row.table}' for row in reported}))} reports it; it is not "
         "measured here. weights: the fingerprint of the files, for models on this machine."

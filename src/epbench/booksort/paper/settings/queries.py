@@ -8,7 +8,7 @@ from epbench.booksort.answers.pair_ids import is_swapped
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.retrieved import DEPTH, RETRIEVED, recall_at
 from epbench.booksort.paper.inputs import PaperRun
-from epbench.exhibits.exhibit import Exhibit, Value
+from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.tables import Table, cell
 from epbench.runs.journal import read_journal
@@ -22,7 +22,7 @@ SCORE = "recall_at_10."
 """What the scores of the reported rows begin with; the number of the query follows."""
 
 
-def table_8(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibit:
+def table_8(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
     """The queries, with the recall of the paper and of the runs that searched with them.
 
     Args:
@@ -39,6 +39,8 @@ def table_8(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibi
     for run in runs:
         if run.memory == "rag":
             records.append(_own(run))
+    if not records:
+        return Missing(NAME, TITLE, "at least one run with memory rag")
     shown: dict[tuple[Value, str], str] = {}
     for record in records:
         column = _column(record)

@@ -1,11 +1,11 @@
-"""All exhibits of this half of the paper: their order, what is said of those that are missing, and that they can be written."""
+"""All exhibits about settings, contexts and trained weights: their order, what is said of those that are missing, and that they can be written."""
 
 from dataclasses import replace
 
 import pytest
 
-from epbench.booksort.paper.inputs import Inputs, read_inputs
-from epbench.booksort.paper.more.make import datasets_of, exhibits
+from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
+from epbench.booksort.paper.settings_and_weights import datasets_of, exhibits
 from epbench.exhibits.exhibit import Exhibit, Missing
 from epbench.exhibits.folder import write_exhibits
 from epbench.exhibits.reported import ReportedRow
@@ -23,7 +23,7 @@ ALL = [
 
 
 def test_without_runs_the_settings_of_the_paper_are_shown():
-    made = exhibits(Inputs(runs=()))
+    made = exhibits(Inputs(runs=(), reported=reported_numbers()))
     assert [one.name for one in made] == ALL
     assert [one.name for one in made if isinstance(one, Exhibit)] == [*WITHOUT_RUNS, "Appendix F.5"]
     for one in made:
@@ -61,12 +61,18 @@ def test_what_was_given_is_shown_and_written(tmp_path, inputs):
             assert not any(value != value for record in one.records for value in record.values())  # no NaN
 
 
-def test_reported_numbers_are_shown_once(inputs):
+def test_numbers_of_the_paper_are_shown_only_if_they_are_given(inputs):
     row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0}, {}, {}, {})
-    shown = {one.name: one for one in exhibits(Inputs(runs=(), reported=[row, row]))}["Table 5"]
-    assert [record["model"] for record in shown.records].count("mine") == 1
-    again = exhibits(Inputs(runs=(), reported=read_inputs([]).reported))
-    assert len({one.name: one for one in again}["Table 5"].records) == 9
+    for given in (Inputs(runs=()), replace(inputs, reported=())):
+        for one in exhibits(given):
+            if isinstance(one, Exhibit) and one.name not in (
+                "Table 3",
+                "Table 4",
+            ):  # of these the catalogue and the bins
+                assert "reported" not in {record["source"] for record in one.records}, one.name
+            assert isinstance(one, Missing) or one.records, one.name
+    (table,) = [one for one in exhibits(Inputs(runs=(), reported=[row])) if one.name == "Table 5"]
+    assert [record["model"] for record in table.records] == ["mine"]
 
 
 def test_sets_that_are_gone_are_left_out(tmp_path, inputs):

@@ -1,4 +1,4 @@
-"""The tables and figures of the SORT paper that are not about accuracies of models, in the order of the paper."""
+"""The tables and figures of the SORT paper that are about settings, contexts and trained weights, in the paper's order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from epbench.booksort.paper.settings.queries import table_8
 from epbench.booksort.paper.weights import make as weights
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.exhibits.reported import ReportedRow, read_reported
-from epbench.files.packaged import packaged
+from epbench.exhibits.reported import ReportedRow
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
 
@@ -34,7 +33,7 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     Args:
         inputs: What was given; it may be nothing, as some tables need no run.
     """
-    runs, reported = inputs.runs, _reported(inputs.reported)
+    runs, reported = inputs.runs, inputs.reported
     folders = [*(part for run in runs for part in runs_in(run.folder)), *(t.folder for t in inputs.trainings)]
     datasets = list(dict.fromkeys([*inputs.datasets, *datasets_of(folders)]))
     made: Made = []
@@ -53,15 +52,6 @@ def datasets_of(folders: Sequence[Path]) -> list[str]:
     """The sets that runs and trainings are about, without those that are no longer where these found them."""
     found = [str(read_run(folder).get("dataset", "")) for folder in folders]
     return [name for name in dict.fromkeys(found) if Path(name).is_dir()]
-
-
-def _reported(given: Sequence[ReportedRow]) -> list[ReportedRow]:
-    """The numbers that the package carries about settings, and those that were given, each once."""
-    found = read_reported(packaged("epbench.booksort", "reported_settings.json"), "booksort")
-    for row in given:
-        if row not in found:
-            found.append(row)
-    return found
 
 
 def _with(reported: Sequence[ReportedRow], score: str) -> list[ReportedRow]:

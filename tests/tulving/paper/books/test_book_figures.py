@@ -13,7 +13,7 @@ from epbench.reports.figures import drawing, svg
 from epbench.tulving.events.new_york import CITY, boroughs, city_spaces, in_city, known_spaces
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.events.universe_files import read_universe_files
-from epbench.tulving.paper.books import inputs, map_drawing
+from epbench.tulving.paper.books import map_drawing
 from epbench.tulving.paper.books.inputs import read_books
 from epbench.tulving.paper.books.make import exhibits
 from epbench.tulving.paper.books.path import path_figures
@@ -23,14 +23,6 @@ from tests.published_data import OURS
 from tests.tulving.paper.books.given_books import built, check_form, published, rows
 
 LONG = SHARED / "tulving" / "released_n200.zip"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def words():
-    """No test looks for the encoding in a network."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "length_counter", lambda: (lambda text: len(text.split()), "words"))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
-from epbench.tulving.paper.books import inputs
 from epbench.tulving.paper.books.book import Asked
 from epbench.tulving.paper.books.characteristics import characteristics, overview, use_of
 from epbench.tulving.paper.books.inputs import read_books
@@ -29,14 +28,6 @@ from tests.tulving.paper.books.given_books import built, check_form, published, 
 BINS = ("0", "1", "2", "3-5", "6+")
 REPORTED = read_reported(packaged("epbench.tulving", "reported_books.json"), "tulving")
 LONG = SHARED / "tulving" / "released_n200.zip"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def words():
-    """No test looks for the encoding in a network."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "length_counter", lambda: (lambda text: len(text.split()), "words"))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 # litellm without its dependencies, for the vocabulary cl100k_base in it: the tests count tokens without a network.
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune]" $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune,ray,inspect,lm-eval]" $(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps litellm==1.109.1
 	touch $@
 

@@ -89,6 +89,7 @@ def parse(argv: Sequence[str] | None) -> Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(argv)
 
+    from epbench.booksort.dataset import hub_benchmark
     from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
@@ -112,7 +113,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     # 3. The folder, written as a whole, with a card and the hashes of everything.
     card = booksort_card(made_by(args, books, recipe), books, recipe, configs)
-    write_dataset(folder, configs, card, {"manifest.json": manifest(books, recipe, configs)})
+    more = {
+        "manifest.json": manifest(books, recipe, configs),
+        hub_benchmark.FILE: hub_benchmark.benchmark_yaml(configs),
+    }
+    write_dataset(folder, configs, card, more)
     show(configs, len(books), folder)
 
 

@@ -173,8 +173,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    about = {"dataset": args.dataset, "label": label, "limit": args.limit, "shard": args.shard}
-    with open_run(args.out, _identity(args, pack, model, material, prompt), about) as folder:
+    with open_run(args.out, _identity(args, pack, model, material, prompt), _about(args, label, material)) as folder:
         retrieved.record(folder, material.found, material.passages)
 
         # 3. The prompt, chosen on pairs that are held out.
@@ -360,6 +359,15 @@ def _identity(args: Arguments, pack: Pack, model: Model, material: Material, pro
         configs=args.config, split=args.split, books=args.books, both_orders=args.both_orders,
         max_tokens=_max_tokens(args, model), base_url=args.base_url, search=search, texts=material.books,
     )  # fmt: skip
+
+
+def _about(args: Arguments, label: str, material: Material) -> dict[str, Any]:
+    from epbench.booksort.dataset.released import is_published
+    from epbench.hub.revision import dataset_revision
+
+    revision = None if is_published(args.dataset) else dataset_revision(args.dataset, material.pairs[0].config)
+    of_run = {"label": label, "limit": args.limit, "shard": args.shard}
+    return {"dataset": args.dataset, "dataset_revision": revision, **of_run}
 
 
 def _show(out: Path, label: str, scores: Mapping[str, Any]) -> None:

@@ -236,6 +236,7 @@ def _run_config(
 ) -> dict[str, Any]:
     """The paper's three phases for one config; the scores as tables take them."""
     from epbench.errors import BadInput
+    from epbench.hub.revision import dataset_revision
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.judging.leave_one_out import leave_one_out
@@ -245,7 +246,8 @@ def _run_config(
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
-    about = {"dataset": args.dataset, "label": pipeline.label}
+    revision = dataset_revision(args.dataset, data.config)
+    about = {"dataset": args.dataset, "dataset_revision": revision, "label": pipeline.label}
     identity = _identity(args, data, pipeline)
     with open_run(out, identity, about) as folder:
         try:

@@ -229,8 +229,11 @@ def _reading(args: Arguments) -> Reading:
 
 
 def _about(args: Arguments, label: str) -> dict[str, Any]:
+    from epbench.hub.revision import dataset_revision
+
     assert args.dataset
-    return {"dataset": args.dataset, "book": Path(args.dataset).name, "label": label}
+    revision = dataset_revision(args.dataset, "qa")
+    return {"dataset": args.dataset, "dataset_revision": revision, "book": Path(args.dataset).name, "label": label}
 
 
 # Score a file of answers

@@ -47,6 +47,7 @@ def test_a_folder_of_texts_becomes_a_set(built):
         "books",
         "e1000_s20",
         "e250_s20",
+        "eval.yaml",
         "manifest.json",
     ]
     assert sorted(path.name.split("-")[0] for path in (folder / "e250_s20").iterdir()) == ["test", "validation"]
@@ -58,7 +59,7 @@ def test_a_folder_of_texts_becomes_a_set(built):
 def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):
     assert script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path).returncode == 0
     files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
-    assert len(files) == 7
+    assert len(files) == 8
     assert all((tmp_path / file).read_bytes() == (built[0].parent / file).read_bytes() for file in files)
 
 

@@ -2,5 +2,5 @@
 
 In reading order: `dataset_folder` (the Parquet files and README.md of a dataset), `card` (the text of README.md), `rows`
 (reading rows from a folder, the Hub or the cache, with a check of their columns), `install` (datasets and metrics in the
-local caches), `push` (datasets and metrics on the Hub).
+local caches), `push` (datasets and metrics on the Hub), `revision` (the commit that rows belong to).
 """

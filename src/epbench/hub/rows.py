@@ -78,7 +78,7 @@ def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
     try:
         rows: Iterable[Row] = load_dataset(name, config, split=split)
     except Exception as error:  # datasets raises a dozen types for a missing dataset or config
-        raise _missing(name, config, error) from error
+        raise missing(name, config, error) from error
     return rows
 
 
@@ -105,7 +105,7 @@ def hub_configs(name: str) -> list[str]:
     try:
         found: list[str] = get_dataset_config_names(name)
     except Exception as error:  # datasets raises a dozen types for a missing dataset
-        raise _missing(name, "default", error) from error
+        raise missing(name, "default", error) from error
     if len(found) < 2 and cached.is_dir():  # for a cached dataset, only the default config is named
         found = [path.name for path in cached.iterdir()]
     return found
@@ -182,7 +182,7 @@ def _unreadable(where: str, error: BaseException) -> BadInput:
     return BadInput(f"{where}: not a readable Parquet file ({' '.join(str(error).split())})")
 
 
-def _missing(name: str, config: str, error: Exception) -> BadInput:
+def missing(name: str, config: str, error: Exception) -> BadInput:
     return BadInput(
         f"dataset {name!r} (config {config!r}) is neither a folder nor on the Hub or in the local cache: {error}; "
         f"build it, and name its folder or publish it to the cache"

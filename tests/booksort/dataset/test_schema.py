@@ -53,6 +53,7 @@ def check_rows(rows, texts):
         assert book[start : start + len(words)] == words and row["num_words"] == len(book)
         assert row["distance"] == row["seg2_pos"] - row["seg1_pos"] >= row["segment_length"]
         assert row["answer"] == ("A" if row["present_seg1_first"] else "B")
+        assert row["choices"]["AB".index(row["answer"])] == row["segment_1"] and row["segment_2"] in row["choices"]
         config = f"e{row['excerpt_length']}_s{row['segment_length']}"
         assert row["id"] == f"{row['book_idx']}-{config}-{row['excerpt_idx']}-{row['distance_bin']}"
         assert row["segment_idx"] == 0 and "*" not in row["segment_1"]
@@ -66,7 +67,7 @@ def test_splits_load_with_published_and_own_columns(folder, books):
     assert texts == {book.index: book.text for book in books}
     default = load_dataset(str(folder))
     assert {split: len(rows) for split, rows in default.items()} == {"test": 64, "validation": 16}
-    assert set(default["test"].column_names) == PUBLISHED_COLUMNS | {"id", "distance", "answer"}
+    assert set(default["test"].column_names) == PUBLISHED_COLUMNS | {"id", "distance", "answer", "choices"}
     for config in ("e250_s20", "e1000_s20"):
         both = [row for split in ("test", "validation") for row in load_dataset(str(folder), config, split=split)]
         check_rows(both, texts)

@@ -35,6 +35,7 @@ first, in random order); its text; its length |
 | `seg1_pos`, `seg2_pos`, `distance` | positions of the segments in the excerpt, from 0; their difference |
 | `distance_bin` | largest distance in the bin |
 | `present_seg1_first`, `answer` | 1 and `A` if the earlier segment is shown as A, otherwise 0 and `B` |
+| `choices` | the two segments in the order in which they are shown: A, then B |
 
 The config `books` has the cleaned texts: `book_idx`, `book_title`, `text` (paragraphs with a blank line between them),
 `n_words`, `sha256`. `manifest.json` has the versions, the seed, and the SHA-256 of every file, cleaned book and split.

@@ -127,14 +127,15 @@ def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, S
 
 def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
     first, second = drawn.pair
+    segments = [_words(book, position, cell.segment_words) for position in drawn.pair]
     return {
         "id": f"{book.index}-{cell.config}-{drawn.excerpt_idx}-{drawn.distance_bin}",
         "book_idx": book.index,
         "excerpt_idx": drawn.excerpt_idx,
         "segment_idx": 0,
         "excerpt_length": cell.excerpt_words,
-        "segment_1": _words(book, first, cell.segment_words),
-        "segment_2": _words(book, second, cell.segment_words),
+        "segment_1": segments[0],
+        "segment_2": segments[1],
         "segment_length": cell.segment_words,
         "seg1_pos": first - drawn.excerpt,
         "seg2_pos": second - drawn.excerpt,
@@ -145,6 +146,7 @@ def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
         "num_words": len(book.words),
         "distance": second - first,
         "answer": "A" if drawn.first_is_a else "B",
+        "choices": segments if drawn.first_is_a else segments[::-1],
     }
 
 
@@ -163,7 +165,7 @@ def _book_columns(books: Sequence[Book]) -> Mapping[str, Sequence[Any]]:
 
 
 def _pair_features() -> Features:
-    from datasets import Features, Value
+    from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")
     columns = dict.fromkeys(
@@ -173,7 +175,8 @@ def _pair_features() -> Features:
         number,
     )  # fmt: skip
     columns |= dict.fromkeys(("id", "segment_1", "segment_2", "book_title", "answer"), text)
-    return Features(columns | {"excerpt_text": Value("large_string"), "excerpt_pos": Value("float64")})
+    long_text, share = Value("large_string"), Value("float64")
+    return Features(columns | {"excerpt_text": long_text, "excerpt_pos": share, "choices": List(text)})
 
 
 def _book_features() -> Features:

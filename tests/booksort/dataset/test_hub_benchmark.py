@@ -1,0 +1,88 @@
+"""Book-SORT as a benchmark of the Hub: what inspect_ai makes of the published eval.yaml, on a Hub on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from epbench.booksort.dataset import hub_benchmark
+from epbench.booksort.dataset.schema import Recipe, make_configs
+from epbench.booksort.texts.books import books_from
+from epbench.hub.card import card
+from epbench.hub.dataset_folder import write_dataset
+from epbench.hub.push import push_dataset
+from tests.booksort.sort_set import BOOKS, book_text
+from tests.hub.hub_double import TOKEN, HubDouble
+
+RUN = """
+import json
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+def reply(messages, tools, choice, config):
+    output = ModelOutput.from_content("mockllm/model", "ANSWER: A")
+    output.usage = ModelUsage()
+    return output
+
+logs = eval("hf/lab/booksort", model=get_model("mockllm/model", custom_outputs=reply), log_dir="logs", display="none")
+print(json.dumps([
+    {
+        "task": log.eval.task, "status": log.status, "accuracy": log.results.scores[0].metrics["accuracy"].value,
+        "samples": [[s.input if isinstance(s.input, str) else s.input[0].text, s.choices, s.target] for s in log.samples],
+        "asked": log.samples[0].messages[0].text,
+    }
+    for log in logs
+]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    texts, out = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("out")
+    for book, title in BOOKS.items():
+        (texts / f"{title}.txt").write_text(book_text(book))
+    books, recipe = books_from(texts), Recipe((250,), (20, 50), excerpts=2, validation=1)
+    configs = make_configs(books, recipe)
+    text = card(configs, "# Book-SORT", pretty_name="Book-SORT", license="mit", tags=[])
+    write_dataset(out / "booksort", configs, text, {hub_benchmark.FILE: hub_benchmark.benchmark_yaml(configs)})
+    return out / "booksort"
+
+
+def test_every_config_of_pairs_is_a_task(folder):
+    content = yaml.safe_load((folder / "eval.yaml").read_text("utf-8"))
+    assert content["evaluation_framework"] == "inspect-ai"
+    assert [task["id"] for task in content["tasks"]] == ["e250_s20", "e250_s50"]  # not `books`
+    assert all(task["config"] == task["id"] for task in content["tasks"])
+
+
+def test_inspect_runs_the_published_benchmark(folder, tmp_path, monkeypatch):
+    with HubDouble("lab") as hub:
+        env = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path / "home")}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HF_")} | env
+        push = f"from pathlib import Path; from {push_dataset.__module__} import push_dataset as p; p(Path({str(folder)!r}), 'lab')"
+        for code in (push, RUN):
+            done = subprocess.run(
+                [sys.executable, "-c", code], cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300
+            )
+            assert done.returncode == 0, done.stderr
+    logs = json.loads(done.stdout.splitlines()[-1])
+    assert [(log["task"].rpartition("/")[2], log["status"]) for log in logs] == [
+        ("e250_s20", "success"),
+        ("e250_s50", "success"),
+    ]
+    for log in logs:
+        assert log["accuracy"] == 0.5  # whoever always says A is right about half
+        assert len(log["samples"]) == len(BOOKS) * 2 * 4
+        excerpt, choices, target = log["samples"][0]
+        assert excerpt in log["asked"] and "ANSWER: $LETTER" in log["asked"] and "{" not in log["asked"]
+        assert f"A) {choices[0]}" in log["asked"] and f"B) {choices[1]}" in log["asked"]
+        for excerpt, choices, target in log["samples"]:
+            places = [excerpt.index(segment) for segment in choices]
+            assert target == ["A" if places[0] < places[1] else "B"] or target == (
+                "A" if places[0] < places[1] else "B"
+            )

@@ -1,0 +1,46 @@
+"""Models for the tests of engines; replicas import them, as they do not get the tests' own modules."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from epbench.models.protocol import Reply, Request, Usage
+
+
+@dataclass
+class SlowModel:
+    """Answers each question with its own words after some seconds, and notes which process has read which context.
+
+    Attributes:
+        notes: a folder; a file in it is named by a process, and has a line for every request.
+        seconds: for one answer.
+        deadly: a question that ends the process.
+    """
+
+    notes: Path
+    seconds: float = 0.0
+    deadly: str = ""
+    name: str = "slow"
+    identity: str = "slow"
+    costs_nothing: bool = False
+    continues_prompts: bool = True
+
+    def window(self) -> int | None:
+        return None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        return len(request.user), len(request.context)
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        for request in requests:
+            if request.question == self.deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(self.seconds)
+            with (self.notes / str(os.getpid())).open("a") as file:
+                file.write(f"{request.id}\n")
+            yield Reply(request.key(self.identity), request.id, f"about {request.question}", usage=Usage(prompt=5))

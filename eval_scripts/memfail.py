@@ -49,7 +49,7 @@ stored word for word. lexical looks for all of them, a model for 50.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,7 +199,6 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     from epbench.memfail.pipeline.queries import gold_of
     from epbench.memfail.pipeline.setting import Setting
     from epbench.memories.load import load_memory
-    from epbench.models.load import Options
     from epbench.models.protocol import Sampling
 
     setting = Setting(
@@ -215,7 +214,7 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     )
     setting.check()
     url = args.judge_url or args.base_url
-    backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout, args.dtype)
+    backend = replace(args.backend, base_url=url, window=args.judge_window)
     return Pipeline(
         model=load_reader(args.model, args.backend),
         judge=load_judge(args.judge, backend, args.judge_prompts),
@@ -243,11 +242,12 @@ def _run_config(
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import with_baseline
+    from epbench.models.protocol import engine_of
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
     revision = dataset_revision(args.dataset, data.config)
-    about = {"dataset": args.dataset, "dataset_revision": revision, "label": pipeline.label}
+    about = {"dataset": args.dataset, "dataset_revision": revision, "label": pipeline.label} | engine_of(model)
     identity = _identity(args, data, pipeline)
     with open_run(out, identity, about) as folder:
         try:

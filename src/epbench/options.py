@@ -15,7 +15,7 @@ from epbench.models import load as models
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
-    from epbench.models.load import Options
+    from epbench.models.load import Engine, Options
 
 LEXICAL = "lexical (rules, offline)"
 TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
@@ -32,6 +32,10 @@ class BackendOptions:
         window: the context window in tokens, where an endpoint does not report it or vLLM should reserve less.
         tensor_parallel: the number of GPUs that vLLM uses.
         dtype: in what models on this machine compute; that of the judge or checker, too.
+        engine: `local` for this process, `ray` for replicas on a Ray cluster.
+        replicas: the number of replicas, or None for as many as the cluster holds.
+        gpus_per_replica: the GPUs of each, or None for as many as the model needs.
+        data_parallel: the number of replicas on this machine, or None.
     """
 
     base_url: str | None
@@ -39,13 +43,44 @@ class BackendOptions:
     window: int | None
     tensor_parallel: int
     dtype: str
+    engine: str
+    replicas: int | None
+    gpus_per_replica: float | None
+    data_parallel: int | None
 
     @property
     def backend(self) -> Options:
-        """The same as the factories of models take it."""
+        """The same as the factories of models take it.
+
+        Raises:
+            BadInput: flags contradict one another, or Ray is not installed.
+        """
         from epbench.models.load import Options
 
-        return Options(self.base_url, self.window, self.tensor_parallel, self.request_timeout, self.dtype)
+        return Options(
+            self.base_url, self.window, self.tensor_parallel, self.request_timeout, self.dtype, self._engine()
+        )
+
+    def _engine(self) -> Engine | None:
+        from epbench.errors import BadInput
+
+        if self.engine == "ray" and self.data_parallel is not None:
+            raise BadInput("--data-parallel is for this machine alone; with --engine ray, give --replicas")
+        if self.engine == "local" and (self.replicas is not None or (self.gpus_per_replica and not self.data_parallel)):
+            raise BadInput("--replicas and --gpus-per-replica need --engine ray")
+        if self.engine == "local" and self.data_parallel is None:
+            return None
+        import ray  # noqa: F401  # so that what is missing is said before any work
+
+        from epbench.engines.cluster import Engine
+        from epbench.engines.ray_model import RayModel
+
+        wanted = Engine(
+            self.replicas if self.data_parallel is None else self.data_parallel,
+            self.gpus_per_replica,
+            local=self.data_parallel is not None,
+        )
+        return lambda model, make, gpus: RayModel(model, make, wanted, gpus)
 
 
 def add_backend(group: argparse._ArgumentGroup) -> None:
@@ -64,6 +99,18 @@ def add_backend(group: argparse._ArgumentGroup) -> None:
         "--dtype", choices=models.DTYPES, default="auto",
         help="numbers in which all hf: and vllm: models compute (auto: float32 on a CPU, else 16 bits)",
     )  # fmt: skip
+    group.add_argument(
+        "--engine", choices=("local", "ray"), default="local",
+        help="where hf: and vllm: models answer: in this process, or as replicas on a Ray cluster (local)",
+    )  # fmt: skip
+    group.add_argument("--replicas", type=int, metavar="N", help="replicas on the cluster (as many as it holds)")
+    group.add_argument(
+        "--gpus-per-replica",
+        type=float,
+        metavar="G",
+        help="GPUs of each replica, or a part of one (as the model needs)",
+    )
+    group.add_argument("--data-parallel", type=int, metavar="N", help="N replicas of each model on this machine")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ import os
 import signal
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
-
-ray = pytest.importorskip("ray")
+import ray
 
 from epbench.engines.cluster import Engine, spread
 from epbench.engines.ray_model import RayModel
@@ -37,7 +37,7 @@ def cluster():
     found.shutdown()
 
 
-PATHS = {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])}
+PATHS = {"PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}
 """Where replicas find the models of the tests."""
 
 
@@ -77,7 +77,9 @@ def test_two_nodes_answer_as_one_process_does(cluster, tmp_path):
         for name in ("local.jsonl", "ray.jsonl")
     )
     assert len(local) == 15 and local == remote
-    ask(tmp_path / "local.jsonl", [*requests, *requests_of(6)[15:]], model)  # a run of one process goes on with replicas
+    ask(
+        tmp_path / "local.jsonl", [*requests, *requests_of(6)[15:]], model
+    )  # a run of one process goes on with replicas
     assert len(read_journal(tmp_path / "local.jsonl")) == 18
     model.close()
 
@@ -91,6 +93,7 @@ def test_every_context_is_read_by_one_replica_and_both_work(cluster, tmp_path):
     model.close()
 
 
+@pytest.mark.slow
 def test_one_book_is_divided_among_the_replicas(cluster, tmp_path):
     model = slow(tmp_path / "notes", seconds=0.02)
     assert len(list(model.answer(requests_of(1, questions=10)))) == 10
@@ -131,6 +134,7 @@ def test_a_killed_node_is_done_without(cluster, tmp_path):
     model.close()
 
 
+@pytest.mark.slow
 def test_a_request_that_ends_every_replica_fails_and_the_others_are_answered(cluster, tmp_path):
     model = slow(tmp_path / "notes", deadly="question 1")
     requests = [*requests_of(3, questions=1), Request("bad", "", "A context of its own.", "question 1", Sampling(4))]
@@ -141,6 +145,7 @@ def test_a_request_that_ends_every_replica_fails_and_the_others_are_answered(clu
     model.close()
 
 
+@pytest.mark.slow
 def test_closing_stops_the_replicas(cluster, tmp_path):
     model = slow(tmp_path / "notes", seconds=0.05)
     replies = model.answer(requests_of(50))
@@ -152,6 +157,7 @@ def test_closing_stops_the_replicas(cluster, tmp_path):
     model.close()
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_made_is_one_error(cluster, tmp_path):
     folder = make_tiny_model(tmp_path / "tiny", "some words")
     local = load_model(f"hf:{folder}")
@@ -164,6 +170,7 @@ def test_a_model_that_cannot_be_made_is_one_error(cluster, tmp_path):
         list(model.answer(requests_of(1)))
 
 
+@pytest.mark.slow
 def test_models_take_turns(cluster, tmp_path):
     """A judge gets the machines that the reader had."""
     for number in range(3):

@@ -94,7 +94,7 @@ def layout(engine: Engine, gpus_needed: float) -> Layout:
     """
     import ray
 
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
     return spread(engine, gpus_needed, [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes])
 
 
@@ -114,7 +114,9 @@ def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]
             cpus_each -= 1
         fit = sum(cpus // cpus_each for cpus, _ in nodes)
     if not fit or replicas > fit:
-        there = f"{len(nodes)} machines, {sum(cpus for cpus, _ in nodes)} CPU cores and {sum(g for _, g in nodes):g} GPUs"
+        there = (
+            f"{len(nodes)} machines, {sum(cpus for cpus, _ in nodes)} CPU cores and {sum(g for _, g in nodes):g} GPUs"
+        )
         raise BadInput(
             f"the cluster has {there}, which is room for {fit} replicas of {gpus:g} GPUs and {cpus_each} CPU cores each, "
             f"expected {replicas or 'at least 1'}"

@@ -69,7 +69,12 @@ class HandOut:
             return None
         work = self._waiting.pop()
         room = sum(waiting.size for waiting in self._waiting) // (self.replicas * _SHARE)
-        while not work.deaths and self._waiting and not self._waiting[-1].deaths and work.size + self._waiting[-1].size <= room:
+        while (
+            not work.deaths
+            and self._waiting
+            and not self._waiting[-1].deaths
+            and work.size + self._waiting[-1].size <= room
+        ):
             more = self._waiting.pop()
             work.requests += more.requests
             work.size += more.size

@@ -199,7 +199,8 @@ class RayModel:
     def _start(self, plan: Layout) -> _Copy:
         import ray
 
-        actor = ray.remote(Replica).options(num_cpus=plan.cpus, num_gpus=plan.gpus, scheduling_strategy="SPREAD").remote()  # type: ignore[attr-defined]
+        on_ray: Any = ray.remote(Replica)
+        actor = on_ray.options(num_cpus=plan.cpus, num_gpus=plan.gpus, scheduling_strategy="SPREAD").remote()
         return _Copy(actor, actor.open.remote(self._make, weights_of(self._model)))
 
     def _end(self, copy: _Copy) -> None:

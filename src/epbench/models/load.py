@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.models.protocol import Model
@@ -12,7 +14,13 @@ MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """In what a model on this machine computes; `auto` is float32 on a CPU, and 16 bits on a GPU."""
+_WITH_WEIGHTS = ("hf", "vllm")
 _KINDS = tuple(form.partition(":")[0] for form in MODELS)
+
+Engine = Callable[[Model, Callable[[], Model], int], Model]
+"""Has a model answer elsewhere. It is given the model of this process, which counts tokens, what makes the same model in
+another process, and the number of GPUs that this takes; it returns the model that answers.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class Options:
         tensor_parallel: number of GPUs for vLLM.
         request_timeout: seconds, more than 0, for one attempt at one request to an endpoint.
         dtype: in what weights on this machine are computed, one of `DTYPES`.
+        engine: where a model with weights answers; None for this process. An endpoint has machines of its own.
     """
 
     base_url: str | None = None
@@ -33,6 +42,7 @@ class Options:
     tensor_parallel: int = 1
     request_timeout: float = 300.0
     dtype: str = "auto"
+    engine: Engine | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -58,6 +68,8 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     kind, _, target = name.partition(":")
     if not is_model_name(name):
         raise BadInput(f"unknown model {name!r}; expected one of: {', '.join([*also, *MODELS])}")
+    if options.engine is not None and kind in _WITH_WEIGHTS:
+        return _on_engine(name, options, options.engine)
     try:
         if kind == "hf":
             from epbench.models.hf.model import TransformersModel
@@ -77,3 +89,12 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     except ImportError as error:
         extra = "vllm" if kind == "vllm" else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None
+
+
+def _on_engine(name: str, options: Options, engine: Engine) -> Model:
+    """A model whose weights are elsewhere; a path is made absolute, as another process has another working folder."""
+    kind, _, target = name.partition(":")
+    here = replace(options, engine=None)
+    elsewhere = f"{kind}:{Path(target).absolute()}" if Path(target).exists() else name
+    gpus = options.tensor_parallel if kind == "vllm" else 1
+    return engine(load_model(name, here), partial(load_model, elsewhere, here), gpus)

@@ -194,6 +194,21 @@ class KeepsReplies(Protocol):
         ...
 
 
+@runtime_checkable
+class RunsElsewhere(Protocol):
+    """What a model also offers if other processes answer for it."""
+
+    @property
+    def engine(self) -> dict[str, Any]:
+        """Where its answers come from, as a run notes it."""
+        ...
+
+
+def engine_of(model: Model) -> dict[str, Any]:
+    """Return what a run notes about where answers come from: `{"engine": …}`, or `{}` if they come from this process."""
+    return {"engine": model.engine} if isinstance(model, RunsElsewhere) else {}
+
+
 def weights_of(model: Model) -> dict[str, str]:
     """Return what the identity of a run says about the weights: `{"weights": fingerprint}`, or `{}` if it is unknown."""
     fingerprint = model.identity.removeprefix(model.name).removeprefix("@")

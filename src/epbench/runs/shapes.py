@@ -15,7 +15,7 @@ RUN = Shape(
     {"identity": Shape({}, {"benchmark": (str,)})},
     {
         "dataset": (str,), "book": (str,), "label": (str,), "fingerprint": MAYBE_TEXT, "limit": (int, NoneType),
-        "dataset_revision": MAYBE_TEXT, "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
+        "dataset_revision": MAYBE_TEXT, "engine": (dict,), "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
         **dict.fromkeys(("command", "python", "platform"), (str,)),
     },
 )  # fmt: skip

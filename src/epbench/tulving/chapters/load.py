@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from epbench.errors import BadInput
@@ -98,11 +98,5 @@ def _load_checker(writer: str, options: Options, checker: Checker) -> Model | No
     elsewhere = checker.base_url or checker.window  # if so, it is not the writer, even under the same name
     if checker.name in (None, writer) and not elsewhere:
         return None
-    of_checker = Options(
-        checker.base_url or options.base_url,
-        checker.window,
-        options.tensor_parallel,
-        options.request_timeout,
-        options.dtype,
-    )
+    of_checker = replace(options, base_url=checker.base_url or options.base_url, window=checker.window)
     return load_model(checker.name or writer, of_checker)

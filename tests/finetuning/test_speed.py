@@ -25,5 +25,6 @@ def test_a_known_gpu_has_its_utilization(monkeypatch, tmp_path):
     expected = utilization(LLAMA, [100, 200], 0.5, name, 2)
     found = speed.with_speed(STEP, str(tmp_path), Ranks(0, 2))
     assert found == {**PLAIN, "mfu": pytest.approx(expected.mfu), "mfu_causal": pytest.approx(expected.causal)}
+    assert speed.with_speed(STEP, str(tmp_path), Ranks(0, 2), lora=True) == PLAIN  # it computes fewer gradients
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a new one")
     assert speed.with_speed(STEP, str(tmp_path), Ranks(0, 2)) == PLAIN

@@ -109,6 +109,29 @@ def test_a_loss_that_is_no_number_stops_training(base, tmp_path):
     assert last_state(tmp_path) is None or last_state(tmp_path)[0] < 6
 
 
+def test_one_process_trains_on_one_of_several_gpus(base, tmp_path, monkeypatch, caplog):
+    def with_two(recipe, out, make=trainer.training_arguments):
+        arguments = make(recipe, out)
+        arguments._n_gpu = 2
+        return arguments
+
+    monkeypatch.setattr(trainer, "training_arguments", with_two)
+    monkeypatch.setattr(torch.nn.DataParallel, "__init__", None)
+    recipe = Recipe(num_train_epochs=1, batch_size=4, max_length=96)
+    trainer.train(training(base, tmp_path, recipe=recipe, samples=made_samples(4)))
+    assert "one of 2 GPUs" in caplog.text and weights(tmp_path, 1)
+
+
+def test_tf32_is_asked_for_only_where_it_is(tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(trainer, "TrainingArguments", lambda **given: asked.update(given))
+    for there, tf32 in ((True, True), (False, None)):  # False: older ones, and those of AMD
+        monkeypatch.setattr(trainer, "is_torch_tf32_available", lambda there=there: there)
+        trainer.training_arguments(RECIPE, tmp_path)
+        assert asked["tf32"] is tf32 and asked["bf16"]
+
+
 def test_lora_is_merged_into_the_model(base, tmp_path):
     recipe = Recipe(num_train_epochs=1, batch_size=8, max_length=96, learning_rate=1e-2, lora_r=2)
     trainer.train(training(base, tmp_path, recipe=recipe, samples=made_samples(8)))

@@ -66,7 +66,7 @@ class TuningRun:
 
         def after_step(record: Record) -> None:
             assert self._training is not None
-            step = with_speed(record, self._base, self._ranks)
+            step = with_speed(record, self._base, self._ranks, lora=recipe.lora_r > 0)
             self._training.add(str(step["step"]), **step)
             progress(step["step"], step["tokens"])
 

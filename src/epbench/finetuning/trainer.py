@@ -30,6 +30,7 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
+from transformers.utils.import_utils import is_torch_tf32_available
 
 from epbench.errors import BadInput, RunFailed
 from epbench.finetuning.checkpoints import STATE, epoch_folder, last_state, merged, remove_others, write_weights
@@ -76,8 +77,9 @@ class Training:
 def train(training: Training) -> None:
     """Train, or go on from the last epoch whose state is complete.
 
-    After a restart the weights are the same, bit by bit, as if training had never stopped, if the machine, the libraries
-    and the number of processes are the same.
+    After a restart on a CPU the weights are the same, bit by bit, as if training had never stopped, if the machine, the
+    libraries and the number of processes are the same. On CUDA they are the same up to rounding, as for any two trainings
+    there: torch's fused attention may sum its gradients in another order from run to run.
 
     Raises:
         BadInput: The model cannot be loaded.
@@ -127,7 +129,7 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
         max_grad_norm=recipe.max_grad_norm,
         seed=recipe.seed,
         bf16=cuda,
-        tf32=True if cuda else None,
+        tf32=is_torch_tf32_available() or None,  # asking for it raises an error on GPUs that do not have it
         use_cpu=not cuda,
         activation_checkpointing=recipe.activation_checkpointing and not sharded,
         logging_strategy="no",
@@ -170,6 +172,9 @@ class _StepTrainer(Trainer):  # type: ignore[misc]
     """The trainer of transformers with steps of ours: a batch is a whole step, read row by row."""
 
     def __init__(self, training: Training, loader: StepLoader, model: Any, arguments: TrainingArguments) -> None:
+        if arguments.n_gpu > 1:  # with DataParallel, the whole model would be copied for every row
+            log.warning("training on one of %d GPUs, because there is one process; start one for each", arguments.n_gpu)
+            arguments._n_gpu = 1
         super().__init__(model, arguments, callbacks=[_Epochs(self, training, len(loader))])
         self.remove_callback(PrinterCallback)  # the caller shows progress
         self._training, self._loader = training, loader

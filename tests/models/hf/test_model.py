@@ -160,6 +160,13 @@ def test_a_missing_device_or_dtype_is_one_line(folder, requests, setting, match)
         list(TransformersModel(str(folder), **setting).answer(requests[:1]))
 
 
+@pytest.mark.parametrize(("native", "dtype"), [(True, torch.bfloat16), (False, torch.float16)])
+def test_a_gpu_computes_in_bfloat16_only_if_it_has_it(folder, monkeypatch, native, dtype):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: native or including_emulation)
+    monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: self)  # there may be no GPU
+    assert TransformersModel(str(folder), device="cuda").reader.forward.model.dtype == dtype
+
+
 @pytest.mark.parametrize("which", ["folder", "plain_folder"])
 def test_a_prompt_begins_once(which, requests, request):
     prompts = TransformersModel(str(request.getfixturevalue(which))).prompts

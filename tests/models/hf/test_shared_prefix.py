@@ -3,7 +3,7 @@ import torch
 
 from epbench.models.hf import prefix_attention
 from epbench.models.hf.prefix_batches import Prompt
-from epbench.models.hf.prefix_rows import Forward
+from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prompt_tokens import common_prefix
 from epbench.models.hf.shared_prefix import SharedPrefix
 from tests.models.hf.tiny_models import MODELS, alone, tiny
@@ -59,6 +59,26 @@ def test_attention_without_the_fused_kernel_is_the_same(monkeypatch, most):
     found = dict(reader.answer([Prompt(ids, 6) for ids in asked]))
     assert [found[i].ids for i in range(22)] == [alone(model, ids, 6) for ids in asked]
     assert reader.strategy == "joint"
+
+
+def test_scores_are_computed_in_parts_even_for_one_long_question(monkeypatch):
+    monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
+    model, _ = tiny("Llama")
+    asked = prompts(1, head=400, longest=1)[0]
+    cache = (forward := Forward(model)).read(asked[:300], 1000)
+    reader = SharedPrefix(model, [2])
+    list(reader.answer([Prompt(asked, 1)]))
+    joint, scores = prefix_attention._joint, []
+
+    def counted(query, prefix, own, mask):
+        scores.append(query.shape[:-1].numel() * (prefix[0].shape[2] + own[0].shape[2]))
+        return joint(query, prefix, own, mask)
+
+    monkeypatch.setattr(prefix_attention, "_joint", counted)
+    monkeypatch.setattr(prefix_attention, "_MAX_SCORES", 20_000)
+    found = Rows(forward, cache, 300, 1, 102, joint=True).read([asked[300:]], 1000)[0]
+    assert len(scores) > 10 and max(scores) <= 20_000
+    assert torch.allclose(found, forward.read_logits(asked), atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -165,6 +185,24 @@ def test_a_prefix_is_read_in_smaller_pieces_when_memory_runs_out(monkeypatch):
     found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
     assert [found[i].ids for i in range(3)] == [alone(model, ids, 4) for ids in asked]
     assert reader.chunk <= 100
+
+
+def test_a_prefix_that_never_fits_does_not_slow_down_the_next_one(monkeypatch):
+    model, _ = tiny("Llama")
+    whole = Forward.__call__
+
+    def scarce(self, ids, cache, *args, **more):
+        if cache.get_seq_length() + ids.shape[1] > 300:
+            raise torch.OutOfMemoryError("scarce")
+        return whole(self, ids, cache, *args, **more)
+
+    monkeypatch.setattr(Forward, "__call__", scarce)
+    reader, asked = SharedPrefix(model, [2]), prompts(3)
+    too_long = dict(reader.answer([Prompt(ids, 4) for ids in prompts(3, head=400)]))
+    assert all("no memory for the 400 tokens" in t.failure for t in too_long.values())
+    found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
+    assert [found[i].ids for i in range(3)] == [alone(model, ids, 4) for ids in asked]
+    assert reader.chunk >= 256
 
 
 def test_a_prefix_is_read_once(monkeypatch):

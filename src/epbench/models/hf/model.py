@@ -207,7 +207,8 @@ class TransformersModel:
         if self.dtype == "auto":
             dtype = torch.float32
             if device.startswith("cuda"):
-                dtype = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+                native = torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
+                dtype = torch.bfloat16 if native else torch.float16
             log.info(
                 "dtype %s: %s",
                 dtype,

@@ -8,6 +8,7 @@ of Hydragen, arXiv 2402.05099). Importing this module imports torch and transfor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 NAME = "sdpa_shared_prefix"
-_MAX_SCORES = 2**27  # 512 MiB in float32; a batch is computed in parts that have no more scores than this
+_MAX_SCORES = 2**27  # 512 MiB in float32; attention is computed in parts that have about as many scores at most
 _OTHER_ATTENTION = ("softcap", "s_aux", "sliding_window", "position_bias")
 
 Prefix = Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -98,11 +99,12 @@ def joint_attention(
     n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
     grouped = (query * (size**-0.5 if scaling is None else scaling)).view(rows, key.shape[1], -1, length, size)
     answer = query.new_empty(rows, length, heads, value.shape[-1])
-    step = max(1, _MAX_SCORES // (heads * length * n_keys))
-    for start in range(0, rows, step):
-        part = slice(start, start + step)
-        found = _joint(grouped[part], prefix, (key[part], value[part]), attention_mask[part])
-        answer[part] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
+    tokens = min(length, max(1, _MAX_SCORES // (heads * n_keys)))  # of a row whose scores alone would be too many
+    step = max(1, _MAX_SCORES // (heads * tokens * n_keys))
+    for start, first in product(range(0, rows, step), range(0, length, tokens)):
+        part, some = slice(start, start + step), slice(first, first + tokens)
+        found = _joint(grouped[part, :, :, some], prefix, (key[part], value[part]), attention_mask[part, :, some])
+        answer[part, some] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
     return answer, None
 
 

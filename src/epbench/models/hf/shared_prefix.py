@@ -149,9 +149,11 @@ class SharedPrefix:
             except torch.OutOfMemoryError:
                 if chunk <= 64:
                     raise
-                chunk = self.chunk = chunk // 2
-                log.info("out of memory: reading %d tokens at a time from now on", chunk)
+                chunk //= 2
+                log.info("out of memory: reading %d tokens at a time", chunk)
             release()
+        if self.chunk is not None:  # a prefix that does not fit at all says nothing about those that are read after it
+            self.chunk = min(self.chunk, chunk)
         self._stored = prefix, cache
         return cache
 

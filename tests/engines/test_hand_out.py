@@ -59,6 +59,18 @@ def test_each_request_has_one_outcome_under_any_deaths(sizes, replicas, data):
     assert all(deaths[id_] == MOST_DEATHS for id_, outcome in outcomes if outcome == "failed")
 
 
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=4), replicas=st.integers(5, 20))
+def test_fewer_contexts_than_replicas_are_divided_evenly(sizes, replicas):
+    hand_out = HandOut(requests_of(sizes), replicas)
+    parts = Counter()
+    while work := hand_out.next():
+        parts[work.requests[0].context, len(work.requests)] += 1
+    assert sum(parts.values()) == min(replicas, sum(sizes))
+    for context in {context for context, _ in parts}:
+        lengths = [length for found, length in parts if found == context]
+        assert max(lengths) - min(lengths) <= 1
+
+
 def test_after_a_death_each_context_is_alone_so_that_one_cannot_take_others_with_it():
     requests = requests_of([1] * 40)
     hand_out = HandOut(requests, 2)

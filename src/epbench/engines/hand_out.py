@@ -48,15 +48,8 @@ class HandOut:
     _waiting: list[Work] = field(init=False)  # the largest last
 
     def __post_init__(self) -> None:
-        groups = by_context(self.requests)
-        while groups and len(groups) < self.replicas:
-            largest = max(groups, key=len)
-            if len(largest) == 1:
-                break
-            groups.remove(largest)
-            middle = (len(largest) + 1) // 2
-            groups += [largest[:middle], largest[middle:]]
-        self._waiting = sorted((Work(group, _size(group)) for group in groups), key=lambda work: work.size)
+        parts = _divided(by_context(self.requests), self.replicas)
+        self._waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
 
     @property
     def waits(self) -> bool:
@@ -98,6 +91,15 @@ class HandOut:
         self._waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
         self._waiting.sort(key=lambda waiting: waiting.size)
         return []
+
+
+def _divided(groups: Sequence[list[Request]], replicas: int) -> list[list[Request]]:
+    """Divide the largest groups into equal parts until there are as many parts as replicas."""
+    n_parts = [1] * len(groups)
+    while groups and sum(n_parts) < min(replicas, sum(map(len, groups))):
+        largest = max(range(len(groups)), key=lambda i: len(groups[i]) / n_parts[i])
+        n_parts[largest] += 1
+    return [group[i::n] for group, n in zip(groups, n_parts, strict=True) for i in range(n)]
 
 
 def _size(group: Sequence[Request]) -> int:

@@ -28,9 +28,11 @@ the answers in OUT to another judge and asks the reader nothing. The run's score
 has judged every answer; the verdicts of all judges are kept, and eval_scripts/compare.py OUT shows how far they agree.
 --rejudge with --limit or --shard is a trial: it prints a table and leaves the scores of the run as they are.
 
-A question without an answer or a verdict is neither right nor wrong. A score with such questions is incomplete: it is
-shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own (--answers), an
-empty answer counts as missing; to answer that nothing happened, say so in words.
+A question whose request has failed, or that has no verdict, is neither right nor wrong. A score with such questions is
+incomplete: it is shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own
+(--answers) a missing answer is wrong, and an empty one is missing; to answer that nothing happened, say so in words. What
+failed in your system is {"id", "failure": "why"} there. How many questions are answered, and the lowest and the highest
+score that the others leave possible, stand beside the scores.
 
 OUT becomes the run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md and
 report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice,
@@ -245,35 +247,34 @@ def _score_answers(args: Arguments) -> None:
     """The same from the verdicts on, for answers that somebody else's code gave."""
     from epbench.errors import BadInput
     from epbench.judges.protocol import is_free
-    from epbench.runs.answers import fingerprint_of
     from epbench.runs.folder import open_run
     from epbench.tulving.judging.verdicts import judge_input, plan_lines
-    from epbench.tulving.scores.own_answers import is_empty, read_answers
-    from epbench.tulving.scores.results import record_answers
+    from epbench.tulving.scores.own_answers import read_answers
+    from epbench.tulving.scores.results import record_own_answers
 
     assert args.answers
     if args.repeats > 1:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
     data, rows = _load(args)
-    answers = read_answers(args.answers, [row["id"] for row in data.rows])
+    own = read_answers(args.answers, [row["id"] for row in data.rows])
     judge = _judge(args)
-    answered = {row["id"]: row for row in rows if not is_empty(answers.get(row["id"], ""))}
-    if len(answered) < len(rows):
+    answered = [row for row in rows if row["id"] in own.answers]
+    if missing := [row for row in rows if row["id"] not in own.answers and row["id"] not in own.failures]:
         _warn(
-            f"{args.answers} answers {len(answered)} of {len(rows)} questions, not counting empty answers. "
-            "Complete the file and score it into another --out."
+            f"{args.answers} answers {len(answered)} of {len(rows)} questions, not counting empty answers; the {len(missing)} "
+            "missing ones count as wrong. Complete the file and score it into another --out."
         )
-    lines = plan_lines(judge, [judge_input(row, answers[id_]) for id_, row in answered.items()])
+    lines = plan_lines(judge, [judge_input(row, own.answers[row["id"]]) for row in answered])
     if args.plan or not is_free(judge):
         command.console().print("\n".join(lines), soft_wrap=True)
     if args.plan:
         return
 
     identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint, "memory": "answers"}
-    identity |= {"model": args.answers.name, "answers": fingerprint_of(answers), "repeats": args.repeats}
+    identity |= {"model": args.answers.name, "answers": own.fingerprint, "repeats": args.repeats}
     with open_run(args.out, identity, _about(args, args.answers.name)) as folder:
         _check_judge(folder, judge)
-        record_answers(folder, answers, args.answers.name)
+        record_own_answers(folder, own, [row["id"] for row in rows], args.answers.name)
         _judge_and_score(args, folder, data, rows, judge, args.answers.name)
 
 
@@ -342,7 +343,7 @@ def _identity_of_earlier(args: Arguments, run: dict[str, Any], data: Loaded) -> 
     if "prompts" in args.given:
         identity["prompts"] = fingerprint_of(load_prompts(args.prompts))
     if args.answers:
-        identity["answers"] = fingerprint_of(read_answers(args.answers, [row["id"] for row in data.rows]))
+        identity["answers"] = read_answers(args.answers, [row["id"] for row in data.rows]).fingerprint
     if args.base_url and "model" in args.given:  # without --model it is the address of the judge
         identity["base_url"] = without_login(args.base_url)
     return identity

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from epbench.models.protocol import Model
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.score import Scored, ScoredQuestion, score, score_answer
 
 __version__ = "0.1.0"
 
@@ -29,23 +30,31 @@ __all__ = [
     "MemorySystem",
     "Model",
     "RunFailed",
+    "Scored",
+    "ScoredQuestion",
     "__version__",
     "load_book",
     "load_judge",
     "load_memory",
     "load_model",
     "metric_path",
+    "score",
+    "score_answer",
 ]
 
 _HOMES = {
     "Judge": "epbench.judges.protocol",
     "MemorySystem": "epbench.memories.protocol",
     "Model": "epbench.models.protocol",
+    "Scored": "epbench.tulving.score",
+    "ScoredQuestion": "epbench.tulving.score",
     "load_book": "epbench.tulving.dataset.load",
     "load_judge": "epbench.tulving.judging.load",
     "load_memory": "epbench.memories.load",
     "load_model": "epbench.models.load",
     "metric_path": "epbench.metric_folders",
+    "score": "epbench.tulving.score",
+    "score_answer": "epbench.tulving.score",
 }
 
 

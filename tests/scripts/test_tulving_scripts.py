@@ -198,25 +198,42 @@ def test_own_answers_are_scored(script, short_book, runs, tmp_path):
     assert mine == whole
 
 
-def test_missing_answers_are_counted_apart(script, short_book, runs, tmp_path):
+def test_missing_answers_are_wrong_and_coverage_stands_beside_the_scores(script, short_book, runs, tmp_path):
     lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
-    (tmp_path / "part.jsonl").write_text("\n".join(lines[:-7]))
-    done = script(
-        "eval_scripts/tulving.py",
-        "--dataset",
-        short_book,
-        "--answers",
-        tmp_path / "part.jsonl",
-        "--out",
-        tmp_path / "r",
-    )
+    (tmp_path / "part.jsonl").write_text("\n".join(lines[:3]))
+    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "part.jsonl"]
+    done = script(*command, "--out", tmp_path / "r")
+    out = " ".join(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert "part.jsonl answers 3 of 450 questions" in out and "447 missing ones count as wrong" in out
+    assert "447 of 450 questions have no answer in the file, which counts as wrong." in out and "3 of 450" in out
+    scores = scores_of(tmp_path / "r")
+    assert scores["coverage"] == {"asked": 450, "answered": 3, "missing": 447, "failed": 0}
+    assert scores["n_failed"] == 0 and not scores["incomplete"] and 0 <= scores["simple_recall_score"] < 0.02
+    for name, (low, high) in scores["possible"].items():
+        value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
+        assert value is None or low - 1e-9 <= value <= high + 1e-9, name
+    assert scores["possible"]["simple_recall_score"][1] > 0.98
+    table = (tmp_path / "r/table.md").read_text()
+    assert "| answered | possible |" in table and "3 of 450" in table
+    assert "lowest possible" in (tmp_path / "r/report.html").read_text()
+    verified = script("eval_scripts/verify.py", tmp_path / "r")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_a_recorded_failure_is_neither_right_nor_wrong(script, short_book, runs, tmp_path):
+    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
+    failed = [json.dumps({"id": json.loads(line)["id"], "failure": "out of credit"}) for line in lines[-4:]]
+    failed += [json.dumps({"id": json.loads(line)["id"], "answer": None}) for line in lines[-7:-4]]
+    (tmp_path / "part.jsonl").write_text("\n".join([*lines[:-7], *failed]))
+    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "part.jsonl"]
+    done = script(*command, "--out", tmp_path / "r")
     assert done.returncode == 0 and scores_of(tmp_path / "r")["n_failed"] == 7
-    assert (
-        "part.jsonl answers 443 of 450 questions" in done.stdout and "7 of 450 questions have no answer" in done.stdout
-    )
+    assert "7 of 450 questions have no answer or no verdict" in " ".join(done.stdout.split())
+    assert "failed 4 times: out of credit" in done.stdout
     scores, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
-    lost = {json.loads(line)["id"] for line in lines[-7:]}
-    assert scores["incomplete"] and sum(scores["failed_by_bin"].values()) <= len(lost) == 7
+    assert scores["coverage"] == {"asked": 450, "answered": 443, "missing": 0, "failed": 7}
+    assert scores["incomplete"] == scores["possible"] and sum(scores["failed_by_bin"].values()) <= 7
     for name, (low, high) in scores["incomplete"].items():
         value = whole["f1_by_bin"][name.split(".")[1]] if "." in name else whole[name]
         assert low - 1e-9 <= value <= high + 1e-9, name
@@ -233,15 +250,20 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
     (tmp_path / "silent.jsonl").write_text(silent)
     base = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers"]
     done = script(*base, tmp_path / "silent.jsonl", "--out", tmp_path / "r")
-    assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
-    assert (
-        "judge" not in json.loads((tmp_path / "r/run.json").read_text()) and not (tmp_path / "r/scores.json").exists()
-    )
+    assert done.returncode == 0, done.stderr
+    scores = scores_of(tmp_path / "r")
+    assert scores["simple_recall_score"] == 0 and set(scores["f1_by_bin"].values()) == {0}
     answers[0]["answer"] = ""
     (tmp_path / "one.jsonl").write_text("".join(json.dumps(a) + "\n" for a in answers))
     done = script(*base, tmp_path / "one.jsonl", "--out", tmp_path / "one")
-    assert done.returncode == 0 and scores_of(tmp_path / "one")["n_failed"] == 1
-    assert "failed 1 times: empty answer" in done.stdout
+    assert done.returncode == 0 and scores_of(tmp_path / "one")["coverage"]["missing"] == 1
+    nothing = "".join(json.dumps({"id": a["id"], "failure": "refused"}) + "\n" for a in answers)
+    (tmp_path / "failed.jsonl").write_text(nothing)
+    done = script(*base, tmp_path / "failed.jsonl", "--out", tmp_path / "f")
+    assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
+    assert (
+        "judge" not in json.loads((tmp_path / "f/run.json").read_text()) and not (tmp_path / "f/scores.json").exists()
+    )
     refused(script(*base, tmp_path / "one.jsonl", "--repeats", "2", "--out", tmp_path / "x"), "--repeats 2")
 
 
@@ -249,7 +271,7 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
     ("content", "message"),
     [
         ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': no question of this dataset has the id 't99-x'"),
-        ('{"id": "t99-x"}', "line 1, field 'answer': expected a text, found None"),
+        ('{"id": "t99-x"}', "line 1, field 'answer': expected a text, or null for a failure, found None"),
         ("\n[1]", "line 2: expected an object with id and answer, found a list"),
         ("hello", "line 1: expected JSON in UTF-8"),
         ("", "expected answers, found none"),
@@ -345,7 +367,8 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
 
 def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
     lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
-    (tmp_path / "best.jsonl").write_text("\n".join(line for i, line in enumerate(lines) if i % 9))
+    failed = [json.dumps({"id": json.loads(line)["id"], "failure": "lost"}) for line in lines]
+    (tmp_path / "best.jsonl").write_text("\n".join(line if i % 9 else failed[i] for i, line in enumerate(lines)))
     command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "best.jsonl"]
     assert script(*command, "--out", tmp_path / "part").returncode == 0
     done = script("eval_scripts/report.py", tmp_path / "part", runs / "none", "--out", tmp_path / "report")

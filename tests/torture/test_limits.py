@@ -109,7 +109,7 @@ def test_a_dataset_folder_has_limits_too(tmp_path, monkeypatch):
 def test_an_answer_and_a_line_of_answers_have_a_limit(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps({"id": "a", "answer": "x" * answers_file.MAX_ANSWER}) + "\n")
-    assert len(read_answers(path, ["a"])["a"]) == 1_000_000
+    assert len(read_answers(path, ["a"]).answers["a"]) == 1_000_000
     path.write_text('{"id": "b", "answer": "y"}\n' + json.dumps({"id": "a", "answer": "x" * 1_000_001}))
     with pytest.raises(
         BadInput, match="line 2, field 'answer': expected at most 1,000,000 characters, found 1,000,001"

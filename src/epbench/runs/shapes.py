@@ -27,9 +27,9 @@ _ANSWER = Shape(
     {"id": (str,), "repeat": (int,)},
     {
         **_COST, "answer": (str,), "partial": (str,), "ended": (str,), "reasoning": MAYBE_TEXT,
-        "probabilities": Each(MAYBE_NUMBER),
+        "probabilities": Each(MAYBE_NUMBER), "missing": (bool,),
     },
-    (("answer",), ("failure",)),
+    (("answer",), ("failure",), ("missing",)),
 )  # fmt: skip
 
 JOURNALS: dict[str, Shape] = {

@@ -55,15 +55,17 @@ def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:
 
 
 _TEXT_OR_NONE = (str, NoneType)
+QA = Shape(
+    {
+        **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), (str,)),
+        **dict.fromkeys(("time", "space", "entity", "content"), _TEXT_OR_NONE),
+        **dict.fromkeys(("template", "n_chapters"), (int,)),
+        "answer": Items((str,)), "chapters": Items((int,)),
+    }
+)  # fmt: skip
+"""The columns of a question."""
 _SHAPES = {
-    "qa": Shape(
-        {
-            **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), (str,)),
-            **dict.fromkeys(("time", "space", "entity", "content"), _TEXT_OR_NONE),
-            **dict.fromkeys(("template", "n_chapters"), (int,)),
-            "answer": Items((str,)), "chapters": Items((int,)),
-        }
-    ),
+    "qa": QA,
     "chapters": Shape({"chapter": (int,), "text": (str,)}),
     "book": Shape({"title": (str,), "text": (str,)}),
 }  # fmt: skip
@@ -71,8 +73,19 @@ _SHAPES = {
 
 def _rows(name: str, config: str) -> list[Row]:
     rows = all_checked_rows(name, config, "test", _SHAPES[config])
-    for number, row in enumerate(rows if config == "qa" else ()):
-        if row["bin"] not in BINS:
-            where = f"{name}, config 'qa', row {number}, field 'bin'"
-            raise BadInput(f"{where}: expected one of {', '.join(BINS)}, found {shown(row['bin'])}")
+    if config == "qa":
+        check_bins(f"{name}, config 'qa'", rows)
     return rows
+
+
+def check_bins(where: str, rows: Sequence[Row]) -> None:
+    """Refuse a question with an unknown bin, which no score would count.
+
+    Raises:
+        BadInput: A bin is not one of `BINS`.
+    """
+    for number, row in enumerate(rows):
+        if row["bin"] not in BINS:
+            raise BadInput(
+                f"{where}, row {number}, field 'bin': expected one of {', '.join(BINS)}, found {shown(row['bin'])}"
+            )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from epbench.tulving.judging.protocol import Judge, JudgeInput
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
 
 CALLS = "judge_calls.jsonl"
+NO_ANSWER = "there is no answer to this question"
+"""The reason of a verdict that no judge was asked for: a missing answer is wrong, whatever the question."""
+
 _WORD = "word "  # about a token
 
 
@@ -59,7 +63,13 @@ def read_verdicts(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> li
 
 def judged(row: Row, verdict: Record) -> ScoredAnswer:
     """A row of the dataset with the verdict on its answer."""
-    return ScoredAnswer(**_to_score(row), items=verdict["items"], scores=verdict["scores"], order=verdict["order"])
+    said = {name: verdict[name] for name in ("items", "scores", "order")}
+    return ScoredAnswer(**_to_score(row), **said, missing=verdict.get("missing", False))
+
+
+def missing_verdict(reference: Sequence[str]) -> Record:
+    """The verdict on a question to which a file of answers has none: nothing found, and no abstention either."""
+    return {"items": [""], "scores": [0.0] * len(reference), "order": [], "reason": NO_ANSWER, "missing": True}
 
 
 def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
@@ -104,7 +114,10 @@ def judgement_records(
     """
     journal = read_journal(folder / JUDGEMENTS)
     found: list[tuple[Record, JudgeInput, Record | None]] = []
-    for answer, given in given_answers(folder, rows):
+    for answer, given in given_answers(folder, rows, missing=True):
+        if answer.get("missing"):
+            found.append((answer, given, missing_verdict(given.reference)))
+            continue
         record = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else given.key(judge))
         if record is not None and record.get("failure") is None:
             record = _checked(folder, record, given)
@@ -127,8 +140,10 @@ def _checked(folder: Path, verdict: Record, given: JudgeInput) -> Record:
     return verdict | {"scores": [min(1.0, max(0.0, score)) for score in verdict["scores"]]}
 
 
-def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, JudgeInput]]:
+def given_answers(folder: Path, rows: Sequence[Row], *, missing: bool = False) -> list[tuple[Record, JudgeInput]]:
     """The journaled answers to these rows, without failures, in the order of the rows and of the repeats.
+
+    With `missing`, questions that a file of answers leaves out are among them, each with an empty answer.
 
     Of several answers to one repeat of a question the last one counts: a memory system whose memories have changed is
     asked again, under another key.
@@ -138,9 +153,10 @@ def given_answers(folder: Path, rows: Sequence[Row]) -> list[tuple[Record, Judge
     given = {
         (position[record["id"]], record["repeat"]): record
         for record in records
-        if record.get("failure") is None and record["id"] in position
+        if record.get("failure") is None and record["id"] in position and (missing or not record.get("missing"))
     }
-    return [(record, judge_input(rows[i], record["answer"])) for (i, _), record in sorted(given.items())]
+    inputs = [(i, record) for (i, _), record in sorted(given.items(), key=itemgetter(0))]
+    return [(record, judge_input(rows[i], record.get("answer", ""))) for i, record in inputs]
 
 
 def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
@@ -176,7 +192,7 @@ def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[Score
         RunFailed: A verdict is missing, and the run has scores by another judge. The message says how many are missing.
     """
     n_answers, previous = len(given_answers(folder, rows)), judge_of_scores(folder)
-    missing = n_answers - len(verdicts)
+    missing = n_answers - sum(not verdict.missing for verdict in verdicts)
     if missing and previous not in (None, PastJudge(judge.name, judge.prompt_hash)):
         raise RunFailed(
             f"judge {judge.name} has given no verdict on {missing} of {n_answers} answers; the scores in {folder} remain "

@@ -1,15 +1,21 @@
-"""A user's own answers: a JSONL file of {"id", "answer"}."""
+"""A user's own answers: a JSONL file of {"id", "answer"} or {"id", "failure"}."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import kind_of, parse_json, shown
+from epbench.runs.answers import fingerprint_of
 
 EMPTY = "empty answer"
-"""Why an empty answer counts as a failure: a system that says nothing has not said that nothing happened."""
+"""The failure of an empty answer where every answer is given on purpose."""
+
+UNKNOWN = "no reason given"
+"""The failure of a question whose answer is null."""
 
 MAX_ANSWER = 1_000_000
 """The most characters of an answer. A whole chapter, the longest true item, has about 10,000."""
@@ -17,8 +23,30 @@ MAX_ANSWER = 1_000_000
 MAX_LINE_BYTES = 8 * MAX_ANSWER  # an answer whose characters are all escaped (six bytes each), and its id
 
 
+@dataclass(frozen=True)
+class OwnAnswers:
+    """What somebody's system has said of some questions; to all others it has given no answer.
+
+    Attributes:
+        answers: The answers by the id of the question; none of them is empty.
+        failures: Why there is no answer, by the id of the question: requests that failed, which say nothing about what the
+            system remembers.
+    """
+
+    answers: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all answers and failures, so that a run is continued only with the same ones."""
+        return fingerprint_of({**self.answers, **({"": self.failures} if self.failures else {})})
+
+
 def is_empty(answer: str) -> bool:
-    """Whether an answer is empty, or only white space."""
+    """Whether an answer is empty, or only white space.
+
+    That is no answer. It is no abstention, either: a system that says nothing has not said that nothing happened.
+    """
     return not answer.strip()
 
 
@@ -32,21 +60,24 @@ def check_length(where: str, answer: str) -> None:
         raise BadInput(f"{where}: expected at most {MAX_ANSWER:,} characters, found {len(answer):,}")
 
 
-def read_answers(path: Path, ids: Collection[str]) -> dict[str, str]:
+def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     """Read answers by the id of the question.
 
     Args:
-        path: A file in UTF-8 with one JSON object per line; fields other than id and answer are ignored. An answer may be
-            empty; see `is_empty`.
+        path: A file in UTF-8 with one JSON object per line, with an id and either an answer, which may be empty (see
+            `is_empty`), or a failure; an answer of null is a failure, too. Other fields are ignored. An answer takes the
+            place of an earlier failure.
         ids: The ids of the questions that may be answered.
 
     Raises:
-        BadInput: There is no such file, a line is not such an object, or an id is unknown or occurs twice.
+        BadInput: There is no such file, a line is not such an object, an id is unknown or is answered twice, or there is no
+            line.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a JSONL file of {{'id': …, 'answer': …}}")
     known = frozenset(ids)
     answers: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -57,18 +88,36 @@ def read_answers(path: Path, ids: Collection[str]) -> dict[str, str]:
             raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
         if not isinstance(record, dict):
             raise BadInput(f"{where}: expected an object with id and answer, found {kind_of(record)}")
-        for field in ("id", "answer"):
-            if not isinstance(record.get(field), str):
-                raise BadInput(f"{where}, field {field!r}: expected a text, found {shown(record.get(field))}")
+        if not isinstance(record.get("id"), str):
+            raise BadInput(f"{where}, field 'id': expected a text, found {shown(record.get('id'))}")
+        answer, failure = _said(where, record)
         if record["id"] not in known:
             raise BadInput(f"{where}, field 'id': no question of this dataset has the id {shown(record['id'])}")
         if record["id"] in answers:
             raise BadInput(f"{where}, field 'id': {shown(record['id'])} is answered twice; expected one answer")
-        check_length(f"{where}, field 'answer'", record["answer"])
-        answers[record["id"]] = record["answer"]
-    if not answers:
+        if answer is None:
+            failures[record["id"]] = failure
+        else:
+            check_length(f"{where}, field 'answer'", answer)
+            answers[record["id"]] = answer
+            failures.pop(record["id"], None)
+    if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
-    return answers
+    return OwnAnswers({id_: answer for id_, answer in answers.items() if not is_empty(answer)}, failures)
+
+
+def _said(where: str, record: dict[str, Any]) -> tuple[str | None, str]:
+    """The answer in a line, or None and why there is none."""
+    answer, failure = record.get("answer"), record.get("failure")
+    if isinstance(answer, str) and failure is None:
+        return answer, ""
+    if answer is None and ("answer" in record or failure is not None) and (failure is None or isinstance(failure, str)):
+        return None, failure or UNKNOWN
+    if failure is not None:
+        raise BadInput(
+            f"{where}: expected either an answer or a failure, each a text, found {shown(answer)} and {shown(failure)}"
+        )
+    raise BadInput(f"{where}, field 'answer': expected a text, or null for a failure, found {shown(answer)}")
 
 
 def _lines(path: Path) -> Iterator[bytes]:

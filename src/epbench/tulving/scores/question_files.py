@@ -13,7 +13,7 @@ from epbench.judges.protocol import JudgeIdentity
 from epbench.runs.answers import ANSWERS
 from epbench.runs.journal import RETIRED, Record, read_journal
 from epbench.runs.question_table import write_questions
-from epbench.tulving.judging.verdicts import judged, judgement_records
+from epbench.tulving.judging.verdicts import NO_ANSWER, judged, judgement_records
 from epbench.tulving.scores.scoring import ScoredAnswer, has_order, question_measures, tau_of
 
 if TYPE_CHECKING:
@@ -29,16 +29,17 @@ COLUMNS = (
 id, template (0 to 35), cue (the given elements, of `t s e c`), time, space, entity and content (null where not given), trace,
 get, bin, n_chapters, origin, question, chapters (all matching chapter numbers) and reference (list of true items; the
 dataset's column `answer`) are those of the dataset. repeat counts from 0 how often the question was asked before.
-outcome is `right` (F1 is 1), `wrong` (below 1) or `failed`; failure is the reason why there is no answer or no verdict.
+outcome is `right` (F1 is 1), `wrong` (below 1, or no answer in a file of answers) or `failed`; failure is the reason why
+there is no answer or no verdict.
 answer is what the reader wrote; items, scores, order and reason are the judge's: items found in the answer, a score of 0 to 1
 for each true item, the true items found in the order of the answer, and why. f1, precision and recall are those of
 `episodic_f1`, harsh_f1 counts every item found, and tau is Kendall's, null unless all items of an ordered list were found.
 A failed question has no verdict: its columns from items on are null.
 """
 
-NOT_ASKED = "there is no answer to this question"
+NOT_ASKED = NO_ANSWER
 NOT_JUDGED = "the judge has not read this answer"
-"""Why a question failed whose journal gives no reason, because the run was stopped or a file of answers lacks it."""
+"""Why a question failed whose journal gives no reason, because the run was stopped."""
 
 _TOO_MANY = 2**31  # repeats
 
@@ -85,14 +86,14 @@ def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats:
     Raises:
         BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
     """
-    found: dict[str, dict[int, tuple[str, Record | None]]] = {row["id"]: {} for row in rows}
+    found: dict[str, dict[int, tuple[str | None, Record | None]]] = {row["id"]: {} for row in rows}
     for answer, given, verdict in judgement_records(folder, rows, judge):
         if not 0 <= answer["repeat"] < _TOO_MANY:
             raise BadInput(
                 f"{folder / ANSWERS}, record {answer['key']!r}, field 'repeat': expected a number from 0 to {_TOO_MANY - 1:,}, "
                 f"found {shown(answer['repeat'])}"
             )
-        found[given.id][answer["repeat"]] = given.answer, verdict
+        found[given.id][answer["repeat"]] = None if answer.get("missing") else given.answer, verdict
     failures = _failures(folder)
     records: list[Record] = []
     to_score: list[tuple[Record, ScoredAnswer]] = []
@@ -108,7 +109,7 @@ def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats:
             if verdict is not None and verdict.get("failure") is None:
                 record |= {name: verdict.get(name) for name in ("items", "scores", "order", "reason")}
                 to_score.append((record, judged(row, verdict)))
-            elif text is None:
+            elif text is None:  # nothing came back
                 record |= {"outcome": "failed", "failure": failures.get((row["id"], repeat), NOT_ASKED)}
             else:
                 record |= {"outcome": "failed", "failure": verdict["failure"] if verdict else NOT_JUDGED}

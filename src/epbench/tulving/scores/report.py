@@ -121,8 +121,14 @@ def _bars(axes: Axes, places: Mapping[str, float], scores: Scores, label: str, w
 
 
 def _scores(scores: Scores) -> str:
+    possible: Mapping[str, list[float]] = scores.get("possible", {})
     rows = [[name, score_cell(scores, name), *map(cell, scores["intervals"].get(name, ["", ""]))] for name in _NAMES]
-    return Table(["score", "value", "from", "to"], rows).html()
+    if not possible:
+        return Table(["score", "value", "from", "to"], rows).html()
+    counts = scores["coverage"]
+    rows = [[*row, *map(cell, possible.get(str(row[0]), ["", ""]))] for row in rows]
+    rows.append(["answered", f"{counts['answered']:,} of {counts['asked']:,}", "", "", "", ""])
+    return Table(["score", "value", "from", "to", "lowest possible", "highest possible"], rows).html()
 
 
 def _by_cue(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> str:

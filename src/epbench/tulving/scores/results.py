@@ -19,25 +19,44 @@ from epbench.tulving.calibration.correction import judge_scores, recall_to_corre
 from epbench.tulving.judging.verdicts import lost_questions, read_verdicts
 from epbench.tulving.pages.cards import Chapters, questions_html
 from epbench.tulving.scores import question_files
-from epbench.tulving.scores.own_answers import EMPTY, is_empty
+from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
 from epbench.tulving.scores.tables import markdown_table
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that came from elsewhere into the journal; an empty answer is journaled as a failure.
+    """Put answers that were made for a judge into the journal; an empty answer is journaled as a failure.
 
     Args:
         folder: The folder of an open run.
         answers: The answers by the id of the question.
         source: Where they come from; it is part of their keys.
     """
+    own = OwnAnswers(
+        {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
+        {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
+    )
+    record_own_answers(folder, own, list(answers), source)
+
+
+def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
+    """Put somebody's answers into the journal.
+
+    Args:
+        folder: The folder of an open run.
+        own: The answers and failures. Questions that have neither are journaled as missing, which counts as wrong.
+        ids: The ids of the questions that the run asks.
+        source: Where the answers come from; it is part of their keys.
+    """
     journal = Journal(folder / ANSWERS)
-    for id_, answer in answers.items():
-        key = Request(id_, "", "", answer).key(source)
+    for id_ in ids:
+        answer = own.answers.get(id_)
+        key = Request(id_, "", "", answer or "").key(source)
         if key not in journal.records:
-            outcome = {"failure": EMPTY} if is_empty(answer) else {"answer": answer}
+            outcome: dict[str, Any] = {"answer": answer}
+            if answer is None:
+                outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}
             journal.add(key, id=id_, repeat=0, **outcome)
     journal.close()
 

@@ -35,7 +35,10 @@ SCORES = Shape(
         **dict.fromkeys(_NUMBERS, MAYBE_NUMBER), "f1_by_bin": Each(NUMBER), "n_questions": (int,), "n_failed": (int,),
         "n_by_bin": _COUNTS, "intervals": Each(_INTERVAL),
     },
-    {"failed_by_bin": _COUNTS, "incomplete": Each(_INTERVAL), "notes": Items((str,)), "judge": _JUDGE},
+    {
+        "coverage": _COUNTS, "possible": Each(_INTERVAL), "failed_by_bin": _COUNTS, "incomplete": Each(_INTERVAL),
+        "notes": Items((str,)), "judge": _JUDGE,
+    },
 )  # fmt: skip
 """The content of scores.json."""
 

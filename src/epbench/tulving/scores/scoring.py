@@ -49,11 +49,13 @@ class ScoredAnswer(QuestionToScore):
         items: The items found in the answer.
         scores: The score of each true item, 0 to 1.
         order: The true items found, in the order of the answer; only used for chronological questions.
+        missing: Whether there was no answer, which is wrong.
     """
 
     items: Sequence[str]
     scores: Sequence[float]
     order: Sequence[str]
+    missing: bool = False
 
 
 class Result(NamedTuple):
@@ -84,7 +86,11 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         questions with get = all, by bin.
         incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong
         (no item found, or all in reverse order, whichever is lower), and if all were answered right (all found, in order).
-        intervals: [low, high] for each complete score, 95 %, drawing cues. The names in the last two are those of the
+        coverage: the numbers of questions asked, answered, missing (no answer, which is wrong) and failed; the answers may
+            be fewer than the questions only where they come from a file.
+        possible: [low, high] for each score that has missing or lost questions: its lowest and its highest value, whatever
+            the answers to these would be.
+        intervals: [low, high] for each complete score, 95 %, drawing cues. The names in the last three are those of the
         scores, and `f1_by_bin.<bin>`.
 
     Raises:
@@ -99,16 +105,9 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
     """The same as `score_run`, for a run that may have no judged answer: then every score has its bounds alone."""
     f1 = question_f1(rows) if rows else []
     seen = [Result(row, value, tau_of(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
-    means = _means(seen)
-    nothing_found, reversed_, best = (
-        _means([*seen, *(Result(question, value, tau) for question in lost)])
-        for value, tau in ((0.0, None), (0.0, -1.0), (1.0, 1.0))
-    )
-    incomplete = {
-        name: [min(low for low in (nothing_found[name], reversed_[name]) if low is not None), high]
-        for name, high in best.items()
-        if name in _names_of(lost) and high is not None
-    }
+    means, incomplete = _means(seen), _bounds(seen, lost)
+    absent = [row for row in rows if row.missing]
+    given = [result for result, row in zip(seen, rows, strict=True) if not row.missing]
     n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
     complete = {name: None if name in incomplete else means[name] for name in _COUNTS_FOR}
     return {
@@ -120,7 +119,28 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         "n_by_bin": n_by_bin,
         "failed_by_bin": failed_by_bin,
         "incomplete": incomplete,
+        "coverage": {
+            "asked": len(rows) + len(lost),
+            "answered": len(rows) - len(absent),
+            "missing": len(absent),
+            "failed": len(lost),
+        },
+        "possible": _bounds(given, [*absent, *lost]),
         "intervals": {name: of for name, of in _intervals(rows, f1).items() if name not in incomplete} if rows else {},
+    }
+
+
+def _bounds(known: Sequence[Result], unknown: Sequence[QuestionToScore]) -> dict[str, list[float]]:
+    """[low, high] for each score that unknown answers count for: all of these wrong, in whatever way is worst, or all right."""
+    nothing_found, reversed_, best = (
+        _means([*known, *(Result(question, value, tau) for question in unknown)])
+        for value, tau in ((0.0, None), (0.0, -1.0), (1.0, 1.0))
+    )
+    names = _names_of(unknown)
+    return {
+        name: [min(low for low in (nothing_found[name], reversed_[name]) if low is not None), high]
+        for name, high in best.items()
+        if name in names and high is not None
     }
 
 

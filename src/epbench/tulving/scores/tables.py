@@ -44,9 +44,12 @@ def markdown_table(runs: Runs) -> str:
 
 def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
     """A row for each run with the scores of these names, and its judge where the judges differ."""
-    judges = judge_column(runs)
-    head = ["run", *(["judge"] if judges else []), *names]
-    rows = [[label, *judges.get(label, ()), *(score_cell(s, name) for name in names)] for label, s in runs.items()]
+    judges, coverage = judge_column(runs), coverage_columns(runs, names[0])
+    head = ["run", *(["judge"] if judges else []), *names, *(COVERAGE if coverage else ())]
+    rows = [
+        [label, *judges.get(label, ()), *(score_cell(s, name) for name in names), *coverage.get(label, ())]
+        for label, s in runs.items()
+    ]
     return Table(head, rows, notes=notes(runs), text_columns=2 if judges else 1)
 
 
@@ -54,14 +57,42 @@ def _recall(runs: Runs, shown: Cell) -> Table:
     judges = judge_column(runs)
     bins = [f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS]
     names = [*(f"f1_by_bin.{bin_}" for bin_ in BINS), "simple_recall_score"]
-    rows = [[label, *judges.get(label, ()), *(shown(scores, name) for name in names)] for label, scores in runs.items()]
-    head = ["F1 by chapters", *(["judge"] if judges else []), *bins, "simple recall"]
+    coverage = coverage_columns(runs, "simple_recall_score")
+    rows = [
+        [label, *judges.get(label, ()), *(shown(scores, name) for name in names), *coverage.get(label, ())]
+        for label, scores in runs.items()
+    ]
+    head = ["F1 by chapters", *(["judge"] if judges else []), *bins, "simple recall", *(COVERAGE if coverage else ())]
     return Table(head, rows, text_columns=2 if judges else 1)
 
 
 def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
     rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
     return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes or ())
+
+
+COVERAGE = ("answered", "possible")
+"""The heads of `coverage_columns`."""
+
+
+def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
+    """How many questions each run has answers to, and the bounds of a score whatever the other answers would be.
+
+    Args:
+        runs: The scores by the run's label.
+        name: The score, such as `simple_recall_score`.
+
+    Returns:
+        Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
+    """
+    if not any(scores.get("possible") for scores in runs.values()):
+        return {}
+    cells = {}
+    for label, scores in runs.items():
+        counts, bounds = scores.get("coverage"), scores.get("possible", {}).get(name)
+        answered = f"{counts['answered']:,} of {counts['asked']:,}" if counts else "–"
+        cells[label] = [answered, interval_cell(bounds) if bounds else score_cell(scores, name)]
+    return cells
 
 
 def score_cell(scores: Scores, name: str) -> str:
@@ -115,6 +146,9 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
     lines = [
         _failed_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if scores["n_failed"]
     ]
+    lines += [
+        _missing_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if n_missing(scores)
+    ]
     if any(scores["incomplete"] for scores in runs.values()):
         lines.append(
             f"{mark}An incomplete score is a range, from all of these questions wrong to all of them right. The command "
@@ -133,6 +167,18 @@ def _failed_line(label: str, scores: Scores) -> str:
     return (
         f"{label and label + ': '}{scores['n_failed']} of {scores['n_questions']} questions have no answer or no verdict "
         f"({', '.join(where)})."
+    )
+
+
+def n_missing(scores: Scores) -> int:
+    """The number of questions that a file of answers leaves out; 0 in runs of versions that did not tell."""
+    return int(scores.get("coverage", {}).get("missing", 0))
+
+
+def _missing_line(label: str, scores: Scores) -> str:
+    return (
+        f"{label and label + ': '}{n_missing(scores):,} of {scores['n_questions']:,} questions have no answer in the file, which "
+        "counts as wrong."
     )
 
 

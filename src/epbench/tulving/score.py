@@ -1,0 +1,185 @@
+"""Scores for answers that somebody else's code has, without a run: `epbench.score` and `epbench.score_answer`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from epbench.errors import BadInput
+from epbench.hub.rows import Row, check_rows
+from epbench.runs.journal import Record
+from epbench.tulving.dataset.load import QA, check_bins
+from epbench.tulving.judging.load import load_judge
+from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.verdicts import judge_input, judged, lost_questions, missing_verdict
+from epbench.tulving.scores.own_answers import UNKNOWN, is_empty
+from epbench.tulving.scores.scoring import ScoredAnswer, question_measures
+
+Outcome = Literal["right", "wrong", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredQuestion:
+    """What a judge found in one answer, and what it is worth.
+
+    Attributes:
+        id: The id of the question.
+        outcome: `right` (F1 is 1), `wrong` (below 1, or no answer) or `failed`, which is neither.
+        f1: F1, 0 to 1, as `episodic_f1` computes it; None if the question failed.
+        precision: Likewise; None too where it is not defined.
+        recall: Likewise.
+        items: The items that the judge found in the answer; empty for an abstention.
+        scores: For each true item, repeats included, how well the answer matches it, 0 to 1.
+        order: The true items found, in the order of the answer.
+        reason: The judge's reason, or why there is no verdict.
+    """
+
+    id: str
+    outcome: Outcome
+    f1: float | None
+    precision: float | None
+    recall: float | None
+    items: Sequence[str]
+    scores: Sequence[float]
+    order: Sequence[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scored answers to the questions of a dataset.
+
+    Attributes:
+        questions: One for each question, in the order of the rows.
+        scores: The scores of all of them, with the names and meanings of scores.json in a run's folder, such as
+            `simple_recall_score`, `f1_by_bin`, `coverage` and `intervals`.
+    """
+
+    questions: Sequence[ScoredQuestion]
+    scores: dict[str, Any]
+
+
+def score(rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | Judge = "lexical") -> Scored:
+    """Have a judge read answers to questions about a Tulving book, and score them.
+
+    The scores are those that an evaluation of a file with the same answers writes.
+
+    Args:
+        rows: The questions: rows of the config `qa` as `datasets.load_dataset` gives them, or some of them.
+        answers: The answers by the id of the question. A question without an answer, or with an empty one, is wrong: an
+            empty answer is no abstention. None stands for a request that failed, which is neither right nor wrong.
+        judge: The name of a judge, `lexical` (rules) by default, or a judge as `epbench.load_judge` returns it. A model is
+            asked once for each answer, and nothing is journaled; `epbench.load_judge` takes a file for its replies.
+
+    Raises:
+        BadInput: A row lacks a column, an answer is not a text or None, or belongs to no question.
+        NothingToScore: All questions have failed.
+    """
+    from epbench.tulving.scores.results import scores_of
+
+    questions = list(check_rows("rows", rows, QA))
+    check_bins("rows", questions)
+    _check_answers(questions, answers)
+    chosen = _judge(judge)
+    verdicts = _verdicts(questions, answers, chosen)
+    scored = [
+        judged(row, verdict) for row, verdict in zip(questions, verdicts, strict=True) if "failure" not in verdict
+    ]
+    scores = scores_of(scored, lost_questions(questions, scored, 1), judge=chosen)
+    measured = dict(zip((answer.id for answer in scored), _measured(scored), strict=True))
+    return Scored(
+        [_question(row, v, measured.get(row["id"])) for row, v in zip(questions, verdicts, strict=True)], scores
+    )
+
+
+def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -> ScoredQuestion:
+    """Have a judge read the answer to one question, and score it; see `score`.
+
+    Args:
+        row: The question.
+        answer: The answer; an empty one is wrong, and None has failed.
+        judge: The name of a judge, or a judge.
+
+    Raises:
+        BadInput: The row lacks a column, or the answer is not a text or None.
+    """
+    (row,) = check_rows("row", [row], QA)
+    answers = {row["id"]: answer}
+    _check_answers([row], answers)
+    (verdict,) = _verdicts([row], answers, _judge(judge))
+    measured = None if "failure" in verdict else _measured([judged(row, verdict)])[0]
+    return _question(row, verdict, measured)
+
+
+def _check_answers(rows: Sequence[Row], answers: Mapping[str, str | None]) -> None:
+    ids = [row["id"] for row in rows]
+    if len(set(ids)) < len(ids):
+        repeated = Counter(ids).most_common(1)[0][0]
+        raise BadInput(f"rows, field 'id': expected each question once, found {repeated!r} several times")
+    known = set(ids)
+    for id_, answer in answers.items():
+        if id_ not in known:
+            raise BadInput(f"answers: no question has the id {id_!r}")
+        if not isinstance(answer, str | None):
+            raise BadInput(
+                f"answers, id {id_!r}: expected a text, or None for a failure, found {type(answer).__name__}"
+            )
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str) -> Judge:
+    return load_judge(name)
+
+
+def _judge(judge: str | Judge) -> Judge:
+    return _loaded(judge) if isinstance(judge, str) else judge
+
+
+def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Judge) -> list[Record]:
+    """For each row the verdict as a journal has it, or `{"failure": reason}`."""
+    found: dict[str, Record] = {}
+    asked = {}
+    for row in rows:
+        answer = answers.get(row["id"], "")
+        if answer is None:
+            found[row["id"]] = {"failure": UNKNOWN}
+        elif is_empty(answer):
+            found[row["id"]] = missing_verdict(row["answer"])
+        else:
+            asked[row["id"]] = judge_input(row, answer)
+    by_key = {given.key(judge): given for given in asked.values()}  # one answer to one question is judged once
+    said: dict[str, Record] = {}
+    for judgement in judge.judge(list(by_key.values())) if by_key else ():
+        verdict = judgement.verdict
+        if verdict is None:
+            said[judgement.key] = {"failure": judgement.failure}
+        else:
+            fields = {"items": verdict.items, "order": verdict.order, "reason": verdict.reason}
+            said[judgement.key] = {**fields, "scores": [min(1.0, max(0.0, value)) for value in verdict.scores]}
+    lost = {"failure": f"judge {judge.name} has given no verdict"}
+    found |= {id_: said.get(given.key(judge), lost) for id_, given in asked.items()}
+    return [found[row["id"]] for row in rows]
+
+
+def _measured(answers: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
+    return question_measures(answers) if answers else []
+
+
+def _question(row: Row, verdict: Record, measured: Mapping[str, Any] | None) -> ScoredQuestion:
+    if measured is None:
+        return ScoredQuestion(row["id"], "failed", None, None, None, (), (), (), verdict["failure"])
+    missing = verdict.get("missing", False)
+    return ScoredQuestion(
+        id=row["id"],
+        outcome="right" if measured["f1"] == 1 else "wrong",
+        f1=measured["f1"],
+        precision=measured["precision"],
+        recall=measured["recall"],
+        items=() if missing else tuple(verdict["items"]),
+        scores=tuple(verdict["scores"]),
+        order=tuple(verdict["order"]),
+        reason=verdict["reason"],
+    )

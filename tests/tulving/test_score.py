@@ -1,0 +1,131 @@
+"""`epbench.score`: the scores of an evaluation for answers that somebody else has."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import epbench
+from epbench import BadInput
+from tests.scripts import in_process
+
+
+@pytest.fixture(scope="module")
+def rows(short_book):
+    return epbench.load_book(str(short_book)).rows
+
+
+def varied_answers(rows):
+    """Right, partial, wrong, too long, abstaining, empty and failed answers, the same ones every time."""
+    stream = random.Random(7)
+    others = sorted({item for row in rows for item in row["answer"] if row["trace"] != "full_details"})
+    answers = {}
+    for number, row in enumerate(rows):
+        items = list(row["answer"])
+        kinds = [
+            "; ".join(items) or "Nothing of the kind happened.", "; ".join(items[:1]), stream.choice(others),
+            "; ".join([*items[::-1], *stream.sample(others, 2)]), "I do not know of any such event.", "",
+        ]  # fmt: skip
+        answers[row["id"]] = kinds[number % len(kinds)]
+    del answers[rows[3]["id"]]
+    return answers | {rows[8]["id"]: None}
+
+
+def test_it_is_what_the_script_scores_question_by_question(rows, short_book, tmp_path):
+    answers = varied_answers(rows)
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"id": id_, "answer": answer}) + "\n" for id_, answer in answers.items()))
+    done = in_process.script(
+        "eval_scripts/tulving.py", "--dataset", short_book, "--answers", file, "--out", tmp_path / "run"
+    )
+    assert done.returncode == 0, done.stderr
+    scored = epbench.score(rows, answers)
+    written = json.loads((tmp_path / "run/scores.json").read_text())
+    assert json.loads(json.dumps(scored.scores)) == written
+    table = {row["id"]: row for row in pq.read_table(tmp_path / "run/questions.parquet").to_pylist()}
+    assert len(scored.questions) == len(table) == 450
+    for question in scored.questions:
+        row = table[question.id]
+        assert (question.outcome, question.f1 is None) == (row["outcome"], row["f1"] is None)
+        assert question.f1 is None or math.isclose(question.f1, row["f1"], abs_tol=1e-12)
+    assert {question.outcome for question in scored.questions} == {"right", "wrong", "failed"}
+
+
+def test_a_single_answer_has_the_same_score(rows):
+    answers = varied_answers(rows)
+    scored = epbench.score(rows, answers)
+    for row, question in list(zip(rows, scored.questions, strict=True))[:60]:
+        assert epbench.score_answer(row, answers.get(row["id"], "")) == question
+
+
+def test_rows_of_datasets_and_a_judge_are_taken_as_they_are(rows, short_book):
+    from datasets import load_dataset
+
+    loaded = load_dataset(str(short_book), split="test")
+    answers = {row["id"]: "I do not know." for row in rows}
+    assert epbench.score(loaded, answers, epbench.load_judge("lexical")) == epbench.score(rows, answers)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows, answers: (rows, answers | {"x": "a"}), "answers: no question has the id 'x'"),
+        (
+            lambda rows, answers: (rows, answers | {rows[0]["id"]: 3}),
+            "expected a text, or None for a failure, found int",
+        ),
+        (lambda rows, answers: ([*rows, rows[0]], answers), "expected each question once"),
+        (lambda rows, answers: ([{"id": "a"}], {}), "row 0"),
+        (lambda rows, answers: ([], {}), "found no rows"),
+        (lambda rows, answers: ([rows[0] | {"bin": "7"}], {}), "field 'bin'"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(rows, change, said):
+    with pytest.raises(BadInput, match=said):
+        epbench.score(*change(rows, {}))
+
+
+def value(scores, name):
+    return scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n_dropped=st.integers(0, 20), n_failed=st.integers(0, 20))
+def test_dropping_answers_never_raises_a_score_and_bounds_hold(rows, seed, n_dropped, n_failed):
+    stream = random.Random(seed)
+    asked = stream.sample(rows, 60)
+    answers = {id_: answer or "none" for id_, answer in varied_answers(rows).items() if id_ in {r["id"] for r in asked}}
+    whole = epbench.score(asked, answers).scores
+    dropped = stream.sample(sorted(answers), min(n_dropped, len(answers)))
+    part = epbench.score(asked, {id_: a for id_, a in answers.items() if id_ not in dropped}).scores
+    assert part["coverage"] == {**part["coverage"], "asked": 60, "failed": 0}
+    assert part["coverage"]["answered"] + part["coverage"]["missing"] == 60
+    for name in ("simple_recall_score", "latest", "all_matched", *(f"f1_by_bin.{bin_}" for bin_ in whole["f1_by_bin"])):
+        if value(whole, name) is not None:
+            assert value(part, name) <= value(whole, name) + 1e-9
+    for name, (low, high) in part["possible"].items():
+        for scores in (whole, part):
+            assert value(scores, name) is None or low - 1e-9 <= value(scores, name) <= high + 1e-9
+    failed = dict.fromkeys(stream.sample(sorted(answers), min(n_failed, len(answers) - 1)))
+    lost = epbench.score(asked, answers | failed).scores
+    assert lost["n_failed"] == len(failed)
+    for name, (low, high) in lost["possible"].items():
+        assert value(whole, name) is None or low - 1e-9 <= value(whole, name) <= high + 1e-9
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_order_does_not_matter(rows, seed):
+    stream = random.Random(seed)
+    answers = varied_answers(rows)
+    shuffled, items = stream.sample(rows, len(rows)), stream.sample(sorted(answers.items(), key=str), len(answers))
+    one, other = epbench.score(rows, answers), epbench.score(shuffled, dict(items))
+    assert {q.id: q for q in one.questions} == {q.id: q for q in other.questions}
+    for name in ("simple_recall_score", "latest", "kendall_tau"):
+        assert one.scores[name] == pytest.approx(other.scores[name], abs=1e-12)

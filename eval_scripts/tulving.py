@@ -8,6 +8,7 @@
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
+    python eval_scripts/tulving.py --config eval_scripts/configs/tulving.yaml
 
 Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
 nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and

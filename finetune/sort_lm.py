@@ -35,7 +35,7 @@ trained, and a read-out: a logistic regression on the last hidden state, trained
 one. Only the first epoch is episodic, because later ones have seen every text before.
 
 OUT becomes the run's folder: run.json, training.jsonl (every step), measures.jsonl (every epoch), measures/epoch-N (runs
-of Book-SORT, which eval_scripts/compare.py and report.py read), checkpoints/epoch-N (the weights in bfloat16, for
+of Book-SORT, for eval_scripts/compare.py and eval_scripts/report.py), checkpoints/epoch-N (the weights in bfloat16, for
 hf:OUT/checkpoints/epoch-N or vllm:…), state (what training goes on from), scores.json, table.md and report.html. After a
 kill, the same command goes on from the last epoch, to the same weights. --plan prints what it takes, and stops.
 """  # noqa: E501

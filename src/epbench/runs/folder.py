@@ -5,13 +5,13 @@ from __future__ import annotations
 import platform
 import shlex
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from epbench import started
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
@@ -108,7 +108,7 @@ def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
 
 
 def _command() -> str:
-    return shlex.join(["python", *map(without_secrets, sys.argv)])
+    return shlex.join(map(without_secrets, started.command_line()))
 
 
 def _versions() -> dict[str, Any]:

@@ -258,7 +258,7 @@ def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path
     assert scores["corrected"] is None and scores["judge"]["passport"] is None
     (line,) = judge_lines({"mine": scores})
     assert "judge openai:judge-x has no passport" in line
-    assert "python eval_scripts/judge_check.py --judge openai:judge-x --out runs/judge" in line
+    assert "epbench judge-check --judge openai:judge-x --out runs/judge" in line
 
 
 def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):

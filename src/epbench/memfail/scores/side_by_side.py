@@ -90,7 +90,7 @@ def _about(run: Path) -> dict[str, Any]:
 
 
 def _unchecked(judge: PastJudge) -> str:
-    how = f"python eval_scripts/judge_check.py --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
+    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
     return f"judge {judge.name} ({judge.prompt_hash}) has no passport yet; to check it: {how}"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from epbench.cache import VARIABLE, cache_folder
 from epbench.errors import BadInput
+from epbench.extras import install_hint
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
 
@@ -87,7 +88,7 @@ def _read(file: Path, what: str, load: Callable[..., Any], **more: Any) -> Any:
     except MemoryError:
         raise
     except ImportError as error:
-        raise BadInput(f"model {file}: reading GGUF needs more ({error}); pip install 'epbench[models]'") from None
+        raise BadInput(f"model {file}: reading GGUF needs more ({error}); {install_hint('models')}") from None
     except Exception as error:  # a foreign file can make transformers, gguf, tokenizers and numpy raise anything
         reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
         raise BadInput(

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from epbench.errors import BadInput
+from epbench.extras import install_hint
 from epbench.files.secrets import checked_key, secrets_of
 
 OPENAI = "https://api.openai.com/v1"
@@ -50,7 +51,7 @@ def find_address(base_url: str | None, who: str) -> Address:
     """
     address = endpoint_address(base_url, who)
     if find_spec("openai") is None:
-        raise BadInput(f"{who} needs the package openai: pip install 'epbench[models]'")
+        raise BadInput(f"{who} needs the package openai: {install_hint('models')}")
     return address
 
 

@@ -1,6 +1,6 @@
 """A model that vLLM runs in this process: many questions share one long context, which is computed once.
 
-vLLM is an extra, `pip install 'epbench[vllm]'`. The window and token counts only need transformers.
+vLLM is an extra, `vllm`. The window and token counts only need transformers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count, islice
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
+from epbench.extras import install_hint
 from epbench.models.fingerprint import identity_of
 from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
@@ -130,7 +131,7 @@ class VllmModel:
             from vllm import LLM  # type: ignore[import-not-found]
             from vllm.platforms import current_platform  # type: ignore[import-not-found]
         except ImportError as error:
-            raise BadInput(f"model {self.name} needs vLLM ({error}); pip install 'epbench[vllm]'") from None
+            raise BadInput(f"model {self.name} needs vLLM ({error}); {install_hint('vllm')}") from None
         # vLLM's own choice on a CPU is 16 bits, with which a small model may answer differently.
         dtype = "float32" if self._dtype == "auto" and current_platform.is_cpu() else self._dtype
         try:

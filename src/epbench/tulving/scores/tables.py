@@ -209,7 +209,7 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
     if judge["prompt_hash"] is None:
         return f"judge {judge['name']}, as released: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
-        check = f"python eval_scripts/judge_check.py --judge {name_of(judge['name'])} --out runs/judge"
+        check = f"epbench judge-check --judge {name_of(judge['name'])} --out runs/judge"
         return f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""

@@ -1,0 +1,65 @@
+"""The extras of the package: which one brings a library, and how to install it where this package came from."""
+
+import json
+import shlex
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "models": ("torch", "transformers", "accelerate", "gguf", "openai", "sentence_transformers"),
+    "vllm": ("vllm", "accelerate", "gguf"),
+    "finetune": ("torch", "transformers", "accelerate", "peft", "trl"),
+    "ray": ("ray",),
+    "inspect": ("inspect_ai",),
+    "lm-eval": ("lm_eval",),
+}
+"""By the name of an extra in pyproject.toml, the modules that are imported of what it installs."""
+
+_CHECKOUT = Path(__file__).parents[2]
+
+
+def extra_with(module: str | None) -> str | None:
+    """Return the first extra that brings a module, such as `torch.nn`; None if no extra does."""
+    top = (module or "").partition(".")[0]
+    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an extra beside this package, from where this package was installed.
+
+    Args:
+        extra: One of `EXTRAS`.
+    """
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return f"pip install -e {shlex.quote(f'{_CHECKOUT}[{extra}]')}"
+    try:
+        origin = distribution("epbench").read_text("direct_url.json")
+    except PackageNotFoundError:
+        origin = None
+    return hint_by_origin(json.loads(origin) if origin else None, extra)
+
+
+def hint_by_origin(origin: dict[str, Any] | None, extra: str) -> str:
+    """Return that command by the record that pip keeps of where a package came from (PEP 610).
+
+    Args:
+        origin: The content of direct_url.json. None if the package was installed by its name, from an index or a folder of
+            wheels: its name is known there.
+        extra: One of `EXTRAS`.
+    """
+    wanted, where = f"epbench[{extra}]", ""
+    if origin is not None:
+        url, vcs = str(origin["url"]), origin.get("vcs_info")
+        path = Path(url2pathname(urlsplit(url).path))
+        if vcs:
+            wanted += f" @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
+        elif not url.startswith("file:"):
+            wanted += f" @ {url}"
+        elif path.exists():
+            wanted = f"{path}[{extra}]"
+        else:  # a wheel that has been deleted since is made again where it was made
+            wanted, where = f".[{extra}]", " in a checkout of epbench"
+    return f"pip install {shlex.quote(wanted)}{where}"

@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "manifest.json": manifest(books, recipe, configs),
         hub_benchmark.FILE: hub_benchmark.benchmark_yaml(configs),
     }
-    write_dataset(folder, configs, card, more)
+    write_dataset(folder, configs, command.translated(card), more)
     show(configs, len(books), folder)
 
 

@@ -139,7 +139,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         card = card_of_published(source, files, configs, report)
 
     # 4. The folder, written as a whole.
-    write_dataset(folder, configs, card, {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"})
+    texts = {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
+    write_dataset(folder, configs, command.translated(card), texts)
     show(report, folder)
 
 
@@ -225,7 +226,7 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     card = generated_card(made_by, configs, report, generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
-    write_dataset(folder, configs, card, texts)
+    write_dataset(folder, configs, command.translated(card), texts)
     show(report, folder)
     for failure in generation["validation_failures"]:
         command.warn(failure)

@@ -238,7 +238,7 @@ def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, r
     """Write the dataset's folder, and print what it holds."""
     from epbench.hub.dataset_folder import write_dataset
 
-    write_dataset(folder, configs, card, report)
+    write_dataset(folder, configs, command.translated(card), report)
     if data.writing and (data.writing.checker or data.writing.dropped):
         _print_rounds(data.writing)
     command.console().say(

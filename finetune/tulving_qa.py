@@ -356,7 +356,7 @@ def _asked_again(args: Arguments, plan: TulvingPlan, checkpoint: Path) -> str:
     told |= {"--prompts": args.prompts, "--max-tokens": args.max_tokens, "--limit": args.limit}
     told["--out"] = args.folder.with_name(f"{args.folder.name}-again")
     words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
-    return shlex.join(["python", "eval_scripts/tulving.py", *words])
+    return command.translated(f"python eval_scripts/tulving.py {shlex.join(words)}")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from epbench import __version__, command, started
+from epbench import __version__, command
 from epbench.errors import BadInput
-from epbench.script_folders import carried, commands
+from epbench.starting import command_line
+from epbench.starting.scripts import carried, commands
 
 _USAGE = "usage: epbench COMMAND [ARGUMENTS]   epbench COMMAND --help   epbench --version"
 _EXAMPLES = """\
@@ -76,14 +77,14 @@ def run_script(script: Path, name: Sequence[str], arguments: Sequence[str]) -> N
         name: the command that it is, which its help and the folders of its runs show.
         arguments: what follows the name.
     """
-    started.note_command(name)
+    command_line.note_command(name)
     before = sys.argv
     sys.argv = [str(script), *arguments]
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
         sys.argv = before
-        started.note_command(())
+        command_line.note_command(())
 
 
 def _path(words: Sequence[str]) -> None:
@@ -102,7 +103,9 @@ def _about_group(words: Sequence[str], known: dict[tuple[str, ...], Path]) -> No
         names = ", ".join(sorted({name[0] for name in known} | {"path"}))
         raise BadInput(f"unknown command {words[0]!r}; expected one of {names}; see epbench --help")
     if len(words) > 1 and words[1] in _HELP:
-        print("\n".join([f"usage: epbench {words[0]} BENCHMARK [ARGUMENTS]", "", *_lines({n: known[n] for n in group})]))
+        print(
+            "\n".join([f"usage: epbench {words[0]} BENCHMARK [ARGUMENTS]", "", *_lines({n: known[n] for n in group})])
+        )
         return
     found = repr(words[1]) if len(words) > 1 else "nothing"
     raise BadInput(f"epbench {words[0]}: expected one of {', '.join(name[1] for name in group)}, got {found}")

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from epbench.errors import BadInput
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
+from epbench.starting.scripts import translated
 
 Arguments = TypeVar("Arguments")
 
@@ -42,6 +43,9 @@ def parse(kind: type[Arguments], doc: str | None, argv: Sequence[str] | None, to
     class Parser(TrlParser):  # type: ignore[misc]
         def error(self, message: str) -> NoReturn:
             raise BadInput(f"{message}; see --help")
+
+        def format_help(self) -> str:
+            return translated(str(super().format_help()))
 
     words = [word for each in (sys.argv[1:] if argv is None else argv) for word in _apart(each)]
     if words[-1:] == [CONFIG]:

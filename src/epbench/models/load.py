@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.extras import install_hint
 from epbench.models.protocol import Model
+from epbench.starting.extras import install_hint
 
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""

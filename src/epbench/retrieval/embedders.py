@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
-from epbench.extras import install_hint
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
 from epbench.models.packages import PACKAGES, package_file
 from epbench.models.protocol import whole
+from epbench.starting.extras import install_hint
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Matrix

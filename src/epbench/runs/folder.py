@@ -11,13 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from epbench import started
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape, check
 from epbench.runs.checksums import write_checksums
 from epbench.runs.shapes import RUN
+from epbench.starting import command_line
 
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
@@ -108,7 +108,7 @@ def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
 
 
 def _command() -> str:
-    return shlex.join(map(without_secrets, started.command_line()))
+    return shlex.join(map(without_secrets, command_line.words()))
 
 
 def _versions() -> dict[str, Any]:

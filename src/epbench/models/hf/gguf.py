@@ -14,9 +14,9 @@ from typing import Any
 
 from epbench.cache import VARIABLE, cache_folder
 from epbench.errors import BadInput
-from epbench.extras import install_hint
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
+from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from epbench.errors import BadInput
-from epbench.extras import install_hint
 from epbench.files.secrets import checked_key, secrets_of
+from epbench.starting.extras import install_hint
 
 OPENAI = "https://api.openai.com/v1"
 

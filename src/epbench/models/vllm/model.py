@@ -13,13 +13,13 @@ from itertools import count, islice
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
-from epbench.extras import install_hint
 from epbench.models.fingerprint import identity_of
 from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.scheduling import batches_by_context
 from epbench.models.vllm.wire import LabelIds, answer_tokens, read_output, refusals, sampling_params
+from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)
 

@@ -10,16 +10,16 @@ _command: tuple[str, ...] = ()
 _arguments: tuple[str, ...] | None = None
 
 
-def note_command(words: Sequence[str]) -> None:
+def note_command(command: Sequence[str]) -> None:
     """Note that a command was given, such as `["epbench", "compare"]`, rather than the path of a script."""
     global _command
-    _command = tuple(words)
+    _command = tuple(command)
 
 
-def note_arguments(words: Sequence[str] | None) -> None:
+def note_arguments(arguments: Sequence[str] | None) -> None:
     """Note the arguments with those that a file has added; None if they are those of the command line."""
     global _arguments
-    _arguments = None if words is None else tuple(words)
+    _arguments = None if arguments is None else tuple(arguments)
 
 
 def by_epbench() -> bool:
@@ -32,7 +32,7 @@ def name() -> str | None:
     return " ".join(_command) or None
 
 
-def command_line() -> list[str]:
+def words() -> list[str]:
     """Return the words that start the same again, from the same folder and with the same versions."""
     arguments = sys.argv[1:] if _arguments is None else _arguments
     return [*(_command or ("python", sys.argv[0])), *arguments]

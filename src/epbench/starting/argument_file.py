@@ -157,14 +157,12 @@ def _converted(action: argparse.Action, node: Node, where: str) -> FromFile:
                         (flag,) if written == "true" else (), where)  # fmt: skip
     repeated = isinstance(action, argparse._AppendAction)
     several = repeated or action.nargs in ("+", "*")
-    if isinstance(written, str) and several:
-        written = [written]
-    if not isinstance(written, list if several else str):
+    texts: list[str] = [written] if isinstance(written, str) else written if isinstance(written, list) else []
+    if not isinstance(written, (str, list) if several else str):
         expected = "a list of values" if several else "one value"
         raise BadInput(f"{where}: expected {expected}, got {_shown(written, node)}")
-    if action.nargs == "+" and not written:
+    if action.nargs == "+" and not texts:
         raise BadInput(f"{where}: expected at least one value, got an empty list")
-    texts = written if several else [written]
     values = [_value(action, text, where) for text in texts]
     if not flag:
         return FromFile(action, values if several else values[0], tuple(texts), where)

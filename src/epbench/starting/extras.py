@@ -18,7 +18,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 }
 """By the name of an extra in pyproject.toml, the modules that are imported of what it installs."""
 
-_CHECKOUT = Path(__file__).parents[2]
+_CHECKOUT = Path(__file__).parents[3]
 
 
 def extra_with(module: str | None) -> str | None:

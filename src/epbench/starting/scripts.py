@@ -7,10 +7,10 @@ new script is a command without being listed anywhere: its file gives the name, 
 import re
 from pathlib import Path
 
-from epbench import started
 from epbench.errors import BadInput
+from epbench.starting import command_line
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 _IN_WHEEL = PACKAGE / "scripts"
 _IN_CHECKOUT = PACKAGE.parents[1]
 _BENCHMARKS = ("tulving", "booksort", "memfail")
@@ -68,7 +68,7 @@ def translated(text: str) -> str:
     'my/eval_scripts/tulving.py'
     """
     in_wheel = scripts_root() == _IN_WHEEL
-    if not (in_wheel or started.by_epbench()):
+    if not (in_wheel or command_line.by_epbench()):
         return text
     text = _SCRIPT.sub(lambda found: " ".join(("epbench", *command_of(found[1], found[2]))), text)
     text = _CARRIED.sub(lambda found: f'"$(epbench path {found[0]})"', text)

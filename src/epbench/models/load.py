@@ -73,6 +73,8 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         return _on_engine(name, options, options.engine)
     try:
         if kind == "hf":
+            import torch  # noqa: F401  # first of all, so that what is missing is not told in two steps
+
             from epbench.models.hf.model import TransformersModel
 
             return TransformersModel(target, dtype=options.dtype)

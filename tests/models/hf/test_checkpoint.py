@@ -1,6 +1,7 @@
 """What is known of a model before its weights: of vLLM's models too, where vLLM is not installed."""
 
 import importlib.util
+import re
 
 import pytest
 
@@ -8,6 +9,7 @@ from epbench.errors import BadInput
 from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.protocol import Request
 from epbench.models.vllm.model import VllmModel
+from epbench.starting.extras import install_hint
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
@@ -60,5 +62,5 @@ def test_vllm_window_and_counts_need_no_engine(tiny):
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed")
 def test_without_vllm_an_answer_is_refused_with_the_way_out(tiny):
     assert not list(VllmModel(tiny).answer([]))
-    with pytest.raises(BadInput, match=r"pip install 'epbench\[vllm\]'"):
+    with pytest.raises(BadInput, match=re.escape(install_hint("vllm"))):
         list(VllmModel(tiny).answer([REQUEST]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from epbench.errors import BadInput
@@ -73,8 +74,8 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         return _on_engine(name, options, options.engine)
     try:
         if kind == "hf":
-            import torch  # noqa: F401  # first of all, so that what is missing is not told in two steps
-
+            if find_spec("torch") is None:  # told at once, before a package of weights or a folder is looked for
+                raise ModuleNotFoundError("No module named 'torch'", name="torch")
             from epbench.models.hf.model import TransformersModel
 
             return TransformersModel(target, dtype=options.dtype)

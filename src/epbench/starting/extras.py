@@ -10,7 +10,7 @@ from urllib.request import url2pathname
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "models": ("torch", "transformers", "accelerate", "gguf", "openai", "sentence_transformers"),
-    "vllm": ("vllm", "accelerate", "gguf"),
+    "vllm": ("vllm", "transformers", "accelerate", "gguf"),
     "finetune": ("torch", "transformers", "accelerate", "peft", "trl"),
     "ray": ("ray",),
     "inspect": ("inspect_ai",),

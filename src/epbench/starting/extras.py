@@ -2,11 +2,8 @@
 
 import json
 import shlex
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "models": ("torch", "transformers", "accelerate", "gguf", "openai", "sentence_transformers"),
@@ -33,6 +30,8 @@ def install_hint(extra: str) -> str:
     Args:
         extra: One of `EXTRAS`.
     """
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, and seldom needed
+
     if (_CHECKOUT / "pyproject.toml").is_file():
         return f"pip install -e {shlex.quote(f'{_CHECKOUT}[{extra}]')}"
     try:
@@ -50,6 +49,9 @@ def hint_by_origin(origin: dict[str, Any] | None, extra: str) -> str:
             wheels: its name is known there.
         extra: One of `EXTRAS`.
     """
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
     wanted, where = f"epbench[{extra}]", ""
     if origin is not None:
         url, vcs = str(origin["url"]), origin.get("vcs_info")

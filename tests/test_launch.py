@@ -12,6 +12,7 @@ from epbench.finetuning import capacity
 from epbench.finetuning.cost import parameters_of
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe, said
+from epbench.starting import scripts
 from tests.finetuning.small_configs import LLAMA
 
 
@@ -115,3 +116,11 @@ def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(ba
     (tmp_path / "run").mkdir()
     (tmp_path / "run/model.safetensors").write_bytes(bytes(needed // 2 + 1))
     assert "parameters; disk" in launch.check_cost(Recipe(), base, Ranks(), tmp_path / "run")[0]
+
+
+def test_the_help_from_a_wheel_names_scripts_where_they_lie(monkeypatch, capsys):
+    monkeypatch.setattr(scripts, "_IN_WHEEL", scripts.scripts_root())
+    with pytest.raises(SystemExit):
+        launch.parse(Arguments, "accelerate launch finetune/sort_lm.py\n\nThen eval_scripts/merge.py", ["--help"])
+    shown = capsys.readouterr().out
+    assert 'accelerate launch "$(epbench path finetune/sort_lm.py)"\n' in shown and "Then epbench merge" in shown

@@ -127,7 +127,7 @@ def test_pushing_again_updates(hub: HubDouble, python: Python, tmp_path: Path):
     _, configs = diary(tmp_path, [["new"], ["newer"]])
     assert python(*push).returncode == 0
     assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
-    assert len(hub.repos["datasets", "lab/diary"].commits) == 3  # the empty one, and one per push
+    assert len(hub.repos["datasets", "lab/diary"].commits) == 3  # the first one, and one per push
 
 
 def test_pushing_the_same_again_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):

@@ -7,6 +7,9 @@ from typing import Any
 
 from epbench.hub.dataset_folder import Config
 
+VERSION = "0.1.0"
+"""Version of our datasets, in the header of every card; on the Hub a tag. Other rows or columns need a higher one."""
+
 CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
 CANARY_TEXT = f"""## Do not train on this
 
@@ -41,6 +44,7 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
         task_categories=["question-answering"],
         size_categories=[_size_category(max(config.n_rows for config in configs))],
         tags=["epbench", *tags],
+        version=VERSION,
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )

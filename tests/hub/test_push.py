@@ -47,7 +47,7 @@ print(json.dumps(metric.compute(predictions=[["7 May 2024", "x"], []], reference
 
 
 def as_loaded(config: Config) -> Mapping[str, Any]:
-    return {config.split: [config.features.to_dict(), config.table.to_pylist()]}
+    return {config.split: [config.stored_features.to_dict(), config.table.to_pylist()]}
 
 
 def printed_json(done: subprocess.CompletedProcess[str]) -> Any:

@@ -12,6 +12,7 @@ from datasets import Features, Value, load_dataset
 from epbench import BadInput
 from epbench.hub.card import CANARY, card
 from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset, write_table
+from epbench.hub.header import default_config
 from epbench.hub.install import install_dataset
 from epbench.hub.install_metric import install_metric
 from epbench.hub.rows import all_rows, stored_rows
@@ -197,3 +198,10 @@ def test_a_long_text_that_many_rows_share_is_stored_once(tmp_path):
     config = Config("first", "test", FEATURES, {"id": column, "n": [0] * 160})
     write_table(config.table, tmp_path / "shared.parquet")
     assert (tmp_path / "shared.parquet").stat().st_size < 1.3 * 40 * 50_000
+
+
+@pytest.mark.parametrize("header", ["a: [", "- a\n- b", "configs: 3"])
+def test_a_card_whose_header_is_not_one_is_said_in_one_line(folder, header):
+    (folder / "README.md").write_text(f"---\n{header}\n---\n\n# Text\n")
+    with pytest.raises(BadInput, match=r"README\.md(: |, field .configs.: expected a list)"):
+        default_config(folder)

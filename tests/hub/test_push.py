@@ -96,10 +96,12 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python):
     assert space.tags == {f"epbench-{__version__}": space.head}
     assert space.created_with["sdk"] == "gradio"
     assert set(space.files) == {"README.md", "app.py", "episodic_f1.py", "requirements.txt"}
-    assert printed_json(python("-c", LOAD_METRIC))["per_question"] == [
-        {"f1": 1.0, "precision": 1.0, "recall": 1.0},
-        {"f1": 0.0, "precision": None, "recall": 0.0},
-    ]
+    tagged = LOAD_METRIC.replace('"lab/episodic_f1"', f'"lab/episodic_f1", revision="epbench-{__version__}"')
+    for code in (LOAD_METRIC, tagged):
+        assert printed_json(python("-c", code))["per_question"] == [
+            {"f1": 1.0, "precision": 1.0, "recall": 1.0},
+            {"f1": 0.0, "precision": None, "recall": 0.0},
+        ]
 
 
 @pytest.mark.parametrize("token", ["hf_anotherTokenThatMustNotBePrintedEither", ""], ids=["wrong", "missing"])

@@ -17,7 +17,6 @@ from epbench.files.replacing import replacing
 from epbench.files.writing import naming
 from epbench.hub.responsible_use import FILE as RAI_FILE
 from epbench.hub.responsible_use import rai_file
-from epbench.safe_text import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,32 +164,3 @@ def parquet_files(folder: Path) -> dict[str, list[Path]]:
     if not files or not (folder / "README.md").is_file():
         raise BadInput(f"{folder} is not a dataset folder: expected README.md and <config>/<split>-*.parquet in it")
     return files
-
-
-def header_of(folder: Path) -> dict[str, Any]:
-    """Return the YAML header of a dataset folder's card.
-
-    Raises:
-        BadInput: The header is not YAML, or not a mapping.
-    """
-    from huggingface_hub import DatasetCard
-
-    path = folder / "README.md"
-    try:
-        return dict(DatasetCard.load(path, ignore_metadata_errors=True).data.to_dict())
-    except (ValueError, TypeError) as error:  # of the parser of YAML too
-        raise BadInput(f"{path}: expected a YAML header, found something else ({one_line(str(error))})") from None
-
-
-def default_config(folder: Path) -> str:
-    """Return the name of the config that `load_dataset` takes if none is named.
-
-    Raises:
-        BadInput: No config is marked as the default, or it has no Parquet files.
-    """
-    names = [config["config_name"] for config in header_of(folder).get("configs") or [] if config.get("default")]
-    if not names:
-        raise BadInput(f"{folder / 'README.md'}: no config is marked 'default: true' in the YAML header")
-    if names[0] not in parquet_files(folder):
-        raise BadInput(f"{folder / 'README.md'}: the default config is {names[0]!r}, but it has no Parquet files")
-    return str(names[0])

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epbench.files.replacing import replacing
-from epbench.hub.dataset_folder import default_config, parquet_files
+from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, is_changed
+from epbench.hub.header import default_config
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
 _VERSION = "0.0.0"
@@ -127,15 +128,15 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
 
 def _installed(root: Path) -> Content | None:
     """What the cache holds under a name: installed from a folder, or loaded from the Hub."""
-    infos = sorted(root.glob("*/*/*/dataset_info.json"))
+    infos = {info.parts[-4]: info for info in sorted(root.glob("*/*/*/dataset_info.json"))}  # by config
     if not infos:
         return None
     try:
-        splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos]
+        splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos.values()]
         rows = sum(int(split["num_examples"]) for each in splits for split in each.values())
     except (ValueError, LookupError, TypeError, AttributeError):  # another version of `datasets` wrote it
         rows = None
-    return Content(rows, {info.parts[-4]: info.parts[-2] for info in infos})
+    return Content(rows, {config: info.parts[-2] for config, info in infos.items()})
 
 
 def _compared(given: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:

@@ -12,8 +12,9 @@ from typing import Literal
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import without_secrets
 from epbench.files.text import shown
-from epbench.hub.dataset_folder import default_config, header_of, parquet_files
+from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, There, differences, is_changed
+from epbench.hub.header import default_config, header_of
 from epbench.metric_folders import metric_path
 
 Kind = Literal["dataset", "space"]

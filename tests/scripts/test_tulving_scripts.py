@@ -332,8 +332,12 @@ def test_publishing_makes_names_work_and_refuses_other_folders(script, short_boo
         cwd=tmp_path, HF_HOME=str(tmp_path / "hf"),
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    dry = script("builders/publish.py", short_book, "--to", "hub", "--dry-run")
-    assert dry.returncode == 0 and "would publish" in dry.stdout
+    dry = script("builders/publish.py", short_book, "--to", "cache", "--dry-run", HF_HOME=str(tmp_path / "hf"))
+    assert (
+        dry.returncode == 0
+        and dry.stdout.count("unchanged") == 5
+        and "changed " not in dry.stdout.replace("unchanged", "")
+    )
     refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is not a dataset folder")
     refused(script("builders/publish.py", "--to", "cache"), "nothing to publish")
 

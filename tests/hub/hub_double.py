@@ -1,7 +1,18 @@
-"""A small Hugging Face Hub on 127.0.0.1: repositories, commits, large files and downloads.
+"""A small Hugging Face Hub on 127.0.0.1: repositories, commits, tags, large files and downloads.
 
-It answers the calls that `huggingface_hub`, `datasets` and `evaluate` make with HF_ENDPOINT set to its address and
-HF_HUB_DISABLE_XET=1, checks token and write permission as the Hub does, and answers everything else with 404.
+    with HubDouble("lab") as hub:                                    # TOKEN may write to lab/…, and to nothing else
+        subprocess.run([...], env=os.environ | hub.environment())    # HF_ENDPOINT, HF_TOKEN and so on
+        hub.publish("datasets", "lab/diary", {"README.md": b"…"})    # or put files there without a client
+        hub.repos["datasets", "lab/diary"].files                     # what is there now; also .commits and .tags
+
+It answers the calls that `huggingface_hub`, `datasets` and `evaluate` make (also with `streaming=True` and `revision=`),
+checks token and permission, the hash of large files and the parent of a commit as the Hub does, and answers everything
+else with 404. Xet has no counterpart here, so `environment` disables it. What can go wrong is set from outside:
+
+    hub.cut_uploads = 1              # the connection breaks in the middle of the next large file
+    hub.before = function            # called with each request, such as `POST /api/repos/create`, before its body is
+                                     # read; it may raise `Refusal(503, "…")` or `Cut()`, change the Hub, or kill a client
+    hub.page = 2                     # entries on a page of a listing
 """
 
 from __future__ import annotations
@@ -11,30 +22,26 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.hub.hub_store import Cut, Refusal, Repo, is_large, object_id, tree_entry
 
 TOKEN = "hf_notARealTokenButOneThatMustNotBePrinted"
-
-
-@dataclass(eq=False)
-class Refusal(Exception):
-    """An error that the Hub answers with; by its code the client picks the exception."""
-
-    status: int
-    message: str
-    code: str = ""
+SIGNATURE = "X-Amz-Signature=notARealSignatureButOneThatMustNotBePrinted"  # of the addresses for large files
 
 
 @dataclass
 class Call:
-    """What a client asks: its Authorization header, the named parts of the path, the body."""
+    """What a client asks: its headers, the named parts of the path, the query, the body."""
 
-    authorization: str | None
+    headers: Mapping[str, str]
     parts: dict[str, str]
+    query: dict[str, str]
     body: bytes
 
 
@@ -49,57 +56,27 @@ class Answer:
         return cls(json.dumps(value).encode(), {"Content-Type": "application/json"}, status)
 
 
-@dataclass
-class Repo:
-    """A repository: what it was created with, and all its files after each commit; a new one is empty."""
-
-    created_with: dict[str, Any]
-    commits: list[dict[str, bytes]] = field(default_factory=lambda: [{}])
-
-    @property
-    def name(self) -> str:
-        return f"{self.created_with['organization']}/{self.created_with['name']}"
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        return self.commits[-1]
-
-    def sha(self, commit: int) -> str:
-        return hashlib.sha1(f"{self.created_with['type']} {self.name} {commit}".encode()).hexdigest()
-
-    def at(self, revision: str) -> tuple[str, dict[str, bytes]]:
-        """Full hash and files of a branch or commit."""
-        for number in reversed(range(len(self.commits))):
-            if revision in ("main", self.sha(number)):
-                return self.sha(number), self.commits[number]
-        raise Refusal(404, f"Invalid rev id: {revision}", "RevisionNotFound")
-
-
-def is_large(path: str) -> bool:
-    return path.endswith(".parquet")
-
-
-def object_id(path: str, content: bytes) -> str:
-    """By which the client sees that a file has not changed."""
-    if is_large(path):
-        return hashlib.sha256(content).hexdigest()
-    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
-
-
 class HubDouble:
     """The double, serving between `with` and its end.
 
     Attributes:
+        url: its address, for HF_ENDPOINT.
         writable: namespaces that the owner of `TOKEN` may write to.
-        repos: by kind and name, such as `("datasets", "lab/diary")`.
+        repos: by kind (`datasets` or `spaces`) and name, such as `("datasets", "lab/diary")`.
         requests: all so far, such as `POST /api/repos/create`.
+        uploads: the SHA-256 of each large file that arrived completely, in order, repeats included.
     """
 
     def __init__(self, *writable: str) -> None:
         self.writable = set(writable)
         self.repos: dict[tuple[str, str], Repo] = {}
         self.requests: list[str] = []
+        self.uploads: list[str] = []
+        self.cut_uploads = 0
+        self.before: Callable[[str], object] = lambda request: None
+        self.page = 1000
         self._large_files: dict[str, bytes] = {}
+        self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -113,23 +90,62 @@ class HubDouble:
         self._thread.join()
         self._server.server_close()
 
-    def answer(self, request: str, authorization: str | None, body: bytes) -> Answer:
+    def environment(self, home: Path | None = None, token: str | None = TOKEN) -> dict[str, str]:
+        """Variables for a process whose Hub this is, with the caches of Hugging Face's libraries in `home`."""
+        variables = {
+            "HF_ENDPOINT": self.url,
+            "HF_HUB_DISABLE_XET": "1",
+            "NO_PROXY": "127.0.0.1",
+            "HF_TOKEN": token or "",
+        }
+        variables |= {"HF_HUB_OFFLINE": "0", "HF_EVALUATE_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}
+        return variables | ({"HF_HOME": str(home)} if home else {})
+
+    def publish(self, kind: str, name: str, files: Mapping[str, bytes]) -> Repo:
+        """Put a commit with these files on `main`, in a new repository if there is none."""
+        organization, _, short = name.partition("/")
+        repo = self.repos.setdefault(
+            (kind, name), Repo({"organization": organization, "name": short, "type": kind[:-1]})
+        )
+        repo.commits.append({**repo.commits[-1], **files})
+        return repo
+
+    def check_arrival(self, request: str) -> None:
+        """What is known before the body of a request is read; see `before`."""
+        with self._lock:
+            self.requests.append(request)
+            cut = request.startswith("PUT ") and self.cut_uploads > 0
+            self.cut_uploads -= cut
+        if cut:
+            raise Cut
+        self.before(request)
+
+    def answer(self, request: str, query: dict[str, str], headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer to `METHOD /path`."""
-        self.requests.append(request)
-        for pattern, route in self._ROUTES:
-            if match := re.fullmatch(pattern, request):
-                parts = {name: unquote(value or "") for name, value in match.groupdict().items()}
-                return route(self, Call(authorization, parts, body))
+        with self._lock:
+            for pattern, route in self._ROUTES:
+                if match := re.fullmatch(pattern, request):
+                    parts = {name: unquote(value or "") for name, value in match.groupdict().items()}
+                    call = Call(headers, parts, query, body)
+                    if call.headers.get("Authorization") not in (None, f"Bearer {TOKEN}"):
+                        raise Refusal(401, "Invalid username or password.")
+                    return route(self, call)
         raise Refusal(404, "Sorry, we can't find the page you are looking for.")
 
     def _repo(self, call: Call) -> Repo:
-        key = call.parts["kind"], call.parts["repo"]
-        if key not in self.repos:
-            raise Refusal(404, "Repository not found", "RepoNotFound")
-        return self.repos[key]
+        repo = self.repos.get((call.parts["kind"], call.parts["repo"]))
+        if repo is None or (repo.private and not call.headers.get("Authorization")):
+            raise Refusal(401 if repo else 404, "Repository not found", "RepoNotFound")
+        return repo
+
+    def _written(self, call: Call) -> Repo:
+        """The repository of a call that changes it."""
+        repo = self._repo(call)
+        self._check_may_write(repo, call)
+        return repo
 
     def _check_may_write(self, repo: Repo, call: Call) -> None:
-        if call.authorization != f"Bearer {TOKEN}":
+        if not call.headers.get("Authorization"):
             raise Refusal(401, "Invalid username or password.")
         if repo.created_with["organization"] not in self.writable:
             raise Refusal(403, f"You don't have the rights to write to {repo.name}")
@@ -144,9 +160,7 @@ class HubDouble:
 
     def _preupload(self, call: Call) -> Answer:
         """How to upload each file, and which object its path holds now."""
-        repo = self._repo(call)
-        self._check_may_write(repo, call)
-        _, present = repo.at(call.parts["revision"])
+        _, present = self._written(call).at(call.parts["revision"])
         files = []
         for path in (file["path"] for file in json.loads(call.body)["files"]):
             mode = "lfs" if is_large(path) else "regular"
@@ -155,58 +169,109 @@ class HubDouble:
         return Answer.of({"files": files})
 
     def _large_file_batch(self, call: Call) -> Answer:
-        self._check_may_write(self._repo(call), call)
-        objects = json.loads(call.body)["objects"]
+        repo, objects = self._written(call), json.loads(call.body)["objects"]
         for large in objects:
             if large["oid"] not in self._large_files:
-                large["actions"] = {"upload": {"href": f"{self.url}/large-files/{large['oid']}"}}
+                verify = f"{self.url}/{call.parts['kind']}/{repo.name}.git/info/lfs/verify"
+                upload = f"{self.url}/large-files/{large['oid']}?{SIGNATURE}"
+                large["actions"] = {"upload": {"href": upload}, "verify": {"href": verify}}
         return Answer.of({"transfer": "basic", "objects": objects})
 
     def _large_file(self, call: Call) -> Answer:
+        """Its address is signed, so no token is needed."""
+        if "&".join(f"{name}={value}" for name, value in call.query.items()) != SIGNATURE:
+            raise Refusal(403, "SignatureDoesNotMatch")
         if hashlib.sha256(call.body).hexdigest() != call.parts["oid"]:
             raise Refusal(400, "The content is not the announced one")
         self._large_files[call.parts["oid"]] = call.body
+        self.uploads.append(call.parts["oid"])
         return Answer()
 
+    def _verify(self, call: Call) -> Answer:
+        self._written(call)
+        large = json.loads(call.body)
+        if len(self._large_files.get(large["oid"], b"")) != large["size"]:
+            raise Refusal(404, "Object does not exist, or has another size")
+        return Answer.of(large)
+
     def _commit(self, call: Call) -> Answer:
-        repo = self._repo(call)
-        self._check_may_write(repo, call)
-        files = dict(repo.files)
+        repo = self._written(call)
+        files = dict(repo.commits[-1])
         for operation in map(json.loads, call.body.splitlines()):
             value = operation["value"]
+            if operation["key"] == "header" and value.get("parentCommit") not in (None, repo.head):
+                raise Refusal(412, "A commit has happened since. Please refresh and try again.")
             if operation["key"] == "file":
                 files[value["path"]] = base64.b64decode(value["content"])
             elif operation["key"] == "lfsFile":
+                if value["oid"] not in self._large_files:
+                    raise Refusal(400, f"{value['path']}: the LFS object does not exist")
                 files[value["path"]] = self._large_files[value["oid"]]
-            elif operation["key"] == "deletedFile":
-                del files[value["path"]]
+            elif operation["key"] == "deletedFile" and files.pop(value["path"], None) is None:
+                raise Refusal(404, "A file with this name doesn't exist", "EntryNotFound")
         repo.commits.append(files)
-        sha, _ = repo.at("main")
-        return Answer.of({"commitOid": sha, "commitUrl": f"{self.url}/{call.parts['kind']}/{repo.name}/commit/{sha}"})
+        url = f"{self.url}/{call.parts['kind']}/{repo.name}/commit/{repo.head}"
+        return Answer.of({"commitOid": repo.head, "commitUrl": url})
 
     def _info(self, call: Call) -> Answer:
         repo = self._repo(call)
         sha, files = repo.at(call.parts["revision"] or "main")
-        return Answer.of({"id": repo.name, "sha": sha, "siblings": [{"rfilename": path} for path in files]})
+        return Answer.of(
+            {"id": repo.name, "sha": sha, "private": repo.private, "siblings": [{"rfilename": path} for path in files]}
+        )
+
+    def _refs(self, call: Call) -> Answer:
+        repo = self._repo(call)
+        tags = [{"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha} for name, sha in repo.tags.items()]
+        main = {"name": "main", "ref": "refs/heads/main", "targetCommit": repo.head}
+        return Answer.of({"branches": [main], "converts": [], "tags": tags})
+
+    def _tag(self, call: Call) -> Answer:
+        self._written(call).tag(json.loads(call.body)["tag"], call.parts["revision"])
+        return Answer.of({})
+
+    def _delete_tag(self, call: Call) -> Answer:
+        if self._written(call).tags.pop(call.parts["revision"], None) is None:
+            raise Refusal(404, "Tag not found", "RevisionNotFound")
+        return Answer.of({})
 
     def _tree(self, call: Call) -> Answer:
         _, files = self._repo(call).at(call.parts["revision"])
         folder = call.parts["path"] and call.parts["path"] + "/"
+        whole = call.query.get("recursive", "").lower() in ("true", "1")
         entries = {}
         for path in (path for path in files if path.startswith(folder)):
-            name, *deeper = path.removeprefix(folder).split("/", 0 if call.parts["recursive"] else -1)
-            entry = {"type": "directory" if deeper else "file", "path": folder + name}
-            entries[name] = entry | {"size": len(files[path]), "oid": object_id(path, files[path])}
+            name, *deeper = path.removeprefix(folder).split("/", 0 if whole else -1)
+            directory = {"type": "directory", "path": folder + name, "size": 0, "oid": "0" * 40}
+            entries[name] = directory if deeper else tree_entry(path, files[path])
         if folder and not entries:
             raise Refusal(404, f"{folder} does not exist", "EntryNotFound")
-        return Answer.of(list(entries.values()))
+        first = int(call.query.get("cursor", 0))
+        answer = Answer.of(list(entries.values())[first : first + self.page])
+        if len(entries) > first + self.page:
+            path = f"{call.parts['kind']}/{call.parts['repo']}/tree/{call.parts['revision']}/{folder}".rstrip("/")
+            rest = "&".join(f"{name}={value}" for name, value in {**call.query, "cursor": first + self.page}.items())
+            answer.headers["Link"] = f'<{self.url}/api/{path}?{rest}>; rel="next"'
+        return answer
 
     def _download(self, call: Call) -> Answer:
         sha, files = self._repo(call).at(call.parts["revision"])
         path = call.parts["path"]
         if path not in files:
             raise Refusal(404, "Entry not found", "EntryNotFound")
-        return Answer(files[path], {"X-Repo-Commit": sha, "ETag": f'"{object_id(path, files[path])}"'})
+        content, etag = files[path], f'"{object_id(path, files[path])}"'
+        headers = {"X-Repo-Commit": sha, "ETag": etag, "Accept-Ranges": "bytes"}
+        if is_large(path):
+            headers |= {"X-Linked-Etag": etag, "X-Linked-Size": str(len(content))}
+        wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", call.headers.get("Range") or "")
+        if not wanted:
+            return Answer(content, headers)
+        first = int(wanted[1]) if wanted[1] else max(0, len(content) - int(wanted[2]))
+        last = min(int(wanted[2]) if wanted[1] and wanted[2] else len(content), len(content) - 1)
+        if first >= len(content):
+            raise Refusal(416, "Range not satisfiable")
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+        return Answer(content[first : last + 1], headers, 206)
 
     _REPO = r"(?P<kind>datasets|spaces)/(?P<repo>[^/]+/[^/]+)"
     _REVISION = r"(?P<revision>[^/?]+)"
@@ -215,10 +280,14 @@ class HubDouble:
         (r"POST /api/validate-yaml", lambda hub, call: Answer.of({"errors": [], "warnings": []})),
         (rf"POST /api/{_REPO}/preupload/{_REVISION}", _preupload),
         (rf"POST /{_REPO}\.git/info/lfs/objects/batch", _large_file_batch),
+        (rf"POST /{_REPO}\.git/info/lfs/verify", _verify),
         (r"PUT /large-files/(?P<oid>\w+)", _large_file),
         (rf"POST /api/{_REPO}/commit/{_REVISION}", _commit),
+        (rf"POST /api/{_REPO}/tag/{_REVISION}", _tag),
+        (rf"DELETE /api/{_REPO}/tag/{_REVISION}", _delete_tag),
+        (rf"GET /api/{_REPO}/refs", _refs),
         (rf"GET /api/{_REPO}(/revision/{_REVISION})?", _info),
-        (rf"GET /api/{_REPO}/tree/{_REVISION}(/(?P<path>[^?]+))?(?P<recursive>\?recursive)?", _tree),
+        (rf"GET /api/{_REPO}/tree/{_REVISION}(/(?P<path>.+))?", _tree),
         (rf"(GET|HEAD) /{_REPO}/resolve/{_REVISION}/(?P<path>.+)", _download),
     ]
 
@@ -229,15 +298,20 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # or headers and body arrive 40 ms apart
 
     def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        asked = urlsplit(self.path)
-        recursive = "?recursive" if "recursive=true" in asked.query.lower() else ""  # of a tree, with all its folders
-        request = f"{self.command} {asked.path}{recursive}"
+        size, asked = int(self.headers.get("Content-Length", 0)), urlsplit(self.path)
+        request = f"{self.command} {asked.path}"
         try:
-            answer = self.hub.answer(request, self.headers.get("Authorization"), body)
+            self.hub.check_arrival(request)
+            query = {name: values[0] for name, values in parse_qs(asked.query).items()}
+            answer = self.hub.answer(request, query, self.headers, self.rfile.read(size))
+        except Cut:
+            self.rfile.read(size // 2)
+            self.close_connection = True
+            return
         except Refusal as refusal:
             answer = Answer.of({"error": refusal.message}, refusal.status)
-            answer.headers |= {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message}
+            answer.headers |= {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message, "Connection": "close"}
+            self.close_connection = True  # the body may not have been read
         self.send_response(answer.status)
         for name, value in (answer.headers | {"Content-Length": str(len(answer.body))}).items():
             self.send_header(name, value)
@@ -245,7 +319,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(answer.body)
 
-    do_GET = do_HEAD = do_POST = do_PUT = _serve
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: stderr belongs to pytest."""

@@ -1,4 +1,5 @@
 import os
+import random
 import subprocess
 import sys
 
@@ -10,8 +11,11 @@ from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
 from epbench.hub.card import CANARY, card
-from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset
-from epbench.hub.install import install_dataset, install_metric
+from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset, write_table
+from epbench.hub.header import default_config
+from epbench.hub.install import install_dataset
+from epbench.hub.install_metric import install_metric
+from epbench.hub.rows import all_rows, stored_rows
 from epbench.metric_folders import metric_names
 
 FEATURES = Features({"id": Value("string"), "n": Value("int32")})
@@ -19,6 +23,7 @@ CONFIGS = [
     Config("second", "test", FEATURES, {"id": ["a", "b"], "n": [1, 2]}),
     Config("first", "train", FEATURES, {"id": ["c"], "n": [3]}),
 ]
+MARK = {"canary": CANARY}
 CARD = card(CONFIGS, "# Text", pretty_name="p", license="mit", tags=["t"])
 
 
@@ -30,9 +35,9 @@ def folder(tmp_path):
 
 def test_a_folder_loads_with_its_default_config_and_types(folder):
     dataset = load_dataset(str(folder))
-    assert dataset["test"].to_list() == [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
-    assert dataset["test"].features == FEATURES
-    assert load_dataset(str(folder), "first", split="train").to_list() == [{"id": "c", "n": 3}]
+    assert dataset["test"].to_list() == [{"id": "a", "n": 1} | MARK, {"id": "b", "n": 2} | MARK]
+    assert dataset["test"].features == CONFIGS[0].stored_features
+    assert load_dataset(str(folder), "first", split="train").to_list() == [{"id": "c", "n": 3} | MARK]
     assert load_dataset(str(folder), streaming=True)["test"].take(1)
 
 
@@ -43,7 +48,11 @@ def test_the_card_has_what_the_viewer_needs(folder):
         "config_name": "second", "data_files": [{"split": "test", "path": "second/test-*.parquet"}], "default": True,
     }  # fmt: skip
     assert header["dataset_info"][0]["splits"][0]["num_examples"] == 2
-    assert header["dataset_info"][0]["features"] == [{"name": "id", "dtype": "string"}, {"name": "n", "dtype": "int32"}]
+    assert header["dataset_info"][0]["features"] == [
+        {"name": "id", "dtype": "string"},
+        {"name": "n", "dtype": "int32"},
+        {"name": "canary", "dtype": "string"},
+    ]
     assert CANARY in text
     assert not list(folder.rglob("name.py"))
 
@@ -55,7 +64,7 @@ def test_a_config_may_have_several_splits(tmp_path):
     header = yaml.safe_load(text.split("---")[1])
     assert [config["config_name"] for config in header["configs"]] == ["second", "first"]
     assert [split["name"] for split in header["dataset_info"][0]["splits"]] == ["test", "validation"]
-    assert load_dataset(str(tmp_path / "name"), "second", split="validation").to_list() == [{"id": "d", "n": 4}]
+    assert load_dataset(str(tmp_path / "name"), "second", split="validation").to_list() == [{"id": "d", "n": 4} | MARK]
     assert {split: len(rows) for split, rows in load_dataset(str(tmp_path / "name")).items()} == {
         "test": 2,
         "validation": 1,
@@ -115,7 +124,7 @@ def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder
 
     install = f"install_dataset(Path({str(folder)!r}))"
     python(
-        f"from pathlib import Path; from epbench.hub.install import *; {install}; {install}; "
+        f"from pathlib import Path; from epbench.hub.install import *; from epbench.hub.install_metric import *; {install}; {install}; "
         "[install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]"
     )
     shown = python(
@@ -142,3 +151,57 @@ def test_metric_names_cover_the_two():
     assert {"episodic_f1", "episodic_kendall_tau"} <= set(metric_names())
     with pytest.raises(BadInput, match="unknown metric"):
         install_metric("no_such")
+
+
+def test_every_stored_row_has_the_canary_and_no_row_that_is_read(folder):
+    for config, split in (("second", "test"), ("first", "train")):
+        assert set(load_dataset(str(folder), config, split=split)["canary"]) == {CANARY}
+        assert not any("canary" in row for row in [*stored_rows(str(folder), config, split)])
+        assert not any("canary" in row for row in all_rows(str(folder), config, split))
+    header = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
+    assert all(info["features"][-1] == {"name": "canary", "dtype": "string"} for info in header["dataset_info"])
+
+
+def test_a_folder_of_an_earlier_version_has_no_canary_and_is_read_as_before(folder):
+    path = folder / "second/test-00000-of-00001.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["canary"]), path)
+    assert [*stored_rows(str(folder), "second", "test")] == [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
+
+
+def test_a_canary_for_each_row_takes_hardly_any_space(tmp_path):
+    config = Config("first", "test", FEATURES, {"id": [str(i) for i in range(3000)], "n": [*range(3000)]})
+    write_table(config.table, tmp_path / "with.parquet")
+    write_table(config.table.drop_columns(["canary"]), tmp_path / "without.parquet")
+    sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in ("with", "without")]
+    assert sizes[0] - sizes[1] < 2000 < 3000 * len(CANARY)
+
+
+def test_the_files_have_a_page_index_and_pages_that_follow_the_content(tmp_path):
+    ids = [f"{i:0200}" for i in range(0, 60_000, 7)]
+    configs = [Config("first", "test", FEATURES, {"id": each, "n": [0] * len(each)}) for each in (ids, ids[5:])]
+    files = [tmp_path / "whole.parquet", tmp_path / "shorter.parquet"]
+    for config, file in zip(configs, files, strict=True):
+        write_table(config.table, file)
+        column = pq.ParquetFile(file).metadata.row_group(0).column(0)
+        assert column.has_column_index and column.has_offset_index
+
+
+def test_the_size_of_a_dataset_is_that_of_all_its_configs():
+    configs = [Config(name, "test", FEATURES, {"id": ["a"] * 600, "n": [1] * 600}) for name in ("one", "two")]
+    header = yaml.safe_load(card(configs, "", pretty_name="p", license="mit", tags=[]).split("---")[1])
+    assert header["size_categories"] == ["1K<n<10K"]
+
+
+def test_a_long_text_that_many_rows_share_is_stored_once(tmp_path):
+    texts = [random.Random(seed).randbytes(50_000).hex() for seed in range(40)]  # 50 kB each, if compressed perfectly
+    column = pa.DictionaryArray.from_arrays(pa.array([i for i in range(40) for _ in range(4)]), pa.array(texts))
+    config = Config("first", "test", FEATURES, {"id": column, "n": [0] * 160})
+    write_table(config.table, tmp_path / "shared.parquet")
+    assert (tmp_path / "shared.parquet").stat().st_size < 1.3 * 40 * 50_000
+
+
+@pytest.mark.parametrize("header", ["a: [", "- a\n- b", "configs: 3"])
+def test_a_card_whose_header_is_not_one_is_said_in_one_line(folder, header):
+    (folder / "README.md").write_text(f"---\n{header}\n---\n\n# Text\n")
+    with pytest.raises(BadInput, match=r"README\.md(: |, field .configs.: expected a list)"):
+        default_config(folder)

@@ -1,23 +1,21 @@
-"""Pushing to the Hub, against a double of it, and loading from there with the libraries of the users."""
+"""Publishing on the Hub, against a double of it, and loading from there with the libraries of the users."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from epbench.hub.card import card
-from epbench.hub.dataset_folder import Config, write_dataset
+from epbench import __version__
+from epbench.hub.dataset_folder import Config
 from epbench.metric_folders import metric_names
-from tests.hub.hub_double import TOKEN, HubDouble
+from tests.hub.diaries import PUBLISH, Python, diary
+from tests.hub.hub_double import HubDouble
 
-PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
 LOAD_DATASET = """
 import json
 from datasets import load_dataset
@@ -31,6 +29,14 @@ from epbench.hub.push import push_metric
 
 print(push_metric("episodic_f1", "lab"))
 """
+LOAD_OTHERWISE = """
+import json
+from datasets import get_dataset_config_names, load_dataset
+
+streamed = load_dataset("lab/diary", split="test", streaming=True)
+tagged = load_dataset("lab/diary", split="test", revision="v0.1.0")
+print(json.dumps([get_dataset_config_names("lab/diary"), [row["id"] for row in streamed], tagged["id"][:]]))
+"""
 LOAD_METRIC = """
 import json
 import evaluate
@@ -39,60 +45,9 @@ metric = evaluate.load("lab/episodic_f1")
 print(json.dumps(metric.compute(predictions=[["7 May 2024", "x"], []], references=[["May 7, 2024"], ["a", "b"]])))
 """
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def hub() -> Iterator[HubDouble]:
-    with HubDouble("lab") as double:
-        yield double
-
-
-@pytest.fixture
-def python(hub: HubDouble, tmp_path: Path) -> Python:
-    """Run Python with the double as its Hub, each time with caches of its own: `python("-c", CODE, HF_TOKEN=…)`."""
-    homes = iter(range(100))
-
-    def run(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
-        ours = {
-            "COLUMNS": "500",
-            "HF_ENDPOINT": hub.url,
-            "HF_HOME": str(tmp_path / f"home-{next(homes)}"),
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_TOKEN": TOKEN,
-            "NO_PROXY": "127.0.0.1",
-        }
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
-        return subprocess.run(
-            [sys.executable, *map(str, args)],
-            env=clean | ours | env,
-            cwd=tmp_path,  # a folder `lab/diary` in the working folder would go before the Hub
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return run
-
-
-def diary(parent: Path, answers: Sequence[Sequence[str] | None]) -> tuple[Path, list[Config]]:
-    """A dataset of two configs, written as the folder `diary`, and what is in it."""
-    from datasets import Features, List, Value
-
-    ids = [f"q{i}" for i in range(len(answers))]
-    first = Features({"id": Value("string"), "answers": List(Value("string")), "score": Value("float64")})
-    second = Features({"id": Value("string"), "who": {"name": Value("string"), "age": Value("int64")}})
-    configs = [
-        Config("first", "test", first, {"id": ids, "answers": answers, "score": [i / 7 for i in range(len(ids))]}),
-        Config("second", "train", second, {"id": ["e0"], "who": [{"name": "Zoë 🦊", "age": None}]}),
-    ]
-    text = card(configs, "# Diary", pretty_name="Diary", license="mit", tags=["test"])
-    write_dataset(parent / "diary", configs, text)
-    return parent / "diary", configs
-
 
 def as_loaded(config: Config) -> Mapping[str, Any]:
-    return {config.split: [config.features.to_dict(), config.table.to_pylist()]}
+    return {config.split: [config.stored_features.to_dict(), config.table.to_pylist()]}
 
 
 def printed_json(done: subprocess.CompletedProcess[str]) -> Any:
@@ -104,14 +59,15 @@ def assert_refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
     assert all(part in done.stderr for part in said), done.stderr
-    assert "hf_" not in done.stderr + done.stdout
+    assert "hf_" not in done.stderr + done.stdout and "Signature" not in done.stderr
     assert "uploaded" not in done.stdout
 
 
 def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, tmp_path: Path):
     folder, configs = diary(tmp_path / "out", [["a", "b"], [], None])
+    (folder / "eval.yaml").write_text("name: Diary\n")
     done = python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", "--private")
-    assert (done.returncode, done.stdout) == (0, f"uploaded: {hub.url}/datasets/lab/diary\n"), done.stderr
+    assert done.stdout == f"uploaded: {hub.url}/datasets/lab/diary (4 new), tag v0.1.0\n", done.stderr
     repo = hub.repos["datasets", "lab/diary"]
     assert repo.created_with["visibility"] == "private"
     assert repo.files == {
@@ -120,22 +76,14 @@ def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python,
     assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
 
 
-def test_pushing_again_updates(hub: HubDouble, python: Python, tmp_path: Path):
-    push = (PUBLISH, tmp_path / "diary", "--to", "hub", "--namespace", "lab")
-    diary(tmp_path, [["old"]])
-    assert python(*push).returncode == 0
-    _, configs = diary(tmp_path, [["new"], ["newer"]])
-    assert python(*push).returncode == 0
-    assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
-    assert len(hub.repos["datasets", "lab/diary"].commits) == 3  # the empty one, and one per push
-
-
-def test_pushing_the_same_again_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
-    pushes = [python(PUBLISH, folder, "--to", "hub", "--namespace", "lab") for _ in range(2)]
-    assert [done.returncode for done in pushes] == [0, 0]
-    assert pushes[0].stdout == pushes[1].stdout
-    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
+def test_published_dataset_is_streamed_and_found_by_tag_and_config(hub: HubDouble, python: Python, tmp_path: Path):
+    hub.page = 2
+    for version, answers in (("0.1.0", [["a"]]), ("0.2.0", [["a"], ["b"]])):
+        folder, _ = diary(tmp_path, answers)
+        readme = folder / "README.md"
+        readme.write_text(readme.read_text("utf-8").replace("version: 0.1.0", f"version: {version}"), "utf-8")
+        assert python(PUBLISH, folder, "--to", "hub", "--namespace", "lab").returncode == 0
+    assert printed_json(python("-c", LOAD_OTHERWISE)) == [["first", "second"], ["q0", "q1"], ["q0"]]
 
 
 @pytest.mark.slow
@@ -145,12 +93,15 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python):
         assert (done.returncode, done.stdout) == (0, f"{hub.url}/spaces/lab/episodic_f1\n"), done.stderr
     space = hub.repos["spaces", "lab/episodic_f1"]
     assert len(space.commits) == 2  # the second push found nothing to change
+    assert space.tags == {f"epbench-{__version__}": space.head}
     assert space.created_with["sdk"] == "gradio"
     assert set(space.files) == {"README.md", "app.py", "episodic_f1.py", "requirements.txt"}
-    assert printed_json(python("-c", LOAD_METRIC))["per_question"] == [
-        {"f1": 1.0, "precision": 1.0, "recall": 1.0},
-        {"f1": 0.0, "precision": None, "recall": 0.0},
-    ]
+    tagged = LOAD_METRIC.replace('"lab/episodic_f1"', f'"lab/episodic_f1", revision="epbench-{__version__}"')
+    for code in (LOAD_METRIC, tagged):
+        assert printed_json(python("-c", code))["per_question"] == [
+            {"f1": 1.0, "precision": 1.0, "recall": 1.0},
+            {"f1": 0.0, "precision": None, "recall": 0.0},
+        ]
 
 
 @pytest.mark.parametrize("token", ["hf_anotherTokenThatMustNotBePrintedEither", ""], ids=["wrong", "missing"])
@@ -174,7 +125,7 @@ def test_repository_that_may_no_longer_be_written_stays_as_it_is(hub: HubDouble,
     assert python(*push).returncode == 0
     hub.writable.clear()
     diary(tmp_path, [["new"]])
-    assert_refused(python(*push), "lab/diary", "403")
+    assert_refused(python(*push, "--force"), "lab/diary", "403")
     assert len(hub.repos["datasets", "lab/diary"].commits) == 2
 
 
@@ -185,12 +136,28 @@ def test_hub_out_of_reach_is_said_in_one_line(python: Python, tmp_path: Path):
     assert_refused(python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", HF_ENDPOINT=gone.url), "lab/diary")
 
 
-def test_dry_run_sends_no_request(hub: HubDouble, python: Python, tmp_path: Path):
+def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):
     folder, _ = diary(tmp_path, [["a"]])
-    done = python(PUBLISH, folder, "--metrics", "--to", "hub", "--namespace", "lab", "--dry-run")
+    push = (PUBLISH, folder, "--to", "hub", "--namespace", "lab")
+    done = python(*push, "--metrics", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("would publish") == 1 + len(metric_names()) and "lab/diary" in done.stdout
-    assert hub.requests == []
+    assert done.stdout.count("a new repository") == 1 + len(metric_names())
+    assert "lab/diary on the Hub (dataset, a new repository)" in done.stdout and "tag v0.1.0: new" in done.stdout
+    assert hub.repos == {}
+    assert python(*push).returncode == 0
+    (folder / "notes.txt").write_text("12345")
+    (folder / "second/train-00000-of-00001.parquet").rename(folder / "second/train-00000-of-00002.parquet")
+    size = (folder / "second/train-00000-of-00002.parquet").stat().st_size / 1000
+    done = python(*push, "--dry-run")
+    assert [line.split() for line in done.stdout.splitlines()[2:6]] == [
+        ["unchanged", f"{(folder / 'README.md').stat().st_size / 1000:,.1f}", "kB", "README.md"],
+        ["new", "0.0", "kB", "notes.txt"],
+        ["new", f"{size:,.1f}", "kB", "second/train-00000-of-00002.parquet"],
+        ["deleted", f"{size:,.1f}", "kB", "second/train-00000-of-00001.parquet"],
+    ]
+    assert "needs --force: lab/diary: the tag v0.1.0 is on other content" in done.stdout
+    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
+    assert not any(request.startswith(("POST", "PUT")) for request in hub.requests[-4:])
 
 
 @pytest.mark.parametrize(("line", "flags"), [("license: unknown\n", ()), ("", ("--dry-run",))])

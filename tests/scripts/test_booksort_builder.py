@@ -45,6 +45,7 @@ def test_a_folder_of_texts_becomes_a_set(built):
     assert sorted(path.name for path in folder.iterdir()) == [
         "README.md",
         "books",
+        "croissant-rai.json",
         "e1000_s20",
         "e250_s20",
         "eval.yaml",
@@ -59,7 +60,7 @@ def test_a_folder_of_texts_becomes_a_set(built):
 def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):
     assert script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path).returncode == 0
     files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
-    assert len(files) == 8
+    assert len(files) == 9
     assert all((tmp_path / file).read_bytes() == (built[0].parent / file).read_bytes() for file in files)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from epbench.hub.rows import all_rows
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.schema import complete, features_of
 from epbench.memfail.dataset.types import CONFIGS
@@ -56,11 +57,12 @@ def test_every_config_loads(made):
     folder, shown = made
     assert set(files_of(folder)) == {
         "README.md",
+        "croissant-rai.json",
         "validation.json",
         *(f"{c}/test-00000-of-00001.parquet" for c in CONFIGS),
     }
     for config in CONFIGS:
-        dataset = load_dataset(str(folder), config, split="test")
+        dataset = load_dataset(str(folder), config, split="test").remove_columns("canary")
         assert dataset.features == features_of(config) and len(dataset) == 100 and config in shown
         assert dataset.to_list() == complete(config, make_rows(config, 100, 0))
     assert load_dataset(str(folder), split="test")[0]["id"] == "easy-000"
@@ -94,7 +96,6 @@ def test_rows_and_seed_and_configs_can_be_chosen(script, tmp_path):
 
 
 def test_harder_rows_are_built_reproducibly(script, tmp_path):
-    from datasets import load_dataset
 
     done = script("builders/memfail.py", "--hard", "--rows", "12", "--seed", "3", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -105,14 +106,13 @@ def test_harder_rows_are_built_reproducibly(script, tmp_path):
         name: found["shortcuts"] for name, found in json.loads((folder / "validation.json").read_text()).items()
     }
     for config in CONFIGS:
-        rows = load_dataset(str(folder), config, split="test").to_list()
+        rows = all_rows(str(folder), config, "test")
         assert rows == complete(config, make_rows(config, 12, 3, harder=True))
         (shown,) = re.findall(rf"{config} +(\d\.\d\d) +(\d\.\d\d)(?: +(\d\.\d\d))?\s*$", done.stdout, re.MULTILINE)
         assert [*filter(None, shown)] == [f"{score:.2f}" for score in shortcuts[config].values()]
 
 
 def test_published_files_are_converted(script, published, tmp_path):
-    from datasets import load_dataset
 
     done = script("builders/memfail.py", "--source", published, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -120,7 +120,7 @@ def test_published_files_are_converted(script, published, tmp_path):
     assert "license: unknown" in card and "the folder `datasets`" in card and str(tmp_path.parent) not in card
     for config in CONFIGS:
         expected = complete(config, make_rows(config, 6, seed=1))
-        assert load_dataset(str(tmp_path / "memfail"), config, split="test").to_list() == expected
+        assert all_rows(str(tmp_path / "memfail"), config, "test") == expected
 
 
 def test_converted_rows_go_to_the_cache_and_not_to_the_hub(script, published, tmp_path):
@@ -264,15 +264,16 @@ def test_a_model_writes_all_five_configs(written):
 
     out, shown, _ = written
     assert {path.name for path in (out / "memfail").iterdir() if path.is_file()} == {
-        "README.md", "validation.json", "generation.json",
+        "README.md", "croissant-rai.json", "validation.json", "generation.json",
     }  # fmt: skip
-    rows = {config: load_dataset(str(out / "memfail"), config, split="test").to_list() for config in CONFIGS}
+    rows = {config: all_rows(str(out / "memfail"), config, "test") for config in CONFIGS}
     assert {config: len(rows[config]) for config in CONFIGS} == {
         "conditional_facts_easy": 19, "conditional_facts_hard": 19, "coexisting_facts": 20, "persona_retrieval": 20,
         "long_hop": 20,
     }  # fmt: skip
     for config in CONFIGS:
-        assert load_dataset(str(out / "memfail"), config, split="test").features == features_of(config)
+        loaded = load_dataset(str(out / "memfail"), config, split="test").remove_columns("canary")
+        assert loaded.features == features_of(config)
         assert load_memfail(str(out / "memfail"), config).questions and config in shown
     for easy, hard in zip(rows["conditional_facts_easy"], rows["conditional_facts_hard"], strict=True):
         assert {name for name in easy if easy[name] != hard[name]} == {"id", "entity_facts"}

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from epbench.hub.dataset_folder import CANARY
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -43,23 +45,24 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
     from datasets import load_dataset
 
     for config, split, columns in (
-        ("qa", "test", 15), ("all_questions", "test", 15), ("finetune", "train", 2), ("chapters", "test", 10), ("book", "test", 2),
+        ("qa", "test", 16), ("all_questions", "test", 16), ("finetune", "train", 3), ("chapters", "test", 11), ("book", "test", 3),
     ):  # fmt: skip
         rows = load_dataset(str(short_book), config, split=split)
         assert len(rows.column_names) == columns and len(rows) > 0
     qa = load_dataset(str(short_book), split="test")
     assert list(qa[0]) == [
         "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "question", "answer", "chapters",
-        "n_chapters", "bin", "origin",
+        "n_chapters", "bin", "origin", "canary",
     ]  # fmt: skip
-    message = load_dataset(str(short_book), "finetune", split="train")[0]["messages"]
-    assert [turn["role"] for turn in message] == ["user", "assistant"]
+    for message in load_dataset(str(short_book), "finetune", split="train")["messages"]:
+        assert [turn["role"] for turn in message] == ["user", "assistant"]
+        assert not any(CANARY in turn["content"] for turn in message)
 
 
 def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
     assert script("builders/tulving.py", "--book", "short", "--out", tmp_path).returncode == 0
     files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
-    assert len(files) == 8
+    assert len(files) == 9
     assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
 
 
@@ -351,8 +354,12 @@ def test_publishing_makes_names_work_and_refuses_other_folders(script, short_boo
         cwd=tmp_path, HF_HOME=str(tmp_path / "hf"),
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    dry = script("builders/publish.py", short_book, "--to", "hub", "--dry-run")
-    assert dry.returncode == 0 and "would publish" in dry.stdout
+    dry = script("builders/publish.py", short_book, "--to", "cache", "--dry-run", HF_HOME=str(tmp_path / "hf"))
+    assert (
+        dry.returncode == 0
+        and dry.stdout.count("unchanged") == 5
+        and "changed " not in dry.stdout.replace("unchanged", "")
+    )
     refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is not a dataset folder")
     refused(script("builders/publish.py", "--to", "cache"), "nothing to publish")
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.hub.dataset_folder import Config
+from epbench.hub.dataset_folder import CANARY, CANARY_COLUMN, Config
+from epbench.hub.responsible_use import ResponsibleUse
 
-CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
+VERSION = "0.1.0"
+"""Version of our datasets, in the header of every card; on the Hub a tag. Other rows or columns need a higher one."""
+
 CANARY_TEXT = f"""## Do not train on this
 
 The rows measure memory and are worth nothing once they stand in a training set. If you filter training data,
-drop every document that holds this line:
+drop every document that holds this line, which is also in the column `{CANARY_COLUMN}` of every row:
 
 ```
 {CANARY}
@@ -19,7 +22,17 @@ drop every document that holds this line:
 """
 
 
-def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str, tags: Sequence[str]) -> str:
+def card(
+    configs: Sequence[Config],
+    text: str,
+    *,
+    pretty_name: str,
+    license: str,
+    tags: Sequence[str],
+    task_category: str = "question-answering",
+    task_ids: Sequence[str] = (),
+    responsible_use: ResponsibleUse | None = None,
+) -> str:
     """Return the text of a README.md, with its YAML header.
 
     Args:
@@ -28,6 +41,9 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
         pretty_name: The title on the Hub.
         license: The identifier of a licence, such as `mit` or `unknown`.
         tags: Tags besides `epbench`, which is always added.
+        task_category: The Hub's name for the kind of task.
+        task_ids: The Hub's names for kinds of that task.
+        responsible_use: What becomes the section on responsible use; None for no such section.
     """
     from huggingface_hub import DatasetCardData
 
@@ -38,13 +54,16 @@ def card(configs: Sequence[Config], text: str, *, pretty_name: str, license: str
         language="en",
         license=license,
         pretty_name=pretty_name,
-        task_categories=["question-answering"],
-        size_categories=[_size_category(max(config.n_rows for config in configs))],
+        task_categories=[task_category],
+        task_ids=list(task_ids) or None,
+        size_categories=[_size_category(sum(config.n_rows for config in configs))],
         tags=["epbench", *tags],
+        version=VERSION,
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )
-    return f"---\n{header.to_yaml()}\n---\n\n{text.strip()}\n\n{CANARY_TEXT}"
+    parts = [text.strip(), *([responsible_use.section()] if responsible_use else []), CANARY_TEXT]
+    return f"---\n{header.to_yaml()}\n---\n\n" + "\n\n".join(parts)
 
 
 def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
@@ -58,7 +77,7 @@ def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
 def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
     return {
         "config_name": splits[0].name,
-        "features": splits[0].features._to_yaml_list(),
+        "features": splits[0].stored_features._to_yaml_list(),
         "splits": [{"name": each.split, "num_bytes": each.n_bytes, "num_examples": each.n_rows} for each in splits],
     }
 

@@ -1,6 +1,7 @@
 """Write a dataset as a folder that `load_dataset(folder)` reads and the Hub's viewer shows.
 
-`<folder>/README.md` is the card, `<folder>/<config>/<split>-00000-of-00001.parquet` are the rows.
+`<folder>/README.md` is the card, `<folder>/<config>/<split>-00000-of-00001.parquet` are the rows. Every stored row also
+has the canary, by which training data can be filtered; `rows` leaves it out again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.files.writing import naming
+from epbench.hub.responsible_use import FILE as RAI_FILE
+from epbench.hub.responsible_use import rai_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Features
 
+CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
+CANARY_COLUMN = "canary"
+
 ROW_GROUP = 1000  # rows; the Hub's viewer reads one row group at a time
+LARGEST_DICTIONARY = (
+    2**27
+)  # bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Config:
     Attributes:
         name: The name of the config, as in `load_dataset(path, name)`.
         split: `test`, `train` or `validation`.
-        features: The types of the columns.
+        features: The types of the columns, without the canary.
         columns: The values by column, all of the same length: sequences, or Arrow arrays, which store repeated texts
             once.
     """
@@ -43,13 +52,20 @@ class Config:
     def n_rows(self) -> int:
         return len(next(iter(self.columns.values())))
 
+    @property
+    def stored_features(self) -> Features:
+        """The types of the columns as they are stored, with the canary as the last one."""
+        from datasets import Features, Value
+
+        return Features({**self.features, CANARY_COLUMN: Value("string")})
+
     @cached_property
     def n_bytes(self) -> int:
-        """The bytes of the rows in memory, counted without unfolding repeated texts."""
+        """The bytes of the stored rows in memory, counted without unfolding repeated texts."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        n = 0
+        n: int = pa.repeat(CANARY, self.n_rows).nbytes
         for field in self.features.arrow_schema:
             column = self.columns[field.name]
             if isinstance(column, pa.DictionaryArray):
@@ -60,14 +76,15 @@ class Config:
 
     @property
     def table(self) -> pa.Table:
-        """The rows in Arrow, built anew on each call, since all configs together may not fit into memory.
+        """The stored rows in Arrow, built anew on each call, since all configs together may not fit into memory.
 
         Its schema carries the features, so that they survive without the card.
         """
         import pyarrow as pa
 
-        schema = self.features.arrow_schema
-        return pa.Table.from_pydict({name: self.columns[name] for name in schema.names}, schema=schema)
+        schema = self.stored_features.arrow_schema
+        columns = {**self.columns, CANARY_COLUMN: pa.repeat(CANARY, self.n_rows)}
+        return pa.Table.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
 
 
 def columns_of(rows: Iterable[tuple[Any, ...]], names: Sequence[str]) -> dict[str, Sequence[Any]]:
@@ -77,7 +94,9 @@ def columns_of(rows: Iterable[tuple[Any, ...]], names: Sequence[str]) -> dict[st
 
 
 def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapping[str, str] | None = None) -> None:
-    """Write all configs and the card. The folder appears completely or not at all, and replaces an older dataset.
+    """Write all configs, the card, and what the card says on responsible use as a file for machines.
+
+    The folder appears completely or not at all, and replaces an older dataset.
 
     Args:
         folder: The folder to write, `DIR/<name>`; missing parents are created.
@@ -97,16 +116,30 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
             with naming(folder / file):
                 (draft / file).parent.mkdir(exist_ok=True)
                 write_table(table, draft / file)
-        for name, text in {**(more or {}), "README.md": card}.items():
+        rai = rai_file(folder.name, card)
+        files = {**(more or {}), **({RAI_FILE: rai} if rai else {}), "README.md": card}
+        for name, text in files.items():
             with naming(folder / name):
                 (draft / name).write_text(text, "utf-8")
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file in the form that all our datasets have."""
+    """Write a Parquet file in the form that all our datasets have.
+
+    With the page index, the Hub's viewer reads single pages. Pages end where the content says so, so that the Hub stores
+    only the pages that differ from those of an earlier version.
+    """
     import pyarrow.parquet as pq
 
-    pq.write_table(table, path, row_group_size=ROW_GROUP, compression="zstd")
+    pq.write_table(
+        table,
+        path,
+        row_group_size=ROW_GROUP,
+        compression="zstd",
+        write_page_index=True,
+        use_content_defined_chunking=True,
+        dictionary_pagesize_limit=LARGEST_DICTIONARY,
+    )
 
 
 def refuse_other_folder(folder: Path) -> None:

@@ -1,27 +1,99 @@
-"""Install datasets and metrics into the caches of `datasets` and `evaluate`.
+"""Install datasets in the cache of `datasets`.
 
-Afterwards `load_dataset("epbench/short")` and `evaluate.load("episodic_f1")` work from any folder, without a network.
-Both libraries use these caches if the Hub cannot be reached or does not know the name.
+Afterwards `load_dataset("epbench/short")` works from any folder, without a network: the library uses its cache if the Hub
+cannot be reached or does not know the name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.hub.dataset_folder import parquet_files
-from epbench.metric_folders import metric_path
+from epbench.hub.differences import Difference, is_changed
+from epbench.hub.header import default_config
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
 _VERSION = "0.0.0"
 
 
+@dataclass(frozen=True)
+class Content:
+    """The rows of a dataset.
+
+    Attributes:
+        rows: Their number in all configs and splits; None if the cache does not say.
+        hashes: By config, a hash of its files.
+    """
+
+    rows: int | None
+    hashes: Mapping[str, str]
+
+    def __str__(self) -> str:
+        digest = hashlib.sha256(json.dumps(sorted(self.hashes.items())).encode()).hexdigest()[:12]
+        return f"{'unknown' if self.rows is None else f'{self.rows:,}'} rows ({digest})"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A dataset folder beside what is installed under its name.
+
+    Attributes:
+        folder: The folder.
+        name: The name that it gets, such as `epbench/short`.
+        root: Its folder in the cache.
+        given: The content of the folder.
+        there: The content of the cache, or None.
+        files: What becomes of each config: one entry per config, with the size of its files in bytes.
+    """
+
+    folder: Path
+    name: str
+    root: Path
+    given: Content
+    there: Content | None
+    files: Sequence[Difference]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to install."""
+        return is_changed(self.files)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether other rows have the name now."""
+        return self.there is not None and self.changes
+
+
+def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
+    """Compare a dataset folder with what the cache of `datasets` holds as `<namespace>/<folder's name>`.
+
+    Raises:
+        BadInput: The folder is not a dataset folder, or its default config has no files.
+    """
+    import datasets
+    import pyarrow.parquet as pq
+
+    files = parquet_files(folder)
+    default_config(folder)
+    rows = sum(pq.read_metadata(path).num_rows for paths in files.values() for path in paths)
+    given = Content(rows, {config: _content_hash(config, paths) for config, paths in files.items()})
+    root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
+    there = _installed(root)
+    sizes = {config: sum(path.stat().st_size for path in paths) for config, paths in files.items()}
+    return Installation(folder, f"{namespace}/{folder.name}", root, given, there, _compared(given, there, sizes, root))
+
+
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
-    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`.
+    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`, whatever had the name before.
+
+    If the same content is already installed, nothing is done.
 
     Returns:
         The folder in the cache.
@@ -32,19 +104,18 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
     import datasets
     from datasets.packaged_modules.parquet.parquet import Parquet
 
-    files = parquet_files(folder)
-    default = _default_config(folder)
-    if default not in files:
-        raise BadInput(f"{folder / 'README.md'}: the default config is {default!r}, but it has no Parquet files")
-    root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
+    planned = planned_install(folder, namespace)
+    if not planned.changes:
+        return planned.root
+    default = default_config(folder)
     datasets.disable_progress_bars()
-    with replacing(root) as prepared:
-        for config, paths in files.items():
+    with replacing(planned.root) as prepared:
+        for config, paths in parquet_files(folder).items():
             builder = Parquet(
                 cache_dir=str(prepared.parent / "built"),
                 dataset_name=folder.name,
                 config_name=config,
-                hash=_content_hash(config, paths),
+                hash=planned.given.hashes[config],
                 data_files={_split_of(path): str(path) for path in paths},
             )
             builder.download_and_prepare()
@@ -52,17 +123,36 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
         # Without the Hub, `datasets` takes the newest config if no name is given, and refuses if several configs share
         # a version and a hash. So every config has its own hash, and the default one has the latest date.
         os.utime(next((prepared / default / _VERSION).iterdir()), (_FAR_FUTURE, _FAR_FUTURE))
-    return root
+    return planned.root
 
 
-def _default_config(folder: Path) -> str:
-    from huggingface_hub import DatasetCard
+def _installed(root: Path) -> Content | None:
+    """What the cache holds under a name: installed from a folder, or loaded from the Hub."""
+    infos = {info.parts[-4]: info for info in sorted(root.glob("*/*/*/dataset_info.json"))}  # by config
+    if not infos:
+        return None
+    try:
+        splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos.values()]
+        rows = sum(int(split["num_examples"]) for each in splits for split in each.values())
+    except (ValueError, LookupError, TypeError, AttributeError):  # another version of `datasets` wrote it
+        rows = None
+    return Content(rows, {config: info.parts[-2] for config, info in infos.items()})
 
-    configs = DatasetCard.load(folder / "README.md").data.to_dict().get("configs") or []
-    names = [config["config_name"] for config in configs if config.get("default")]
-    if not names:
-        raise BadInput(f"{folder / 'README.md'}: no config is marked 'default: true' in the YAML header")
-    return str(names[0])
+
+def _compared(given: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:
+    old = there.hashes if there else {}
+    found = [
+        Difference(
+            config,
+            "new" if config not in old else "unchanged" if old[config] == content_hash else "changed",
+            sizes[config],
+        )
+        for config, content_hash in given.hashes.items()
+    ]
+    for config in old.keys() - given.hashes.keys():
+        size = sum(path.stat().st_size for path in (root / config).rglob("*") if path.is_file())
+        found.append(Difference(config, "deleted", size))
+    return found
 
 
 def _split_of(path: Path) -> str:
@@ -74,31 +164,3 @@ def _content_hash(config: str, paths: list[Path]) -> str:
     for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
-
-
-def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
-    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
-
-    Returns:
-        The folders in the cache.
-
-    Raises:
-        BadInput: There is no metric with that name.
-    """
-    from evaluate.loading import init_dynamic_modules
-
-    source = metric_path(name) / f"{name}.py"
-    code = source.read_bytes()
-    modules = Path(init_dynamic_modules()) / "metrics"
-    places = []
-    for owner in ("evaluate-metric", namespace):
-        package = modules / f"{owner}--{name}"
-        version = hashlib.sha256(code).hexdigest()
-        with replacing(package) as draft:
-            (draft / version).mkdir()
-            (draft / version / f"{name}.py").write_bytes(code)
-            (draft / version / f"{name}.json").write_text("{}")
-            for folder in (draft, draft / version):
-                (folder / "__init__.py").touch()
-        places.append(package / version)
-    return places

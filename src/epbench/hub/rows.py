@@ -1,4 +1,7 @@
-"""The rows of a dataset as they are stored, in a folder, on the Hub or in its local cache, with a check of their columns."""
+"""The rows of a dataset as they are stored, in a folder, on the Hub or in its local cache, with a check of their columns.
+
+The canary is for those who filter training data. It is left out here, so that no prompt and no fingerprint has it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.shapes import Shape, check
+from epbench.hub.dataset_folder import CANARY_COLUMN
 
 Row = dict[str, Any]
 
@@ -76,10 +80,11 @@ def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
     disable_progress_bars()
     set_verbosity_error()  # offline users want the cached copy, and need no warning that it is used
     try:
-        rows: Iterable[Row] = load_dataset(name, config, split=split)
+        rows = load_dataset(name, config, split=split)
     except Exception as error:  # datasets raises a dozen types for a missing dataset or config
         raise missing(name, config, error) from error
-    return rows
+    without: Iterable[Row] = rows.remove_columns(CANARY_COLUMN) if CANARY_COLUMN in rows.column_names else rows
+    return without
 
 
 def all_rows(name: str, config: str, split: str) -> list[Row]:
@@ -162,9 +167,10 @@ def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None
     for path in paths:
         try:
             file = pq.ParquetFile(path)
+            columns = [name for name in file.schema_arrow.names if name != CANARY_COLUMN]
         except parquet_errors() as error:
             raise _unreadable(str(path), error) from None
-        yield from bounded_rows(file, str(path), max_rows=MAX_ROWS, max_bytes=max_bytes)
+        yield from bounded_rows(file, str(path), columns=columns, max_rows=MAX_ROWS, max_bytes=max_bytes)
 
 
 def _unfolded(column: Any) -> Any:

@@ -9,6 +9,7 @@ from epbench.booksort.dataset.schema import Recipe
 from epbench.booksort.texts.books import Book
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
+from epbench.hub.responsible_use import ResponsibleUse
 
 _TASK = """# Book-SORT: which of two segments came first?
 
@@ -95,8 +96,19 @@ _LIMITS_OWN = (
 _SOURCE = """## Source and licence
 
 The task, the lengths, the distance bins and the choice of books are those of M. Pink and others, *Assessing Episodic
-Memory in LLMs with Sequence Order Recall Tasks*, 2024 (Book-SORT). Excerpts and pairs were drawn anew, so the rows differ
-from those of the published set. {licence}
+Memory in LLMs with Sequence Order Recall Tasks*, 2024 (Book-SORT), [arXiv 2410.08133](https://arxiv.org/abs/2410.08133).
+Excerpts and pairs were drawn anew, so the rows differ from those of the published set. {licence}
+
+```bibtex
+@article{{pink2024sort,
+  title = {{Assessing Episodic Memory in {{LLMs}} with Sequence Order Recall Tasks}},
+  author = {{Pink, Mathis and Vo, Vy A. and Wu, Qinyuan and Mu, Jianing and Turek, Javier S. and Hasson, Uri and
+            Norman, Kenneth A. and Michelmann, Sebastian and Huth, Alexander and Toneva, Mariya}},
+  journal = {{arXiv preprint arXiv:2410.08133}},
+  year = {{2024}},
+  url = {{https://arxiv.org/abs/2410.08133}}
+}}
+```
 """
 _LICENCE_NINE = (
     "The texts come from Project Gutenberg and are in the public domain in the United States (elsewhere, check your local "
@@ -138,6 +150,46 @@ def booksort_card(command: str, books: Sequence[Book], recipe: Recipe, configs: 
         pretty_name="epbench booksort: which of two segments of a book came first",
         license="cc0-1.0" if nine else "unknown",
         tags=["episodic-memory", "long-context", "sequence-order"],
+        task_category="multiple-choice",
+        task_ids=["multiple-choice-qa"],
+        responsible_use=_responsible_use(nine),
+    )
+
+
+def _responsible_use(nine: bool) -> ResponsibleUse:
+    books = "nine books of Project Gutenberg" if nine else "the texts that the builder was given"
+    return ResponsibleUse(
+        collection=f"Taken from {books}: each was reduced to its narrative, and excerpts and segments were drawn at random.",
+        collection_types=["Document analysis"],
+        annotation="Nobody annotated anything. The right answers follow from the order of the text.",
+        personal=(
+            "The books are published and name their authors, characters and historical persons as in print; nothing else "
+            "about anybody was added."
+            if nine
+            else "That of the texts, which the builder took as they are."
+        ),
+        biases=(
+            "English only. The books were published in the 1920s and show the language and the prejudices of their time; "
+            "at each length, every book that is long enough has the same number of rows."
+            if nine
+            else "Those of the texts. Every book has the same number of rows at each length for which it is long enough."
+        ),
+        limitations=(
+            "Models may know the books from their training, so compare with their answers without the text. Rows of one "
+            "book share words and are not independent. Sentences were found by rules."
+        ),
+        uses=(
+            "To measure whether a language model, or a memory system around it, knows in which order things were told. "
+            "Not to train models that are measured on it, and not as an edition of the books."
+        ),
+        impact=(
+            "Systems that keep the order of what they read make fewer mistakes about cause and time; a high score says "
+            "nothing about whether they understood the text."
+        ),
+        maintenance=(
+            "The same command and the same texts give the same rows again. Other rows or columns get a higher version and "
+            "a tag of their own on the Hub; older tags stay."
+        ),
     )
 
 

@@ -191,8 +191,8 @@ def _book_features() -> Features:
 def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:
     """Return manifest.json, which describes the sources and the results of a set, each with its SHA-256.
 
-    The hash of a split is that of its rows as JSON objects, one per line and with the columns in order, in which the long
-    texts (`excerpt_text`, `text`) are replaced by their own hashes.
+    The hash of a split is that of its rows as JSON objects without the canary, one per line and with the columns in order,
+    in which the long texts (`excerpt_text`, `text`) are replaced by their own hashes.
     """
     made: dict[str, dict[str, Any]] = {}
     for config in configs:

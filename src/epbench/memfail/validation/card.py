@@ -7,6 +7,7 @@ from typing import Any
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
+from epbench.hub.responsible_use import ResponsibleUse
 from epbench.memfail.validation.findings import Report
 from epbench.memfail.validation.shortcuts import PUBLISHED, RULES
 
@@ -82,7 +83,18 @@ _HARDER_LIMITS = (
 _SOURCE = """## Source
 
 The tasks and their failure modes are those of I. Garg, N. Kolhe, D. Song and X. Zhao, *MemFail: Stress-Testing Failure
-Modes of LLM Memory Systems*, 2026 (arXiv 2605.26667). {wording}
+Modes of LLM Memory Systems*, 2026, [arXiv 2605.26667](https://arxiv.org/abs/2605.26667). {wording}
+
+```bibtex
+@misc{{garg2026memfail,
+  title = {{MemFail: Stress-Testing Failure Modes of LLM Memory Systems}},
+  author = {{Garg, Ishir and Kolhe, Neel and Song, Dawn and Zhao, Xuandong}},
+  eprint = {{2605.26667}},
+  archivePrefix = {{arXiv}},
+  year = {{2026}},
+  url = {{https://arxiv.org/abs/2605.26667}}
+}}
+```
 """
 
 LABELS: Mapping[str, str] = {
@@ -158,10 +170,10 @@ def made_card(command: str, configs: Sequence[Config], report: Report, harder: b
         "row i of Easy and Hard states the same rule, no anchor appears in two chains, and all options appear in stored "
         "facts."
     )
+    wording = "Names, wording and rows are ours."
     if harder:
-        return _card(
-            configs, report, f"{made} {_HARDER_MADE}", _HARDER_LIMITS, "Names, wording and rows are ours.", "mit"
-        )
+        use = _responsible_use(_BY_RULES, _HARDER_LIMITS)
+        return _card(configs, report, f"{made} {_HARDER_MADE}", _HARDER_LIMITS, wording, "mit", use)
     limits = (
         "Templates are plainer and more alike than the prose of a model, and what a question needs appears in the texts "
         "word for word, so that rules can judge it. Rules that only compare words answer many of the questions, as the next "
@@ -169,7 +181,7 @@ def made_card(command: str, configs: Sequence[Config], report: Report, harder: b
         "scores of other systems on these rows, not with scores on the published rows. Half of the chains of `long_hop` are "
         "told in the first person, half are about a named person, whose name leads to every fact of the chain."
     )
-    return _card(configs, report, made, limits, "Names, wording and rows are ours.", "mit")
+    return _card(configs, report, made, limits, wording, "mit", _responsible_use(_BY_RULES, limits))
 
 
 def generated_card(command: str, configs: Sequence[Config], report: Report, generation: Mapping[str, Any]) -> str:
@@ -203,7 +215,8 @@ def generated_card(command: str, configs: Sequence[Config], report: Report, gene
     wording = (
         "Names and prompts are ours, the texts are the model's, so its terms apply and the licence here is `unknown`."
     )
-    return _card(configs, report, made, limits, wording, "unknown")
+    use = _responsible_use(f"the language model {generation['model']} wrote the texts for drawn specifications", limits)
+    return _card(configs, report, made, limits, wording, "unknown", use)
 
 
 def released_card(
@@ -232,10 +245,48 @@ def released_card(
         "The rows are theirs. Their repository has no licence file, so the licence here is `unknown`: use this folder "
         "yourself, but do not pass it on."
     )
-    return _card(configs, report, made, limits, wording, "unknown")
+    use = _responsible_use("the authors of the paper had language models write the texts", limits)
+    return _card(configs, report, made, limits, wording, "unknown", use)
 
 
-def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wording: str, license: str) -> str:
+_BY_RULES = "rules composed the texts from templates and lists"
+
+
+def _responsible_use(writer: str, limits: str) -> ResponsibleUse:
+    return ResponsibleUse(
+        collection=f"Nothing was collected: {writer}.",
+        collection_types=["Others"],
+        annotation="Nobody annotated anything. The right answers were fixed before the texts were written.",
+        personal="None is intended: people and facts are invented. That a real person has one of the names is chance.",
+        biases=(
+            "English only, about everyday life, in the style of the templates or of the model that wrote it. The section on "
+            "what limits a score counts how often each answer is right."
+        ),
+        limitations=limits,
+        uses=(
+            "To find at which stage a memory system loses what it was told. Not to train models that are measured on it, "
+            "and not as a source of facts about people."
+        ),
+        impact=(
+            "Systems that remember better are more useful and keep more about their users; a high score says nothing "
+            "about whether a system should remember, or forgets when it is asked to."
+        ),
+        maintenance=(
+            "The same command gives the same rows again if no model writes them. Other rows or columns get a higher "
+            "version and a tag of their own on the Hub; older tags stay."
+        ),
+    )
+
+
+def _card(
+    configs: Sequence[Config],
+    report: Report,
+    made: str,
+    limits: str,
+    wording: str,
+    license: str,
+    use: ResponsibleUse,
+) -> str:
     text = "\n".join(
         [
             "# memfail: where does a memory system fail?\n",
@@ -257,6 +308,7 @@ def _card(configs: Sequence[Config], report: Report, made: str, limits: str, wor
         pretty_name="epbench memfail: where a memory system fails",
         license=license,
         tags=["memory-systems", "retrieval", "synthetic"],
+        responsible_use=use,
     )
 
 

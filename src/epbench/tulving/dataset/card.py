@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
+from epbench.hub.responsible_use import ResponsibleUse
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Description, Writing
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
@@ -48,8 +49,24 @@ Score answers with `eval_scripts/tulving.py` of the package, or with the metrics
 _SOURCE = """## Source
 
 The task (events, cues, templates, bins, scoring) is that of A. Huet, Z. Ben Houidi and D. Rossi, *Episodic Memories
-Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025. {wording}
+Generation and Evaluation Benchmark for Large Language Models*, ICLR 2025,
+[arXiv 2501.13121](https://arxiv.org/abs/2501.13121). {wording}
+
+```bibtex
+@inproceedings{{huet2025episodic,
+  title = {{Episodic Memories Generation and Evaluation Benchmark for Large Language Models}},
+  author = {{Huet, Alexis and Ben Houidi, Zied and Rossi, Dario}},
+  booktitle = {{International Conference on Learning Representations}},
+  year = {{2025}},
+  url = {{https://arxiv.org/abs/2501.13121}}
+}}
+```
 """
+
+_MAINTENANCE = (
+    "The same command gives the same rows again, unless a model writes the chapters. Other rows or columns get a higher "
+    "version and a tag of their own on the Hub; older tags stay."
+)
 
 
 def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> str:
@@ -87,7 +104,9 @@ def _rules_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, 
         if data.universe_hash
         else "Names, locations, wording and prose are ours."
     )
-    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown" if data.universe_hash else "mit")
+    license = "unknown" if data.universe_hash else "mit"
+    use = _responsible_use("rules composed the chapters", _names(data), limits)
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, license, use)
 
 
 def _events(made_by: str, recipe: Recipe, data: BookData) -> str:
@@ -128,7 +147,8 @@ def _model_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, 
         f"Names and locations are {names}, and the wording of the questions is ours; the prose is that of "
         f"`{writing.writer}`, and the terms of that model apply to it."
     )
-    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown")
+    use = _responsible_use(f"the language model {writing.writer} wrote the chapters", _names(data), limits)
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown", use)
 
 
 def _rounds(data: BookData, writing: Writing) -> str:
@@ -183,11 +203,51 @@ def released_card(made_by: str, name: str, folder: str, data: BookData, configs:
         "random: for each template and bin they are the first five in alphabetical order of the cue."
     )
     wording = "The chapters and the questions of `qa` are theirs; see their licence before passing them on."
-    return _tulving_card(name, data, configs, made, limits, wording, "unknown")
+    use = _responsible_use("the authors of the paper had a language model write the chapters", _INVENTED, limits)
+    return _tulving_card(name, data, configs, made, limits, wording, "unknown", use)
+
+
+_INVENTED = "None is intended: people and events are invented. That a real person has one of the names is chance."
+
+
+def _names(data: BookData) -> str:
+    return "That of the names in the user's universe; the events are invented." if data.universe_hash else _INVENTED
+
+
+def _responsible_use(writer: str, personal: str, limits: str) -> ResponsibleUse:
+    return ResponsibleUse(
+        collection=f"Nothing was collected: events were drawn at random from lists, and {writer}.",
+        collection_types=["Others"],
+        annotation=(
+            "Nobody annotated anything. The right answers follow from the list of events from which the chapters were written."
+        ),
+        personal=personal,
+        biases=(
+            "English only, and the names, places and occasions of one universe. Some names occur in many chapters and "
+            "most in few, by design. Every chapter has one main character and one event."
+        ),
+        limitations=limits,
+        uses=(
+            "To measure how well a language model, or a memory system around it, recalls when, where, who and what. Not "
+            "to train models that are measured on it, and not as a source of facts about people or places."
+        ),
+        impact=(
+            "Better recall makes assistants more useful and lets them keep more about their users; a high score says "
+            "nothing about whether a system should remember."
+        ),
+        maintenance=_MAINTENANCE,
+    )
 
 
 def _tulving_card(
-    name: str, data: BookData, configs: Sequence[Config], made: str, limits: str, wording: str, license: str
+    name: str,
+    data: BookData,
+    configs: Sequence[Config],
+    made: str,
+    limits: str,
+    wording: str,
+    license: str,
+    use: ResponsibleUse,
 ) -> str:
     text = "\n".join(
         [
@@ -209,6 +269,8 @@ def _tulving_card(
         pretty_name=f"epbench {name}: episodic memory of a book of {len(data.chapters)} chapters",
         license=license,
         tags=["episodic-memory", "long-context", "synthetic"],
+        task_ids=["closed-domain-qa"],
+        responsible_use=use,
     )
 
 

@@ -1,0 +1,89 @@
+"""What publishing would change: the files of a folder against those that are there, without reading what is there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+State = Literal["new", "changed", "deleted", "unchanged"]
+
+_BLOCK = 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class There:
+    """A file that is already published.
+
+    Attributes:
+        size: Its size in bytes.
+        hash: Of a large file the SHA-256 of its content, in hexadecimal digits; of another its git object id.
+        large: Whether it is a large file, which git only points to.
+    """
+
+    size: int
+    hash: str
+    large: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What becomes of one file.
+
+    Attributes:
+        path: Its path in the folder, with slashes.
+        state: `new`, `changed`, `deleted` or `unchanged`.
+        size: Its size in bytes: of a deleted file as it was, of others as it will be.
+    """
+
+    path: str
+    state: State
+    size: int
+
+
+def differences(
+    files: Mapping[str, Path], there: Mapping[str, There], deleted: Callable[[str], bool]
+) -> list[Difference]:
+    """Compare files with those that are there.
+
+    Args:
+        files: The files to publish, by their path in the repository.
+        there: What is published, by path.
+        deleted: Says for a path that is only there whether publishing deletes it; other such files stay unmentioned.
+
+    Returns:
+        The files to publish in their order, then the deleted ones.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    found = [Difference(path, _state(file, there.get(path)), file.stat().st_size) for path, file in files.items()]
+    gone = sorted(path for path in there.keys() - files.keys() if deleted(path))
+    return [*found, *(Difference(path, "deleted", there[path].size) for path in gone)]
+
+
+def is_changed(found: Sequence[Difference]) -> bool:
+    """Whether publishing changes anything."""
+    return any(each.state != "unchanged" for each in found)
+
+
+def _state(file: Path, there: There | None) -> State:
+    if there is None:
+        return "new"
+    same = file.stat().st_size == there.size and hash_of(file, there.large) == there.hash
+    return "unchanged" if same else "changed"
+
+
+def hash_of(file: Path, large: bool = True) -> str:
+    """Return the SHA-256 of a file, or its git object id if it is not large.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    digest = hashlib.sha256() if large else hashlib.sha1(b"blob %d\0" % file.stat().st_size, usedforsecurity=False)
+    with file.open("rb") as content:
+        while block := content.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,155 @@
+"""All cards of datasets and metrics at once: they parse, are those that the code writes, and say what is in the files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets import Features
+
+from epbench.hub.card import VERSION
+from epbench.hub.dataset_folder import CANARY
+from epbench.hub.header import header_of
+from epbench.hub.responsible_use import FILE
+from epbench.metric_folders import metric_names, metrics_root
+
+ROOT = Path(__file__).parents[2]
+CARDS = sorted((ROOT / "dataset_cards").glob("*/README.md"))
+BOOKS = {"short", "long", "very-long", "short-ordered", "long-ordered"}
+BOOKS |= {f"{universe}-{book}" for universe in ("news", "scifi") for book in ("short", "long")}
+PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS, "2501.13121")
+RAI = {
+    "dataCollection", "dataCollectionType", "dataAnnotationProtocol", "personalSensitiveInformation", "dataBiases",
+    "dataLimitations", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan",
+}  # fmt: skip
+
+
+def name_of(card: Path) -> str:
+    return card.parent.name
+
+
+def parts(card: Path) -> tuple[dict[str, Any], str]:
+    """The header and the Markdown."""
+    _, header, text = card.read_text("utf-8").split("---\n", 2)
+    return yaml.safe_load(header), text
+
+
+def without_bytes(card: Path) -> str:
+    """Bytes in memory depend on the version of pyarrow."""
+    return re.sub(r"num_bytes: \d+", "", card.read_text("utf-8"))
+
+
+def test_there_is_a_card_for_every_published_dataset():
+    assert {name_of(card) for card in CARDS} == PAPERS.keys()
+    assert {path.name for card in CARDS for path in card.parent.iterdir()} == {"README.md"}
+
+
+@pytest.mark.parametrize("card", CARDS, ids=name_of)
+def test_the_header_has_what_the_hub_reads(card: Path):
+    header, _ = parts(card)
+    assert header["version"] == VERSION and header["language"] == "en" and "epbench" in header["tags"]
+    assert header["license"] == ("cc0-1.0" if name_of(card) == "booksort" else "mit")
+    assert header["task_categories"] == ["multiple-choice" if name_of(card) == "booksort" else "question-answering"]
+    configs, infos = header["configs"], header["dataset_info"]
+    assert [config["config_name"] for config in configs] == [info["config_name"] for info in infos]
+    assert [config.get("default", False) for config in configs] == [True] + [False] * (len(configs) - 1)
+    for config, info in zip(configs, infos, strict=True):
+        assert [file["split"] for file in config["data_files"]] == [split["name"] for split in info["splits"]]
+        assert all(
+            file["path"] == f"{config['config_name']}/{file['split']}-*.parquet" for file in config["data_files"]
+        )
+        assert list(Features._from_yaml_list(info["features"]))[-1] == "canary"
+    rows = sum(split["num_examples"] for info in infos for split in info["splits"])
+    (category,) = header["size_categories"]
+    least, most = {"n<1K": (1, 999), "1K<n<10K": (1_000, 9_999), "10K<n<100K": (10_000, 99_999)}.get(
+        category, (100_000, 999_999)
+    )
+    assert least <= rows <= most
+
+
+@pytest.mark.parametrize("card", CARDS, ids=name_of)
+def test_the_text_is_well_formed_markdown_with_paper_and_canary(card: Path):
+    _, text = parts(card)
+    fences = [line for line in text.splitlines() if line.startswith("```")]
+    assert len(fences) % 2 == 0 and fences.count("```bibtex") == 1
+    prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+    assert not re.search(r"\{\w*\}", prose), "a placeholder was not filled in"
+    assert len(re.findall(r"(?m)^# ", prose)) == 1
+    for table in re.findall(r"(?m)(?:^\|.*\n)+", prose):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, table
+    paper = PAPERS[name_of(card)]
+    assert f"[arXiv {paper}](https://arxiv.org/abs/{paper})" in prose
+    assert set(re.findall(r"arxiv\.org/abs/([\d.]+\d)", text)) == {paper}
+    assert f"```\n{CANARY}\n```" in text
+    fields = dict(re.findall(r"(?m)^\| `rai:(\w+)` \| (.+) \|$", text))
+    assert fields.keys() == RAI and all(value.strip() for value in fields.values())
+
+
+@pytest.mark.slow
+def test_the_cards_are_those_that_the_code_writes(script, tmp_path, nine_texts):
+    real = (
+        nine_texts.name == "gutenberg"
+    )  # what the card of Book-SORT says of made-up texts, a test of its builder compares
+    done = script("builders/cards.py", *(["--texts", nine_texts] if real else []), "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = {path.parent.name: without_bytes(path) for path in tmp_path.glob("*/README.md")}
+    kept = {name_of(card): without_bytes(card) for card in CARDS if real or name_of(card) != "booksort"}
+    assert written == kept, "run `make cards`, with TEXTS=DIR for the card of Book-SORT"
+
+
+@pytest.fixture(scope="module", params=["short", "memfail"])
+def built(request: pytest.FixtureRequest, script, short_book, tmp_path_factory) -> Path:
+    if request.param == "short":
+        return short_book
+    out = tmp_path_factory.mktemp("built")
+    assert script("builders/memfail.py", "--out", out).returncode == 0
+    return out / "memfail"
+
+
+def test_a_card_counts_what_is_in_the_files(built: Path):
+    header = header_of(ROOT / "dataset_cards" / built.name)
+    assert {info["config_name"] for info in header["dataset_info"]} == {
+        path.name for path in built.iterdir() if path.is_dir()
+    }
+    for info in header["dataset_info"]:
+        for split in info["splits"]:
+            (file,) = (built / info["config_name"]).glob(f"{split['name']}-*.parquet")
+            table = pq.read_table(file)
+            assert table.num_rows == split["num_examples"]
+            assert Features.from_arrow_schema(table.schema) == Features._from_yaml_list(info["features"])
+            assert table.nbytes == pytest.approx(split["num_bytes"], rel=0.02)
+
+
+def test_the_file_for_machines_says_what_the_card_says(built: Path):
+    header, text = parts(built / "README.md")
+    content = json.loads((built / FILE).read_text("utf-8"))
+    assert content["@type"] == "sc:Dataset" and content["name"] == built.name
+    assert "http://mlcommons.org/croissant/RAI/1.0" in content["conformsTo"]
+    assert content["@context"]["rai"] == "http://mlcommons.org/croissant/RAI/"
+    assert (content["version"], content["license"]) == (header["version"], "https://spdx.org/licenses/MIT")
+    fields = {name.removeprefix("rai:"): value for name, value in content.items() if name.startswith("rai:")}
+    assert fields.keys() == RAI and fields.pop("dataCollectionType") == ["Others"]
+    assert all(f"| `rai:{name}` | {value} |" in text for name, value in fields.items())
+
+
+def test_croissants_own_library_reads_the_file_without_an_error(built: Path):
+    pytest.importorskip("mlcroissant")
+    from mlcroissant import Dataset
+
+    metadata = Dataset(built / FILE).metadata
+    assert not metadata.issues.errors and metadata.data_collection_type == ["Others"]
+    assert metadata.data_biases and metadata.data_use_cases and metadata.data_limitations
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_the_card_of_a_metric_parses_and_names_files_that_are_there(name: str):
+    folder = metrics_root() / name
+    header, text = parts(folder / "README.md")
+    assert header["sdk"] == "gradio" and {"evaluate", "metric"} <= set(header["tags"])
+    assert (folder / header["app_file"]).is_file() and (folder / f"{name}.py").is_file()
+    assert len(re.findall(r"(?m)^```", text)) % 2 == 0 and name in text

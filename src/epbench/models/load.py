@@ -26,6 +26,8 @@ class Options:
         tensor_parallel: number of GPUs for vLLM.
         request_timeout: seconds, more than 0, for one attempt at one request to an endpoint.
         dtype: in what weights on this machine are computed, one of `DTYPES`.
+        revision: branch, tag or commit of a model on the Hub; None for its main branch.
+        adapter: folder of an adapter, as peft saves it, or its name on the Hub; None for the model as it is.
     """
 
     base_url: str | None = None
@@ -33,6 +35,8 @@ class Options:
     tensor_parallel: int = 1
     request_timeout: float = 300.0
     dtype: str = "auto"
+    revision: str | None = None
+    adapter: str | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -62,13 +66,15 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         if kind == "hf":
             from epbench.models.hf.model import TransformersModel
 
-            return TransformersModel(target, dtype=options.dtype)
+            return TransformersModel(target, dtype=options.dtype, revision=options.revision, adapter=options.adapter)
         if kind == "vllm":
             from epbench.models.vllm.model import VllmModel
 
             return VllmModel(
-                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype
-            )
+                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype,
+                revision=options.revision, adapter=options.adapter,
+            )  # fmt: skip
+        refuse_variant(name, options)
         from epbench.models.openai.model import EndpointModel
 
         return EndpointModel(
@@ -77,3 +83,15 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     except ImportError as error:
         extra = "vllm" if kind == "vllm" else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); pip install 'epbench[{extra}]'") from None
+
+
+def refuse_variant(name: str, options: Options | None) -> None:
+    """Refuse a revision or an adapter of something that has no weights on this machine.
+
+    Raises:
+        BadInput: One is given.
+    """
+    given = {"revision": options.revision, "adapter": options.adapter} if options else {}
+    for what, value in given.items():
+        if value is not None:
+            raise BadInput(f"model {name}: expected no {what}, which only hf: and vllm: models have, got {value!r}")

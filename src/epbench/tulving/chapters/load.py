@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.models.load import MODELS, Options, is_model_name, load_model
+from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model
 from epbench.tulving.chapters.loop import Writer
 from epbench.tulving.chapters.model_writer import MAX_TOKENS, ModelWriter
@@ -63,6 +63,7 @@ def load_writer(
     options, checker = options or Options(), checker or Checker()
     check_writer(name, checker)
     if name in RULE_WRITERS:
+        refuse_variant(name, options)
         return RULE_WRITERS[name](universe, seed)
     if folder is None:
         raise BadInput(f"writer {name}: expected a folder in which its chapters and verdicts are kept")

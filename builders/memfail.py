@@ -162,6 +162,8 @@ def check(args: Arguments) -> list[str]:
         raise BadInput("--rows and --seed work only with templates or a model; published rows are taken as they are")
     if not by_model and (args.plan or args.prompts is not None or args.max_tokens is not None):
         raise BadInput("--plan, --prompts and --max-tokens are for a model: name one with --source")
+    if not by_model and (args.base_url is not None or args.model_args):
+        raise BadInput(f"--base-url and --model-args are for a model: name one with --source, got {args.source!r}")
     if args.source != "template" and args.hard:
         raise BadInput("--hard works only with --source template")
     if args.max_tokens is not None and args.max_tokens < 1:
@@ -180,7 +182,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.memfail.validation.findings import validate
     from epbench.models.cl100k import cl100k_tokens
     from epbench.models.load import load_model
-    from epbench.models.protocol import weights_of
+    from epbench.models.protocol import variant_of, weights_of
     from epbench.runs.folder import open_run
 
     command.show_log()
@@ -195,7 +197,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     if args.plan:
         return
     identity = {"benchmark": "memfail", "writer": model.name, "base_url": without_login(args.base_url or "")}
-    with open_run(replies, identity | weights_of(model), {}):
+    with open_run(replies, identity | weights_of(model), variant_of(model)):
         asker = Asker(model, replies, prompts, seed=seed, max_tokens=most, progress=command.bar)
         tables = generate(asker, names, n_rows, seed)
         report = validate(tables, count_tokens)

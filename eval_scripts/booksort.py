@@ -150,7 +150,7 @@ def _evaluate(args: Arguments) -> None:
     from epbench.booksort.context import prompt_selection, retrieved
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.scores.results import finish
-    from epbench.models.protocol import engine_of
+    from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask
     from epbench.runs.folder import open_run
 
@@ -173,7 +173,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    about = _about(args, label, material) | engine_of(model)
+    about = _about(args, label, material) | engine_of(model) | variant_of(model)
     with open_run(args.out, _identity(args, pack, model, material, prompt), about) as folder:
         retrieved.record(folder, material.found, material.passages)
 

@@ -49,7 +49,7 @@ stored word for word. lexical looks for all of them, a model for 50.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,11 +213,9 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
         memory_limit=args.memory_limit,
     )
     setting.check()
-    url = args.judge_url or args.base_url
-    backend = replace(args.backend, base_url=url, window=args.judge_window)
     return Pipeline(
         model=load_reader(args.model, args.backend),
-        judge=load_judge(args.judge, backend, args.judge_prompts),
+        judge=load_judge(args.judge, args.judge_backend(args), args.judge_prompts),
         system=load_memory(
             args.system,
             gold_of(questions, setting),
@@ -242,12 +240,13 @@ def _run_config(
     from epbench.memfail.pipeline.harness import run_config
     from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import with_baseline
-    from epbench.models.protocol import engine_of
+    from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.folder import open_run
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
     revision = dataset_revision(args.dataset, data.config)
-    about = {"dataset": args.dataset, "dataset_revision": revision, "label": pipeline.label} | engine_of(model)
+    about = {"dataset": args.dataset, "dataset_revision": revision, "label": pipeline.label}
+    about |= engine_of(model) | variant_of(model)
     identity = _identity(args, data, pipeline)
     with open_run(out, identity, about) as folder:
         try:

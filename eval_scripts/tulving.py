@@ -43,7 +43,7 @@ and failed requests are sent again. eval_scripts/merge.py joins the folders of -
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -153,7 +153,7 @@ def _evaluate(args: Arguments) -> None:
     """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores."""
     from epbench.judges.protocol import is_free
     from epbench.models.estimate import check_window, estimate
-    from epbench.models.protocol import engine_of
+    from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask, retire_others
     from epbench.runs.folder import open_run
     from epbench.tulving.context.memory_system import stand_in
@@ -182,7 +182,7 @@ def _evaluate(args: Arguments) -> None:
         return
 
     label = f"{args.memory}, {model.name}"
-    about = _about(args, label) | engine_of(model)
+    about = _about(args, label) | engine_of(model) | variant_of(model)
     with open_run(args.out, reading.run_identity(data, model, args.base_url, system), about) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
@@ -379,10 +379,9 @@ def _judge(args: Arguments, reader: Model | None = None) -> Judge:
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.judging.verdicts import CALLS
 
-    backend = replace(args.backend, base_url=args.judge_url or args.base_url, window=args.judge_window)
     return load_judge(
-        args.judge, backend, prompts=args.judge_prompts, calls=args.out / CALLS, max_tokens=args.judge_max_tokens,
-        reader=None if args.judge_url or args.judge_window else reader,
+        args.judge, args.judge_backend(args), prompts=args.judge_prompts, calls=args.out / CALLS,
+        max_tokens=args.judge_max_tokens, reader=reader if args.may_be_reader(args) else None,
     )  # fmt: skip
 
 

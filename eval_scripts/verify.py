@@ -89,7 +89,7 @@ def _verified(folder: Path, args: Arguments) -> list[Check]:
 
     run = finished_run(folder)
     recompute = _recompute(folder, run, args)
-    checks = [check_versions(run), *_weights(run["identity"]), *check_hashes(folder)]
+    checks = [check_versions(run), *_weights(run["identity"], run.get("model_args", {})), *check_hashes(folder)]
     if recompute is None:
         return [*checks, Check("results", None, "those of a training are not computed again; its measures are runs")]
     with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
@@ -139,7 +139,7 @@ def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[C
         return [Check("scores.json", False, f"the journals give no score: {error}")]
 
 
-def _weights(identity: dict[str, Any]) -> list[Check]:
+def _weights(identity: dict[str, Any], model_args: dict[str, Any]) -> list[Check]:
     """Whether the weights of a model on this machine are still those of the run."""
     from epbench.errors import EpbenchError
     from epbench.files.shapes import Shape, check
@@ -150,9 +150,11 @@ def _weights(identity: dict[str, Any]) -> list[Check]:
     if "weights" not in identity:
         return []
     check("run.json, field 'identity'", identity, Shape({"weights": (str,), "model": (str,)}))
+    check("run.json, field 'model_args'", model_args, Shape({}, {"commit": (str,), "adapter": (str,)}))
     fingerprint, _, dtype = str(identity["weights"]).partition("-")
+    options = Options(dtype=dtype or "auto", revision=model_args.get("commit"), adapter=model_args.get("adapter"))
     try:
-        found = weights_of(load_model(identity["model"], Options(dtype=dtype or "auto"))).get("weights")
+        found = weights_of(load_model(identity["model"], options)).get("weights")
     except (EpbenchError, ImportError) as error:
         return [Check("weights", None, f"{identity['model']} is not here: {error}")]
     if found in (None, dtype):  # without files there is no fingerprint, and the dtype stands alone

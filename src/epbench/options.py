@@ -36,6 +36,7 @@ class BackendOptions:
         replicas: the number of replicas, or None for as many as the cluster holds.
         gpus_per_replica: the GPUs of each, or None for as many as the model needs.
         data_parallel: the number of replicas on this machine, or None.
+        model_args: more about the main model, as `KEY=VALUE,…` with the keys of `epbench.models.variant.KEYS`.
     """
 
     base_url: str | None
@@ -47,21 +48,29 @@ class BackendOptions:
     replicas: int | None
     gpus_per_replica: float | None
     data_parallel: int | None
+    model_args: str
 
     @property
     def backend(self) -> Options:
         """The same as the factories of models take it.
 
         Raises:
-            BadInput: flags contradict one another, or Ray is not installed.
+            BadInput: flags contradict one another, the arguments of the model cannot be read, or Ray is not installed.
         """
         from epbench.models.load import Options
 
+        of_model = variant_options(self.model_args, "--model-args", self.dtype)
         return Options(
-            self.base_url, self.window, self.tensor_parallel, self.request_timeout, self.dtype, self._engine()
+            self.base_url, self.window, self.tensor_parallel, self.request_timeout, engine=self.on_engine, **of_model
         )
 
-    def _engine(self) -> Engine | None:
+    @property
+    def on_engine(self) -> Engine | None:
+        """Where models with weights answer, the judge too; None for this process.
+
+        Raises:
+            BadInput: flags contradict one another.
+        """
         from epbench.errors import BadInput
 
         if self.engine == "ray" and self.data_parallel is not None:
@@ -81,6 +90,29 @@ class BackendOptions:
             local=self.data_parallel is not None,
         )
         return lambda model, make, gpus: RayModel(model, make, wanted, gpus)
+
+
+def variant_options(text: str, flag: str, dtype: str) -> dict[str, Any]:
+    """Read --model-args or --judge-args: the fields `dtype`, `revision` and `adapter` of `Options`.
+
+    Args:
+        text: what was given.
+        flag: by which it was given.
+        dtype: that of --dtype, which holds for all models.
+
+    Raises:
+        BadInput: the text cannot be read, there is no such dtype, or it contradicts --dtype.
+    """
+    from epbench.errors import BadInput
+    from epbench.models.variant import parse_model_args
+
+    found = parse_model_args(text, flag)
+    own = found.get("dtype", dtype)
+    if own not in models.DTYPES:
+        raise BadInput(f"{flag}: expected dtype to be one of {', '.join(models.DTYPES)}, got {own!r}")
+    if dtype not in ("auto", own):
+        raise BadInput(f"{flag}: its dtype={own} contradicts --dtype {dtype}; give one of them")
+    return {"dtype": own, "revision": found.get("revision"), "adapter": found.get("adapter")}
 
 
 def add_backend(group: argparse._ArgumentGroup) -> None:
@@ -111,6 +143,10 @@ def add_backend(group: argparse._ArgumentGroup) -> None:
         help="GPUs of each replica, or a part of one (as the model needs)",
     )
     group.add_argument("--data-parallel", type=int, metavar="N", help="N replicas of each model on this machine")
+    group.add_argument(
+        "--model-args", default="", metavar="KEY=VALUE,…",
+        help="more about an hf: or vllm: model: revision=BRANCH_TAG_OR_COMMIT of the Hub, adapter=PEFT_FOLDER_OR_ID, dtype=…",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +158,35 @@ class JudgeOptions:
         judge_url: the address of the judge's endpoint, or None for that of the main model.
         judge_window: the judge's context window in tokens, or None.
         judge_prompts: a file with another prompt pack, or None for ours.
+        judge_args: more about the judge, as `model_args` of `BackendOptions`.
     """
 
     judge: str
     judge_url: str | None
     judge_window: int | None
     judge_prompts: Path | None
+    judge_args: str
+
+    def judge_backend(self, main: BackendOptions) -> Options:
+        """How the judge is reached: as the main model where nothing else is said; revision and adapter are its own.
+
+        Raises:
+            BadInput: as for `BackendOptions.backend`.
+        """
+        from epbench.models.load import Options
+
+        of_judge = variant_options(self.judge_args, "--judge-args", main.dtype)
+        url = self.judge_url or main.base_url
+        return Options(
+            url, self.judge_window, main.tensor_parallel, main.request_timeout, engine=main.on_engine, **of_judge
+        )
+
+    def may_be_reader(self, main: BackendOptions) -> bool:
+        """Whether a judge with the main model's name is that model, so that its weights are loaded once."""
+        if self.judge_url or self.judge_window:
+            return False
+        mine, its = self.judge_backend(main), main.backend
+        return (mine.dtype, mine.revision, mine.adapter) == (its.dtype, its.revision, its.adapter)
 
 
 def add_judge(group: argparse._ArgumentGroup, prompts: str, rules: str = LEXICAL) -> None:
@@ -144,6 +203,7 @@ def add_judge(group: argparse._ArgumentGroup, prompts: str, rules: str = LEXICAL
     group.add_argument(
         "--judge-prompts", type=Path, metavar="FILE", help=f"another prompt pack, TOML or JSON, like {prompts}"
     )
+    group.add_argument("--judge-args", default="", metavar="KEY=VALUE,…", help="as --model-args, for the judge")
 
 
 @dataclass(frozen=True, kw_only=True)

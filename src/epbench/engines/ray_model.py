@@ -13,7 +13,7 @@ from epbench.engines.cluster import Engine, Layout, connect, layout
 from epbench.engines.hand_out import MOST_DEATHS, HandOut, Work
 from epbench.engines.replica import Replica
 from epbench.errors import RunFailed
-from epbench.models.protocol import Model, Reply, Request, weights_of
+from epbench.models.protocol import Model, Reply, Request, variant_of, weights_of
 
 PATIENCE = 600.0
 """Seconds without any replica after which a run gives up: so long may it take until a lost machine is replaced."""
@@ -96,6 +96,10 @@ class RayModel:
         plan = self._plan()
         of_each = {"cpus_per_replica": plan.cpus, "gpus_per_replica": plan.gpus}
         return {"name": "ray", "version": ray.__version__, "replicas": plan.replicas, "nodes": plan.nodes, **of_each}
+
+    def about_variant(self) -> dict[str, str]:
+        """What a run notes of the model beside its name; see `HasVariant`."""
+        return variant_of(self._model).get("model_args", {})
 
     def _plan(self) -> Layout:
         if self._layout is None:

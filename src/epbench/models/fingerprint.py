@@ -38,13 +38,25 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SNAPSHOT = re.compile(r"[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]")
 
 
-def identity_of(name: str, path_or_id: str, dtype: str = "auto") -> str:
+def identity_of(
+    name: str, path_or_id: str, dtype: str = "auto", *, revision: str | None = None, adapter: Path | None = None
+) -> str:
     """Return a model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
 
-    A dtype that somebody has chosen belongs to it, as `hf:PATH@1f0c3a…-bfloat16`, because answers depend on it.
+    A dtype that somebody has chosen belongs to it, as `hf:PATH@1f0c3a…-bfloat16`, because answers depend on it; and so
+    does an adapter, as `hf:PATH@1f0c3a…+77ab01…`.
+
+    Args:
+        name: the model's name.
+        path_or_id: the folder of the model, or its name on the Hub.
+        dtype: in what it computes.
+        revision: the commit on the Hub, if one was asked for.
+        adapter: the folder of an adapter on top of the model.
     """
-    parts = [weights_fingerprint(path_or_id), None if dtype == "auto" else dtype]
-    told = "-".join(part for part in parts if part)
+    weights = revision or weights_fingerprint(path_or_id) or ""
+    if adapter is not None:
+        weights += f"+{content_fingerprint(adapter)}"
+    told = "-".join(part for part in (weights, None if dtype == "auto" else dtype) if part)
     return f"{name}@{told}" if told else name
 
 
@@ -60,14 +72,24 @@ def weights_fingerprint(path_or_id: str) -> str | None:
     """
     folder = Path(path_or_id)
     if not folder.is_dir():
-        return _commit(path_or_id)
+        return commit_of(path_or_id)
+    digest = _digest_of(folder)
+    if base := _base_of(folder):
+        digest.update(f"{weights_fingerprint(base)}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def content_fingerprint(folder: Path) -> str:
+    """Return 12 hex digits of a hash over the files in a folder that determine answers, and over nothing outside it."""
+    return _digest_of(folder).hexdigest()[:12]
+
+
+def _digest_of(folder: Path) -> hashlib._Hash:
     paths = sorted(path for path in folder.iterdir() if path.is_file() and _is_relevant(path.name))
     digest = hashlib.sha256()
     for path, content in zip(paths, digests_of(paths), strict=True):
         digest.update(f"{path.name} {content}\n".encode())
-    if base := _base_of(folder):
-        digest.update(f"{weights_fingerprint(base)}\n".encode())
-    return digest.hexdigest()[:12]
+    return digest
 
 
 def digests_of(paths: Sequence[Path]) -> list[str]:
@@ -158,12 +180,17 @@ def _base_of(folder: Path) -> str | None:
 
 
 @cache
-def _commit(name: str) -> str | None:
-    """Return the commit of a model on the Hub that loading it would use."""
+def commit_of(name: str, revision: str | None = None) -> str | None:
+    """Return the commit of a model on the Hub that loading it would use; None if there is no such model or revision.
+
+    Args:
+        name: the model's name on the Hub.
+        revision: a branch, tag or commit; None for the main branch.
+    """
     from transformers.utils.hub import cached_file
 
     try:
-        found = _SNAPSHOT.search(cached_file(name, "config.json") or "")
+        found = _SNAPSHOT.search(cached_file(name, "config.json", revision=revision) or "")
     except (OSError, ValueError):
         return None
     return found[1] if found else None

@@ -37,6 +37,8 @@ class Options:
         request_timeout: seconds, more than 0, for one attempt at one request to an endpoint.
         dtype: in what weights on this machine are computed, one of `DTYPES`.
         engine: where a model with weights answers; None for this process. An endpoint has machines of its own.
+        revision: branch, tag or commit of a model on the Hub; None for its main branch.
+        adapter: folder of an adapter, as peft saves it, or its name on the Hub; None for the model as it is.
     """
 
     base_url: str | None = None
@@ -45,6 +47,8 @@ class Options:
     request_timeout: float = 300.0
     dtype: str = "auto"
     engine: Engine | None = None
+    revision: str | None = None
+    adapter: str | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -78,13 +82,15 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
                 raise ModuleNotFoundError("No module named 'torch'", name="torch")
             from epbench.models.hf.model import TransformersModel
 
-            return TransformersModel(target, dtype=options.dtype)
+            return TransformersModel(target, dtype=options.dtype, revision=options.revision, adapter=options.adapter)
         if kind == "vllm":
             from epbench.models.vllm.model import VllmModel
 
             return VllmModel(
-                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype
-            )
+                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype,
+                revision=options.revision, adapter=options.adapter,
+            )  # fmt: skip
+        refuse_variant(name, options)
         from epbench.models.openai.model import EndpointModel
 
         return EndpointModel(
@@ -96,9 +102,26 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 
 
 def _on_engine(name: str, options: Options, engine: Engine) -> Model:
-    """A model whose weights are elsewhere; a path is made absolute, as another process has another working folder."""
+    """A model whose weights are elsewhere; paths are made absolute, as another process has another working folder."""
     kind, _, target = name.partition(":")
     here = replace(options, engine=None)
-    elsewhere = f"{kind}:{Path(target).absolute()}" if Path(target).exists() else name
+    adapter = options.adapter if options.adapter is None else _absolute(options.adapter)
+    elsewhere = partial(load_model, f"{kind}:{_absolute(target)}", replace(here, adapter=adapter))
     gpus = options.tensor_parallel if kind == "vllm" else 1
-    return engine(load_model(name, here), partial(load_model, elsewhere, here), gpus)
+    return engine(load_model(name, here), elsewhere, gpus)
+
+
+def _absolute(name: str) -> str:
+    return str(Path(name).absolute()) if Path(name).exists() else name
+
+
+def refuse_variant(name: str, options: Options | None) -> None:
+    """Refuse a revision or an adapter of something that has no weights on this machine.
+
+    Raises:
+        BadInput: One is given.
+    """
+    given = {"revision": options.revision, "adapter": options.adapter} if options else {}
+    for what, value in given.items():
+        if value is not None:
+            raise BadInput(f"model {name}: expected no {what}, which only hf: and vllm: models have, got {value!r}")

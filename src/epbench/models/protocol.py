@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 Ended = Literal["stop", "length", "loop", "refusal", "content_filter", "empty"]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_FINGERPRINT = re.compile(r"(?<=.)@(?:[0-9a-f]{12,64}(?:-b?float\d\d)?|b?float\d\d)$")
+_FINGERPRINT = re.compile(r"(?<=.)@(?:(?:[0-9a-f]{12,64}|(?=\+))(?:\+[0-9a-f]{12})?(?:-b?float\d\d)?|b?float\d\d)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,21 @@ class RunsElsewhere(Protocol):
 def engine_of(model: Model) -> dict[str, Any]:
     """Return what a run notes about where answers come from: `{"engine": …}`, or `{}` if they come from this process."""
     return {"engine": model.engine} if isinstance(model, RunsElsewhere) else {}
+
+
+@runtime_checkable
+class HasVariant(Protocol):
+    """What a model also offers if it is more than its name says: a revision of the Hub, or with an adapter."""
+
+    def about_variant(self) -> dict[str, str]:
+        """Return what run.json says of it, by name; nothing if its name says all."""
+        ...
+
+
+def variant_of(model: Model) -> dict[str, dict[str, str]]:
+    """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all."""
+    about = model.about_variant() if isinstance(model, HasVariant) else {}
+    return {"model_args": about} if about else {}
 
 
 def weights_of(model: Model) -> dict[str, str]:

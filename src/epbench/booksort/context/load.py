@@ -5,7 +5,7 @@ from __future__ import annotations
 from epbench.booksort.context.oracle import Oracle
 from epbench.booksort.context.prompts import Pack
 from epbench.errors import BadInput
-from epbench.models.load import Options, load_model
+from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model
 
 
@@ -21,6 +21,7 @@ def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
         BadInput: the name is unknown, or something that the model needs is not installed.
     """
     if name == Oracle.name:
+        refuse_variant(name, options)
         return Oracle(pack)
     if name == "lexical":
         raise BadInput(

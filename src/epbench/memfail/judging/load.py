@@ -9,7 +9,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.model import ModelJudge
 from epbench.memfail.judging.prompts import load_judging_prompts
 from epbench.memfail.judging.protocol import Judge
-from epbench.models.load import Options, load_model
+from epbench.models.load import Options, load_model, refuse_variant
 
 
 def load_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:
@@ -26,6 +26,7 @@ def load_judge(name: str, options: Options | None = None, prompts: Path | None =
     if name == "lexical":
         if prompts is not None:
             raise BadInput(f"judge lexical: it follows rules and takes no prompts, got {prompts}")
+        refuse_variant(name, options)
         return LexicalJudge()
     pack = load_judging_prompts(prompts)
     try:

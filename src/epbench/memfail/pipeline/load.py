@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epbench.memfail.pipeline.reader import LexicalReader
-from epbench.models.load import Options, load_model
+from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model
 
 
@@ -18,5 +18,6 @@ def load_reader(name: str, options: Options | None = None) -> Model:
         BadInput: the name is unknown, or something that the model needs is not installed.
     """
     if name == LexicalReader.name:
+        refuse_variant(name, options)
         return LexicalReader()
     return load_model(name, options, also=["lexical (rule-based, offline)"])

@@ -33,8 +33,8 @@ def find_checkpoint(name: str) -> str:
     return str(file) if name.startswith("~") else name
 
 
-def load_tokenizer(path_or_id: str) -> Any:
-    """Load the tokenizer of a model, from its folder or the Hub.
+def load_tokenizer(path_or_id: str, revision: str | None = None) -> Any:
+    """Load the tokenizer of a model, from its folder or the Hub, there of a revision if one is given.
 
     No code from the folder is run, and the user is asked nothing.
 
@@ -45,12 +45,12 @@ def load_tokenizer(path_or_id: str) -> Any:
 
     _check_folder(path_or_id)
     try:
-        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False, **_of(revision))
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "tokenizer", error) from None
 
 
-def read_window(path_or_id: str, tokenizer: Any) -> int | None:
+def read_window(path_or_id: str, tokenizer: Any, revision: str | None = None) -> int | None:
     """Read how many tokens prompt and answer may have together; None if neither config nor tokenizer says.
 
     If they differ, the smaller number counts, as it does for vLLM.
@@ -62,7 +62,7 @@ def read_window(path_or_id: str, tokenizer: Any) -> int | None:
 
     _check_folder(path_or_id)
     try:
-        config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False).get_text_config()
+        config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False, **_of(revision)).get_text_config()
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "config", error) from None
     found = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
@@ -86,6 +86,10 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
             f"label {label!r}: expected one token, but the tokenizer has no single token for it; choose a shorter label"
         )
     return sorted(found)
+
+
+def _of(revision: str | None) -> dict[str, str]:
+    return {"revision": revision} if revision else {}
 
 
 def _check_folder(path_or_id: str) -> None:

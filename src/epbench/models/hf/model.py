@@ -6,18 +6,18 @@ Torch and transformers are imported when they are first needed; weights are load
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.models.ending import as_answered, may_loop
-from epbench.models.fingerprint import identity_of
-from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, no_bars_in_a_log, read_window
+from epbench.models.hf.checkpoint import label_ids, load_tokenizer, no_bars_in_a_log, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.reasoning import split_reasoning
+from epbench.models.variant import Variant, find_variant
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods
@@ -44,30 +44,54 @@ class TransformersModel:
         device: name of a device for torch, or "auto" for CUDA if there is any (all devices), else the CPU.
         dtype: name of a dtype of torch, or "auto": on CUDA bfloat16, or float16 if that is not supported; else float32.
         batch_size: the largest number of questions answered at one time; by default as many as fit in memory.
+        revision: a branch, tag or commit of a model on the Hub; by default its main branch.
+        adapter: folder of an adapter that peft has saved, or its name on the Hub. It is put on top of the model; the
+            tokenizer is the model's own.
     """
 
     costs_nothing = False
     continues_prompts = True
 
     def __init__(
-        self, path_or_id: str, *, device: str = "auto", dtype: str = "auto", batch_size: int | None = None
+        self,
+        path_or_id: str,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        batch_size: int | None = None,
+        revision: str | None = None,
+        adapter: str | None = None,
     ) -> None:
         self._given, self.name = path_or_id, f"hf:{path_or_id}"
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
+        self._revision, self._adapter = revision, adapter
 
     @cached_property
+    def variant(self) -> Variant:
+        """The files of the model.
+
+        Raises:
+            BadInput: as for `find_variant`.
+        """
+        return find_variant(self._given, self._revision, self._adapter)
+
+    @property
     def path(self) -> str:
         """The folder of the checkpoint, or its name on the Hub.
 
         Raises:
-            BadInput: as for `find_checkpoint`.
+            BadInput: as for `variant`.
         """
-        return find_checkpoint(self._given)
+        return self.variant.path
+
+    def about_variant(self) -> dict[str, str]:
+        """See `HasVariant.about_variant`."""
+        return self.variant.about()
 
     @cached_property
     def identity(self) -> str:
         """See `Model.identity`."""
-        return identity_of(self.name, self.path, self.dtype)
+        return self.variant.identity(self.name, self.dtype)
 
     @cached_property
     def prompts(self) -> PromptTokens:
@@ -76,7 +100,7 @@ class TransformersModel:
         Raises:
             BadInput: there is no tokenizer at this path or name.
         """
-        return PromptTokens(load_tokenizer(self.path))
+        return PromptTokens(load_tokenizer(self.path, self.variant.commit))
 
     @cached_property
     def reader(self) -> SharedPrefix:
@@ -110,7 +134,7 @@ class TransformersModel:
 
     @cached_property
     def _window(self) -> int | None:
-        return read_window(self.path, self.prompts.tokenizer)
+        return read_window(self.path, self.prompts.tokenizer, self.variant.commit)
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """See `Model.count_tokens`; the tokenizer counts."""
@@ -216,7 +240,14 @@ class TransformersModel:
             )
         if not isinstance(dtype, torch.dtype):
             raise BadInput(f"dtype: expected auto, float32, bfloat16 or float16, got {self.dtype!r}")
-        model = self._loaded("weights", AutoModelForCausalLM.from_pretrained, dtype=dtype, **spread)
+        load = partial(
+            AutoModelForCausalLM.from_pretrained, self.path, trust_remote_code=False, **self.variant.from_hub
+        )
+        expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
+        model = self._loaded("its weights", partial(load, dtype=dtype, **spread), expected)
+        if (adapter := self.variant.adapter_folder) is not None:
+            expected = "an adapter of this model, as peft saves it; reading it needs peft: pip install peft"
+            self._loaded(f"the adapter {self.variant.adapter}", partial(model.load_adapter, str(adapter)), expected)
         try:
             return (model if spread else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:
@@ -224,10 +255,10 @@ class TransformersModel:
                 raise
             raise BadInput(f"device {self.device!r}: cannot be used: {str(error).splitlines()[0]}") from error
 
-    def _loaded(self, what: str, load: Any, **more: Any) -> Any:
+    def _loaded(self, what: str, load: Callable[[], Any], expected: str) -> Any:
         try:
             with no_bars_in_a_log():
-                return load(self.path, trust_remote_code=False, **more)
+                return load()
         except MemoryError:
             raise
         except Exception as error:  # foreign files can make transformers, safetensors, pickle and JSON raise anything
@@ -236,5 +267,4 @@ class TransformersModel:
             if isinstance(error, torch.OutOfMemoryError):
                 raise
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-            expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
-            raise BadInput(f"model {self.name}: cannot read its {what} ({reason}); expected {expected}") from error
+            raise BadInput(f"model {self.name}: cannot read {what} ({reason}); expected {expected}") from error

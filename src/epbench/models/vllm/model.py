@@ -13,11 +13,12 @@ from itertools import count, islice
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
-from epbench.models.fingerprint import identity_of
-from epbench.models.hf.checkpoint import find_checkpoint, label_ids, load_tokenizer, read_window
+from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.scheduling import batches_by_context
+from epbench.models.variant import Variant, find_variant
+from epbench.models.vllm.variant import lora_request, variant_arguments
 from epbench.models.vllm.wire import LabelIds, answer_tokens, read_output, refusals, sampling_params
 from epbench.starting.extras import install_hint
 
@@ -41,6 +42,8 @@ class VllmModel:
         dtype: str = "auto",
         max_model_len: int | None = None,
         engine_args: Mapping[str, Any] | None = None,
+        revision: str | None = None,
+        adapter: str | None = None,
     ) -> None:
         """
         Args:
@@ -52,6 +55,8 @@ class VllmModel:
             max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
                 default. Fewer tokens need less memory.
             engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
+            revision: a branch, tag or commit of a model on the Hub; by default its main branch.
+            adapter: folder of a LoRA adapter that peft has saved, or its name on the Hub.
 
         Raises:
             BadInput: a number is out of its range.
@@ -69,19 +74,27 @@ class VllmModel:
             **(engine_args or {}),
         }
         self._engine_args |= {"tensor_parallel_size": tensor_parallel}
-        self._dtype = dtype
+        self._dtype, self._revision, self._adapter = dtype, revision, adapter
         self._numbers = count()
         self._label_ids: dict[str, list[int]] = {}
         self._cached = self._repeated = 0
 
     @cached_property
+    def _variant(self) -> Variant:
+        return find_variant(self._given, self._revision, self._adapter)
+
+    @property
     def _path(self) -> str:
-        return find_checkpoint(self._given)
+        return self._variant.path
+
+    def about_variant(self) -> dict[str, str]:
+        """See `HasVariant.about_variant`."""
+        return self._variant.about()
 
     @cached_property
     def identity(self) -> str:
         """See `Model.identity`."""
-        return identity_of(self.name, self._path, self._dtype)
+        return self._variant.identity(self.name, self._dtype)
 
     def window(self) -> int | None:
         """Return `max_model_len`, else what config and tokenizer say."""
@@ -117,11 +130,11 @@ class VllmModel:
 
     @cached_property
     def _prompts(self) -> PromptTokens:
-        return PromptTokens(load_tokenizer(self._path))
+        return PromptTokens(load_tokenizer(self._path, self._variant.commit))
 
     @cached_property
     def _own_window(self) -> int | None:
-        return read_window(self._path, self._prompts.tokenizer)
+        return read_window(self._path, self._prompts.tokenizer, self._variant.commit)
 
     @cached_property
     def _llm(self) -> Any:
@@ -135,7 +148,8 @@ class VllmModel:
         # vLLM's own choice on a CPU is 16 bits, with which a small model may answer differently.
         dtype = "float32" if self._dtype == "auto" and current_platform.is_cpu() else self._dtype
         try:
-            return LLM(model=self._path, max_model_len=window, dtype=dtype, **self._engine_args)
+            more = variant_arguments(self._variant) | self._engine_args
+            return LLM(model=self._path, max_model_len=window, dtype=dtype, **more)
         except Exception as error:
             if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
                 raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error
@@ -186,7 +200,9 @@ class VllmModel:
             return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
         params = sampling_params(request, self._ids_of(request))
         try:
-            self._llm.llm_engine.add_request(number, {"prompt_token_ids": ids}, params)
+            self._llm.llm_engine.add_request(
+                number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self._variant)
+            )
         except refusals() as error:  # such as a schema that the engine does not support
             return f"vLLM refuses the request: {_reason(error)}"
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.models.load import MODELS, Options, is_model_name, load_model
+from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model
 from epbench.tulving.chapters.loop import Writer
 from epbench.tulving.chapters.model_writer import MAX_TOKENS, ModelWriter
@@ -63,6 +63,7 @@ def load_writer(
     options, checker = options or Options(), checker or Checker()
     check_writer(name, checker)
     if name in RULE_WRITERS:
+        refuse_variant(name, options)
         return RULE_WRITERS[name](universe, seed)
     if folder is None:
         raise BadInput(f"writer {name}: expected a folder in which its chapters and verdicts are kept")
@@ -98,5 +99,7 @@ def _load_checker(writer: str, options: Options, checker: Checker) -> Model | No
     elsewhere = checker.base_url or checker.window  # if so, it is not the writer, even under the same name
     if checker.name in (None, writer) and not elsewhere:
         return None
-    of_checker = replace(options, base_url=checker.base_url or options.base_url, window=checker.window)
+    of_checker = replace(
+        options, base_url=checker.base_url or options.base_url, window=checker.window, revision=None, adapter=None
+    )
     return load_model(checker.name or writer, of_checker)

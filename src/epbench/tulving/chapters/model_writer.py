@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.models.protocol import Model, Request, Sampling
+from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.runs.answers import Progress, ask, fingerprint_of
 from epbench.runs.journal import Record, read_journal
 from epbench.runs.usage import token_usage
@@ -187,6 +187,7 @@ class ModelWriter:
             "temperature": self._sampling.temperature,
             "max_tokens": self._sampling.max_tokens,
             "tokens": {name: usage[name] for name in ("requests", "prefilled", "saved", "generated")},
+            **variant_of(self.model),
         }
 
     def _answers(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.models.load import Options, load_model
+from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model
 from epbench.retrieval.protocol import Embedder
 from epbench.tulving.judging.lexical import LexicalJudge
@@ -55,6 +55,7 @@ def load_judge(
     if name in RULE_JUDGES:
         if prompts is not None:
             raise BadInput(f"judge {name}: it follows rules and takes no prompts, got {prompts}")
+        refuse_variant(name, options)
         return RULE_JUDGES[name]()
     if max_tokens < 1:
         raise BadInput(f"judge max_tokens: expected at least 1, got {max_tokens}")

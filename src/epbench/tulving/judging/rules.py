@@ -44,7 +44,8 @@ def judge_account(judge_input: JudgeInput) -> Verdict:
         empty = is_abstention(judge_input.answer)
         return Verdict([] if empty else [judge_input.answer], [], [], "nothing happened that could be told")
     chapter = set(normal(judge_input.reference[0]).split()) - SMALL_WORDS
-    share = len(chapter & set(normal(judge_input.answer).split())) / len(chapter)
+    told = chapter & set(normal(judge_input.answer).split())
+    share = len(told) / len(chapter) if chapter else 0.0  # nothing can be told of a chapter without words
     score = 1.0 if share >= FULL else 0.5 if share >= PARTIAL else 0.0
     items = [] if score == 0 and is_abstention(judge_input.answer) else ["account"]
     order = list(judge_input.reference) if score else []

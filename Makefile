@@ -18,7 +18,7 @@ LIGHTEVAL := .venv-lighteval
 PIP_LIGHTEVAL := $(LIGHTEVAL)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 
-.PHONY: quickstart real test test-slow test-systems test-vllm test-lighteval lint bench cards clean
+.PHONY: quickstart real test test-slow test-gpu test-systems test-vllm test-lighteval lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -62,6 +62,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
+
+# On a machine with a GPU, after a CUDA build of torch was installed into .venv.
+test-gpu: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -m gpu
 
 SYSTEMS ?= mem0 mem0-1 a-mem simplemem langmem graphiti cognee structmem
 test-systems: $(VENV)/.dev

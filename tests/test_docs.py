@@ -1,0 +1,155 @@
+"""The README and the pages in docs/: every command in them runs, or says what it needs that a test does not have."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = re.compile(r"\bneeds (the network|the package index|a key|a GPU|an endpoint|a cluster|another environment)\b")
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page; `needs` is what a test does not have."""
+
+    page: str
+    line: int
+    text: str
+    needs: str | None
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}: {self.text}"
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[int, list[str]]]:
+    """The code blocks of a page, each with the number of its first line."""
+    inside: list[str] | None = None
+    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+        if inside is None and line.strip() == f"```{language}":
+            first, inside = number + 1, []
+        elif inside is not None and line.strip() == "```":
+            yield first, inside
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+
+
+def commands_of(page: Path) -> Iterator[Command]:
+    name = page.relative_to(ROOT).as_posix()
+    for first, lines in blocks(page, "sh"):
+        for number, line in enumerate(lines, first):
+            code, _, said = line.partition(" # ") if not line.startswith("#") else ("", "", "")
+            if code.strip():
+                needs = NEEDS.search(said)
+                yield Command(name, number, code.strip(), needs[1] if needs else None)
+
+
+COMMANDS = [command for page in PAGES for command in commands_of(page)]
+OURS = [command for command in COMMANDS if command.text.startswith("epbench ")]
+
+
+def test_there_are_commands_of_both_kinds():
+    assert len(COMMANDS) > 30 and len(OURS) > 20
+    assert {command.needs for command in COMMANDS} >= {None, "the network", "a key", "a GPU"}
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("command", OURS, ids=str)
+def test_our_commands_name_flags_that_exist(command, shown_help):
+    """Those that need something else are not run, so at least their words must be right."""
+    words = shlex.split(command.text)[1:]
+    kind = words[:2] if words[0] in ("build", "eval", "export") else words[:1]
+    flags = {word.split("=")[0] for word in words if word.startswith("--")}
+    known = set(re.findall(r"--[a-z][a-z-]*", shown_help(*kind)))
+    assert flags <= known, f"{command}: {flags - known}"
+
+
+@pytest.fixture(scope="module")
+def shown_help():
+    found: dict[tuple[str, ...], str] = {}
+
+    def shown(*words: str) -> str:
+        if words not in found:
+            done = subprocess.run([BIN / "epbench", *words, "--help"], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            found[words] = done.stdout
+        return found[words]
+
+    return shown
+
+
+@pytest.mark.slow
+def test_every_command_that_needs_nothing_runs_in_its_order(tmp_path):
+    """In a copy of the checkout, by a user with an empty home, after what `make quickstart` does in an environment."""
+    checkout, env = tmp_path / "checkout", environment(tmp_path)
+    copy_checkout(checkout)
+    stamp = f"{BIN.parent}/.core"  # the environment is there
+    run(["make", "quickstart", f"VENV={BIN.parent}", "-o", stamp, "-o", f"{BIN}/pip"], checkout, env)
+    write_what_users_have(checkout)
+    for page in PAGES:
+        for command in commands_of(page):
+            if command.needs is None:
+                run(["bash", "-c", command.text], checkout, env, str(command))
+        run_python(page, checkout, env)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "EPBENCH_", "PYTHON"))}
+    home = folder / "home"
+    home.mkdir()
+    ours = {"HOME": str(home), "PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(folder / "checkout/src")}
+    return clean | ours | {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "OPENAI_API_KEY": "not-a-real-key"}
+
+
+def copy_checkout(folder: Path) -> None:
+    """The files of the repository, without what was built in it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.split("\n")
+    for name in filter(None, listed):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def write_what_users_have(checkout: Path) -> None:
+    """The files of users that the pages name: texts, an archive, a memory system."""
+    from tests.booksort.sort_set import BOOKS, book_text
+    from tests.published_data import OURS as archive
+
+    (checkout / "my_texts").mkdir()
+    for book, title in BOOKS.items():
+        (checkout / "my_texts" / f"{title}.txt").write_text(book_text(book))
+    shutil.copy(archive, checkout / "episodic-memory-benchmark.zip")
+    example = (ROOT / "src/epbench/memories/example.py").read_text("utf-8").replace("KeywordMemory", "MyMemory")
+    (checkout / "my_memory.py").write_text(example, "utf-8")
+
+
+def run(words: list[str], folder: Path, env: dict[str, str], what: str = "") -> None:
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, f"{what or words}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert "Traceback" not in done.stderr, what
+
+
+def run_python(page: Path, folder: Path, env: dict[str, str]) -> None:
+    """The blocks of Python of a page, one after the other in one process."""
+    code = "\n".join(line for _, lines in blocks(page, "python") for line in lines)
+    if code:
+        run([str(BIN / "python"), "-c", code], folder, env, f"the Python of {page.name}")

@@ -183,7 +183,7 @@ def _responsible_use(nine: bool) -> ResponsibleUse:
             "Not to train models that are measured on it, and not as an edition of the books."
         ),
         impact=(
-            "Systems that keep the order of what they read make fewer mistakes about cause and time; a high score says "
+            "Systems that keep the order of what they read may make fewer mistakes about cause and time; a high score says "
             "nothing about whether they understood the text."
         ),
         maintenance=(

@@ -268,7 +268,7 @@ def _responsible_use(writer: str, limits: str) -> ResponsibleUse:
             "and not as a source of facts about people."
         ),
         impact=(
-            "Systems that remember better are more useful and keep more about their users; a high score says nothing "
+            "Systems that remember better can be more useful, and keep more about their users; a high score says nothing "
             "about whether a system should remember, or forgets when it is asked to."
         ),
         maintenance=(

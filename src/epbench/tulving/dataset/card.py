@@ -229,10 +229,11 @@ def _responsible_use(writer: str, personal: str, limits: str) -> ResponsibleUse:
         limitations=limits,
         uses=(
             "To measure how well a language model, or a memory system around it, recalls when, where, who and what. Not "
-            "to train models that are measured on it, and not as a source of facts about people or places."
+            "to train models that are measured on it, unless what training on the book does is what is measured (config "
+            "`finetune`), and not as a source of facts about people or places."
         ),
         impact=(
-            "Better recall makes assistants more useful and lets them keep more about their users; a high score says "
+            "Better recall can make assistants more useful, and lets them keep more about their users; a high score says "
             "nothing about whether a system should remember."
         ),
         maintenance=_MAINTENANCE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,18 +14,17 @@ from epbench.tulving.context.reading import Reading
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.load import RULE_JUDGES
 from epbench.tulving.judging.protocol import Judge
-from epbench.tulving.judging.verdicts import judge_input, judged
+from epbench.tulving.judging.verdicts import judged
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
+from epbench.tulving.score import score_answer
 from epbench.tulving.scores.own_answers import is_empty
 from epbench.tulving.scores.scoring import (
-    ScoredAnswer,
     chronological_awareness,
     f1_by_bin,
     has_order,
     is_latest,
     mean,
-    question_f1,
     tau_of,
 )
 
@@ -48,11 +46,11 @@ class Mark(NamedTuple):
     Attributes:
         get: What the question asks for: all items, the latest, or all in chronological order.
         bin: The bin of the number of matching chapters.
-        f1: F1 of the answer, 0 to 1; 0 if the answer is missing.
+        f1: F1 of the answer, 0 to 1.
         is_latest: Whether the question counts for `latest`.
         has_order: Whether the question counts for Kendall's tau.
         tau: Kendall's tau, -1 to 1; None if not all true items were found, or if the question does not count for it.
-        failed: Whether there is no answer, or no verdict on it.
+        missing: Whether there is no answer, which is wrong.
     """
 
     get: Get
@@ -61,7 +59,7 @@ class Mark(NamedTuple):
     is_latest: bool
     has_order: bool
     tau: float | None
-    failed: bool
+    missing: bool
 
 
 def load(name: str) -> Loaded:
@@ -123,39 +121,28 @@ def judge_of(name: str) -> Judge:
 def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
     """Judge one answer.
 
-    An empty answer is missing: it is no abstention, which would be right where nothing has happened.
-
     Args:
         row: The question, a row of the dataset.
-        answer: As the model gave it.
+        answer: As the model gave it. An empty one is missing: it is no abstention, which would be right where nothing has
+            happened.
         judge: The judge; see `judge_of`.
     """
-    scored = None if is_empty(answer) else _scored(row, answer, judge_of(judge))
-    failed = scored is None
-    if scored is None:
-        scored = judged(row, {"items": [], "scores": [0.0] * len(row["answer"]), "order": []})
+    found = score_answer(row, answer, judge_of(judge))
+    assert found.f1 is not None  # rules always give a verdict
+    scored = judged(row, {"items": found.items, "scores": found.scores, "order": found.order})
     return Mark(
         get=scored.get,
         bin=scored.bin,
-        f1=0.0 if failed else question_f1([scored])[0],
+        f1=found.f1,
         is_latest=is_latest(scored),
         has_order=has_order(scored),
-        tau=tau_of(scored) if has_order(scored) and not failed else None,
-        failed=failed,
+        tau=tau_of(scored) if has_order(scored) else None,
+        missing=is_empty(answer),
     )
 
 
-def _scored(row: Row, answer: str, judge: Judge) -> ScoredAnswer | None:
-    """The judged answer; None if the judge gives no verdict."""
-    (judgement,) = judge.judge([judge_input(row, answer)])
-    return None if judgement.verdict is None else judged(row, asdict(judgement.verdict))
-
-
 def scores(marks: Sequence[Mark]) -> dict[str, float]:
-    """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for.
-
-    A harness has no third outcome beside right and wrong, so that an answer that failed counts as wrong.
-    """
+    """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for."""
     recall = f1_by_bin(marks, [one.f1 for one in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
     latest = mean([one.f1 for one in marks if one.is_latest])
     ordered = [one for one in marks if one.has_order]

@@ -43,7 +43,7 @@ def test_the_same_answers_get_the_same_scores_as_from_our_own_script(run, script
         assert found[name] == pytest.approx(expected[name], abs=1e-9)
     for bin_, value in expected["f1_by_bin"].items():
         assert found[f"f1_bin_{bin_}"] == pytest.approx(value, abs=1e-9)
-    assert found["failed"] == 0 and 0 < found["f1"] < 1
+    assert found["missing"] == 0 and 0 < found["f1"] < 1
 
     asked = {request.id: request for request in Reading(memory="in-context").requests(data, data.rows)}
     assert len(docs) == len(data.rows)
@@ -57,7 +57,7 @@ def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(ru
     answers = dict.fromkeys((row["id"] for row in rows), "I do not know.")
     some = [row["id"] for row in rows if row["bin"] == "0" and row["get"] == "all"]
     found, _ = run(answers | dict.fromkeys(some[:5], " "), "epbench_tulving_short", short_book.parent)
-    assert found["failed"] == pytest.approx(5 / len(rows))
+    assert found["missing"] == pytest.approx(5 / len(rows))
     assert found["f1_bin_0"] == pytest.approx(1 - 5 / len(some)) and found["f1_bin_1"] == 0
 
 
@@ -90,4 +90,4 @@ def test_the_command_line_runs_both_benchmarks_with_a_model_of_transformers(shor
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())["results"]
     assert 0 <= results["epbench_booksort|0"]["acc"] <= 1
-    assert {"simple_recall", "failed"} <= set(results["epbench_tulving_short|0"])
+    assert {"simple_recall", "missing"} <= set(results["epbench_tulving_short|0"])

@@ -34,7 +34,7 @@ def test_both_benchmarks_run_offline_with_the_dummy_of_the_harness(short_book, t
     write_set(tmp_path / "booksort")
     found = run("dummy", ["epbench_tulving_short", "epbench_booksort"], tmp_path)
     assert found["results"]["epbench_tulving_short"]["simple_recall,none"] == 0  # it says "lol"
-    assert found["results"]["epbench_tulving_short"]["failed,none"] == 0
+    assert found["results"]["epbench_tulving_short"]["missing,none"] == 0
     assert 0 <= found["results"]["epbench_booksort"]["acc,none"] <= 1
     assert found["n-samples"]["epbench_tulving_short"]["effective"] == 450
 

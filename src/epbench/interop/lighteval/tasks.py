@@ -9,8 +9,10 @@ the question in the user's message, as it does for models without system message
 
 The harness cuts the beginning off a prompt that exceeds the model's window and does not say so (its `truncated` compares
 characters with tokens). With their answers, the short book takes about 13,000 tokens and the long one about 130,000: make
-sure that the model's window, or the `max_length` that you give it, is larger. An empty answer is no abstention. It counts as
-wrong, and `failed` is the share of such answers: do not compare scores while it is above 0.
+sure that the model's window, or the `max_length` that you give it, is larger.
+
+An empty answer about a book is no abstention: it is missing, which is wrong, and `missing` is the share of such answers. A
+pair whose log-likelihood is not a number has `failed`; it counts as wrong.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -69,7 +71,7 @@ def _tulving_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     read = [tulving_questions.Mark(**mark) for mark in marks]
     return tulving_questions.scores(read) | {
         "f1": float(np.mean([mark.f1 for mark in read])),
-        "failed": float(np.mean([mark.failed for mark in read])),
+        "missing": float(np.mean([mark.missing for mark in read])),
     }
 
 

@@ -95,7 +95,7 @@ def reference_of(doc: Mapping[str, Any]) -> str:
 def score_answer(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """Score one answer; each score of a run is computed from the same `Mark` of every answer."""
     mark = tulving_questions.mark(dict(doc), results[0], doc["judge"])
-    return {"f1": mark.f1, "failed": float(mark.failed)} | dict.fromkeys(tulving_questions.SCORES, mark)
+    return {"f1": mark.f1, "missing": float(mark.missing)} | dict.fromkeys(tulving_questions.SCORES, mark)
 
 
 def _score(name: str, marks: Sequence[Sequence[Any]]) -> float:

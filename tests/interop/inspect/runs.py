@@ -12,7 +12,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 Answer = Callable[[str], str | ModelOutput]
-"""From the whole prompt that a model was shown to what it says."""
+"""From the user's message that a model was shown to what it says."""
 
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 
@@ -26,7 +26,7 @@ def output(text: str, stop_reason: Any = "stop") -> ModelOutput:
 
 def mock(answer: Answer) -> Any:
     def said(messages: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
-        found = answer("\n\n".join(message.text for message in messages))
+        found = answer(messages[-1].text)
         return output(found) if isinstance(found, str) else found
 
     return get_model("mockllm/model", custom_outputs=said, memoize=False)

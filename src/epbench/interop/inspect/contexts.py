@@ -63,6 +63,12 @@ def messages_of(requests: Mapping[str, Request]) -> dict[str, list[ChatMessage]]
     return found
 
 
+def texts_in(messages: Iterable[ChatMessage]) -> dict[str, str]:
+    """Return the texts that references in these messages stand for, by their hashes."""
+    digests = (digest for message in messages for digest in _REFERENCE.findall(message.text))
+    return {digest: _texts[digest] for digest in digests if digest in _texts}
+
+
 @solver
 def show_contexts() -> Solver:
     """Have the model of the task see the texts that references stand for; it comes before the solver of a task."""
@@ -73,16 +79,12 @@ def show_contexts() -> Solver:
         if not getattr(model.api, "shows_contexts", False):
             model.api = _showing(model.api)
         this = state.sample_id, state.epoch
-        for digest in _digests(state.messages):
-            if digest in _texts and noted.setdefault(digest, this) == this:  # again if the sample is tried again
-                transcript().info({"context": digest, "text": _texts[digest]}, source="epbench")
+        for digest, text in texts_in(state.messages).items():
+            if noted.setdefault(digest, this) == this:  # again if the sample is tried again
+                transcript().info({"context": digest, "text": text}, source="epbench")
         return state
 
     return solve
-
-
-def _digests(messages: Iterable[ChatMessage]) -> list[str]:
-    return list(dict.fromkeys(digest for message in messages for digest in _REFERENCE.findall(message.text)))
 
 
 def _showing(api: ModelAPI) -> ModelAPI:
@@ -96,7 +98,7 @@ def _showing(api: ModelAPI) -> ModelAPI:
         if not isinstance(found, tuple):
             return found
         output, call = found
-        texts = {_texts[digest]: reference_to(_texts[digest]) for digest in _digests(input) if digest in _texts}
+        texts = {text: reference_to(text) for text in texts_in(input).values()}
         return output, call.model_copy(update={"request": _hidden(call.request, texts)}) if call else call
 
     async def count_text_tokens(text: str) -> int:

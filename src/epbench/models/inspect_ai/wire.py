@@ -6,14 +6,48 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from epbench.models.ending import as_answered
-from epbench.models.openai.wire import label_probabilities
+from epbench.models.openai.wire import TOP_LOGPROBS, label_probabilities
 from epbench.models.protocol import Reply, Request, Usage, whole
 from epbench.models.reasoning import split_reasoning
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ModelOutput, ModelUsage
+    from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, ModelUsage
 
 _CUT = ("max_tokens", "model_length")
+_JSON_PLEASE = "Answer with one JSON object."
+
+
+def messages_for(request: Request) -> list[ChatMessage]:
+    """Return the messages of a request; a prompt that wants JSON says so, as not every provider can enforce it."""
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+    user = whole(request.user)
+    if request.schema is not None and "json" not in f"{request.system} {user}".lower():
+        user += f"\n\n{_JSON_PLEASE}"
+    system: list[ChatMessage] = [ChatMessageSystem(content=whole(request.system))] if request.system else []
+    return [*system, ChatMessageUser(content=user)]
+
+
+def asked_for(request: Request, *, plain: bool = False) -> GenerateConfig:
+    """Return how an answer is to be drawn; a provider leaves out what it does not know, or refuses the request.
+
+    Args:
+        request: The request.
+        plain: Whether to ask for neither a schema nor probabilities.
+    """
+    from inspect_ai.model import GenerateConfig, ResponseSchema
+    from inspect_ai.util import JSONSchema
+
+    sampling = request.sampling
+    config = GenerateConfig(
+        max_tokens=sampling.max_tokens, temperature=sampling.temperature, seed=sampling.seed + request.repeat
+    )
+    if request.schema is not None and not plain:
+        schema = JSONSchema.model_validate(request.schema)
+        config.response_schema = ResponseSchema(name="answer", json_schema=schema, strict=True)
+    if request.labels and not plain:
+        config.logprobs, config.top_logprobs = True, TOP_LOGPROBS
+    return config
 
 
 def read_output(output: ModelOutput, request: Request, key: str) -> Reply:

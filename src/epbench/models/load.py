@@ -12,7 +12,7 @@ from epbench.errors import BadInput
 from epbench.models.protocol import Model
 from epbench.starting.extras import install_hint
 
-MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME")
+MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME", "inspect:PROVIDER/NAME")
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """In what a model on this machine computes; `auto` is float32 on a CPU, and 16 bits on a GPU."""
@@ -62,8 +62,8 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 
     Args:
         name: `hf:` and the folder or Hub name of a model for transformers, a GGUF file, or `smollm2` for the model of an
-            installed package; `vllm:` and the same for vLLM; or `openai:` and the name of a model behind an
-            OpenAI-compatible endpoint.
+            installed package; `vllm:` and the same for vLLM; `openai:` and the name of a model behind an
+            OpenAI-compatible endpoint; or `inspect:` and a provider and model of inspect_ai, as `anthropic/NAME`.
         options: how the model is run or reached.
         also: other names that the caller takes, for the message about an unknown name.
 
@@ -91,13 +91,19 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
                 revision=options.revision, adapter=options.adapter,
             )  # fmt: skip
         refuse_variant(name, options)
+        if kind == "inspect":
+            from epbench.models.inspect_ai.model import InspectModel
+
+            return InspectModel(
+                target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout
+            )
         from epbench.models.openai.model import EndpointModel
 
         return EndpointModel(
             target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout
         )
     except ImportError as error:
-        extra = "vllm" if kind == "vllm" else "models"
+        extra = kind if kind in ("vllm", "inspect") else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None
 
 

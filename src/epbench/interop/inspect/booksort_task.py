@@ -1,0 +1,104 @@
+"""Book-SORT as a task of inspect_ai: the prompt of our own evaluation, and its reading of an answer as A or B."""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+from epbench.booksort.answers.records import failure_of, predicted
+from epbench.booksort.dataset.load import fingerprint, group_of
+from epbench.errors import QuestionFailed
+from epbench.hub.revision import dataset_revision
+from epbench.interop import booksort_questions as questions
+from epbench.interop.inspect.answers import reply_in
+from epbench.interop.inspect.contexts import messages_of, show_contexts
+from epbench.models.openai.wire import TOP_LOGPROBS
+from epbench.models.protocol import Reply
+
+MAX_TOKENS = 25
+"""The longest answer in tokens, as our own evaluation asks endpoints: an answer may say more before it comes to a label."""
+
+
+@task
+def booksort(
+    dataset: str = "epbench/booksort", config: str = "e250_s20", memory: str = "in-context", logprobs: bool = False
+) -> Task:
+    """Which of two segments of a book comes first.
+
+    Args:
+        dataset: Name on the Hub, or a folder that the builder of the set wrote.
+        config: Such as `e250_s20`: excerpts of 250 words, segments of 20.
+        memory: What a model is shown: `in-context`, the excerpt, or `none`.
+        logprobs: Whether the label with the higher probability is the answer, where a provider gives probabilities;
+            otherwise the words of the answer count.
+
+    Raises:
+        BadInput: The dataset, the config or the memory does not exist.
+    """
+    pairs, requests = questions.load(dataset, config), questions.requests(dataset, config, memory)
+    messages = messages_of(requests)
+    samples = [
+        Sample(
+            id=number,
+            input=messages[id_],
+            target=pairs[id_].answer,
+            metadata={
+                "id": id_,
+                "excerpt": group_of(pairs[id_]),
+                **{name: getattr(pairs[id_], name) for name in ("book_idx", "distance", "distance_bin")},
+            },
+        )
+        for number, id_ in enumerate(requests, 1)  # the pairs of an excerpt follow one another
+    ]
+    asked = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
+    if logprobs:
+        asked = asked.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
+    revision = dataset_revision(dataset, config)
+    about = {"memory": memory, "config": config, "fingerprint": fingerprint(pairs.values())}
+    return Task(
+        dataset=MemoryDataset(samples, name=dataset),
+        setup=show_contexts(),
+        solver=generate(),
+        scorer=sort_accuracy(dataset, config, memory),
+        config=asked,
+        fail_on_error=False,
+        metadata=about | {"dataset_revision": revision},
+    )
+
+
+@scorer(
+    metrics=[
+        accuracy(),
+        stderr(cluster="excerpt"),
+        grouped(accuracy(), "distance_bin", all=False, name_template="accuracy_distance_{group_name}"),
+    ]
+)
+def sort_accuracy(dataset: str, config: str, memory: str) -> Scorer:
+    """Whether an answer names the segment that comes first; one that names neither is wrong.
+
+    Args:
+        dataset: As for the task.
+        config: As for the task.
+        memory: As for the task.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        request = questions.requests(dataset, config, memory)[state.metadata["id"]]
+        record = _record(reply_in(state, request))
+        if failure := failure_of(record):
+            raise QuestionFailed(failure)
+        answer = predicted(record)
+        right = answer == target.text
+        probabilities = record["probabilities"] or {}
+        return Score(value=CORRECT if right else INCORRECT, answer=answer, metadata={"probabilities": probabilities})
+
+    return score
+
+
+def _record(reply: Reply) -> dict[str, object]:
+    """The record that our own journal would hold."""
+    ended = {"ended": reply.ended} if reply.ended != "stop" else {}
+    return {"answer": reply.text, "probabilities": reply.probabilities, **ended}

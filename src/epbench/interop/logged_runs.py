@@ -1,0 +1,173 @@
+"""A finished run of any of our benchmarks, question by question, in the form in which a log of a harness needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from epbench.booksort.scores import run_files as booksort
+from epbench.errors import BadInput
+from epbench.interop.run_prompts import requests_of
+from epbench.memfail.scores import run_files as memfail
+from epbench.models.protocol import Request
+from epbench.runs.folder import read_run
+from epbench.runs.question_table import QUESTIONS, read_questions
+from epbench.tulving.scores import run_files as tulving
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LoggedQuestion:
+    """One question that was asked once.
+
+    Attributes:
+        id: The id of the question in its dataset.
+        attempt: How often it was asked, with this one, from 1.
+        request: What the model was asked; only id and question are filled in where the rest cannot be told any more.
+        target: The true answer, or the true items.
+        answer: What the model said; None if there is no answer.
+        failure: Why the question failed, and is neither right nor wrong; None if it did not.
+        score: 0 to 1; None if it failed.
+        explanation: The judge's words; empty if there are none.
+        details: What else is known of the score.
+        about: What is known of the question.
+    """
+
+    id: str
+    attempt: int
+    request: Request
+    target: str | list[str]
+    answer: str | None
+    failure: str | None
+    score: float | None
+    explanation: str = ""
+    details: Row = field(default_factory=dict)
+    about: Row = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A run.
+
+    Attributes:
+        described: The content of its run.json.
+        task: The name of the benchmark.
+        scorer: The name of its score.
+        scores: The numbers of its scores.json, under the names that our tasks give them in a harness.
+        questions: All of its questions.
+        prompts: What is to be said of the requests; empty if they are those of the run.
+    """
+
+    described: Row
+    task: str
+    scorer: str
+    scores: Mapping[str, float]
+    questions: list[LoggedQuestion]
+    prompts: str
+
+
+def read_logged(folder: Path) -> LoggedRun:
+    """Read a run; nothing in its folder changes.
+
+    Args:
+        folder: The folder of a finished run of tulving, booksort or memfail.
+
+    Raises:
+        BadInput: The folder holds no such run, or the run did not end.
+    """
+    described = read_run(folder)
+    benchmark = described["identity"].get("benchmark")
+    if benchmark not in _READERS:
+        raise BadInput(f"{folder / 'run.json'}: expected a run of {', '.join(_READERS)}, found {benchmark!r}")
+    scorer, scores_of, question_of = _READERS[benchmark]
+    scores = {name: value for name, value in scores_of(folder) if value is not None}
+    rows = _rows(folder)
+    requests, note = requests_of(described, rows)
+    questions = [question_of(row, requests) for row in rows]
+    return LoggedRun(described, benchmark, scorer, scores, questions, note)
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    read_questions(folder, ["id", "outcome"])  # says what is wrong with the file
+    rows: list[dict[str, Any]] = pq.read_table(folder / QUESTIONS).to_pylist()
+    return rows
+
+
+def _some(row: Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names if row.get(name) is not None}
+
+
+def _tulving_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    scores = tulving.read_scores(folder)
+    yield "simple_recall", scores["simple_recall_score"]
+    for bin_, f1 in scores["f1_by_bin"].items():
+        yield f"f1_bin_{bin_}", f1
+    for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness"):
+        yield name, scores[name]
+
+
+def _tulving_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    return LoggedQuestion(
+        row["id"], row["repeat"] + 1, requests[row["id"]], row["reference"], row["answer"], row["failure"], row["f1"],
+        row["reason"] or "",
+        _some(row, "items", "scores", "order", "precision", "recall", "harsh_f1", "tau"),
+        _some(row, "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin"),
+    )  # fmt: skip
+
+
+def _booksort_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    scores = booksort.read_scores(folder)
+    for name in ("accuracy", "greedy_accuracy", "share_a", "label_mass"):
+        yield name, scores.get(name)
+    for cell, values in scores["by_group"]["excerpt_length x segment_length"].items():
+        excerpt, segment = cell.split(" x ")
+        yield f"accuracy_e{excerpt}_s{segment}", values["accuracy"]
+
+
+def _booksort_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    failed = row["outcome"] == "failed"
+    return LoggedQuestion(
+        row["id"], 1, requests[row["id"]], row["answer"], None if failed else row["greedy"] or row["predicted"],
+        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
+        details=_some(row, "predicted", "p_a", "p_b", "label_mass", "written"),
+        about=_some(row, "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"),
+    )  # fmt: skip
+
+
+def _memfail_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    by_k = memfail.read_scores(folder)["by_k"]
+    for k, values in by_k.items():
+        at = f"_at_{k}" if len(by_k) > 1 else ""
+        for name in ("success_rate", "answer_accuracy", *_STAGES):
+            yield name + at, values[name]
+
+
+def _memfail_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    failed = row["outcome"] == "failed"
+    because = ": ".join(part for part in (row["label"], row["reason"]) if part)
+    return LoggedQuestion(
+        f"{row['id']}@{row['k']}", 1, requests[f"{row['id']}@{row['k']}"], row["reference"], row["answer"],
+        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
+        "" if failed else because, _some(row, "label", "vacuous", "answer_right", "needs"),
+        _some(row, "row", "kind", "group", "k", "n_stored"),
+    )  # fmt: skip
+
+
+_STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+_READERS: Mapping[
+    str,
+    tuple[
+        str,
+        Callable[[Path], Iterator[tuple[str, float | None]]],
+        Callable[[Row, Mapping[str, Request]], LoggedQuestion],
+    ],
+] = {
+    "tulving": ("episodic_f1", _tulving_scores, _tulving_question),
+    "booksort": ("sort_accuracy", _booksort_scores, _booksort_question),
+    "memfail": ("stage_that_failed", _memfail_scores, _memfail_question),
+}

@@ -1,0 +1,215 @@
+"""A model behind a provider of inspect_ai: Anthropic, Google, Bedrock, Azure, Mistral, a local server, a class of your own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput, RunFailed
+from epbench.files.secrets import secrets_of, without_keys, without_secrets
+from epbench.models.inspect_ai.wire import asked_for, messages_for, read_output
+from epbench.models.openai.background import Outbox, iterate
+from epbench.models.protocol import Reply, Request, whole
+from epbench.models.scheduling import by_context
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model, ModelOutput
+
+log = logging.getLogger(__name__)
+
+CHARACTERS_PER_TOKEN = 4
+MOST_OPEN = 64
+"""Requests that wait for their replies at most; inspect_ai itself sends fewer at once, as it finds out what is good."""
+MOST_GIVEN_UP = 8
+"""Requests in a row without any reply, after which the others would fail as well."""
+
+_RETRIES = 4
+_LONGEST_FAILURE = 400  # characters
+_REFUSED = (400, 422)  # HTTP statuses of a request that says something that the provider does not know
+_WITH_WEIGHTS = ("hf", "vllm", "sglang", "transformer_lens", "nnterp", "llama-cpp-python")
+
+
+class InspectModel:
+    """A model of inspect_ai, which paces the requests and repeats those that fail for a while.
+
+    The first request of a context goes alone, so that a provider's prefix cache is warm for the others. Each reply is kept
+    as soon as it is read: a kill loses at most the replies of the open requests, which are at most `MOST_OPEN`.
+    """
+
+    costs_nothing = False
+    continues_prompts = False
+
+    def __init__(
+        self, name: str, *, base_url: str | None = None, window: int | None = None, timeout_s: float = 300.0
+    ) -> None:
+        """
+        Args:
+            name: Provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the
+                variable that the provider reads, such as ANTHROPIC_API_KEY.
+            base_url: Address of the provider; by default its own.
+            window: Tokens that prompt and answer may have together; by default what inspect_ai knows of the model.
+            timeout_s: Seconds, more than 0, for one attempt at one request.
+
+        Raises:
+            BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
+                its range.
+            ImportError: inspect_ai is not installed.
+        """
+        provider, _, model = name.partition("/")
+        if not provider or not model:
+            raise BadInput(
+                f"inspect:{name}: expected a provider and a model, such as inspect:anthropic/claude-sonnet-4-0"
+            )
+        if window is not None and window < 1:
+            raise BadInput(f"window of inspect:{name}: expected at least 1, got {window}")
+        if not 0 < timeout_s < math.inf:
+            raise BadInput(f"timeout of inspect:{name}: expected a finite number of seconds above 0, got {timeout_s}")
+        self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
+        self._local = provider in _WITH_WEIGHTS
+        self._plain = False  # whether the provider has refused what few of them know: a schema, probabilities
+        self._given_up = 0
+        if self._local:
+            import inspect_ai.model  # noqa: F401  # its models with weights are loaded with the first request
+        else:
+            self._provided()
+
+    @property
+    def name(self) -> str:
+        return f"inspect:{self._target}"
+
+    @property
+    def identity(self) -> str:
+        """The name, because nothing is known about the weights behind a provider."""
+        return self.name
+
+    def window(self) -> int | None:
+        """Return the given window, else the one that inspect_ai knows of the model; None if there is none."""
+        if self._window or self._local:
+            return self._window
+        from inspect_ai.model import get_model_info
+
+        try:
+            info = get_model_info(self._target)
+        except Exception:  # whatever happens, an unknown window is no reason to stop
+            return None
+        return info.context_length if info else None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """Estimate the tokens at 4 characters each, as in English prose; this is too low for most other languages."""
+        shared = len(request.system) + len(request.context)
+        return -(-(len(request.system) + len(request.user)) // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """See `Model.answer`. Closing the generator cancels open requests.
+
+        Raises:
+            RunFailed: So many requests in a row got no reply that the others would get none.
+        """
+        return self.answer_keeping(requests, lambda reply: None)
+
+    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
+        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
+        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
+
+    def _provided(self) -> Model:
+        """A model of inspect_ai of its own for each batch, as its connections belong to one event loop.
+
+        Raises:
+            BadInput: There is no such provider, or its library or key is missing.
+        """
+        from inspect_ai.model import GenerateConfig, ModelAPI, get_model
+        from rich.text import Text
+
+        config = GenerateConfig(max_retries=_RETRIES, attempt_timeout=math.ceil(self._timeout_s))
+        try:
+            model = get_model(self._target, base_url=self._base_url, config=config, memoize=False)
+        except Exception as error:  # of inspect_ai, or of a provider's library
+            raise BadInput(f"model {self.name}: {self._clean(Text.from_markup(str(error)).plain)}") from None
+        if type(model.api).count_text_tokens is ModelAPI.count_text_tokens:
+            # The default loads a tokenizer from the network; only mock models count tokens with it.
+            model.api.count_text_tokens = _count_text_tokens  # type: ignore[method-assign]
+        return model
+
+    async def _answer_all(
+        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
+    ) -> None:
+        slots = asyncio.Semaphore(MOST_OPEN)
+
+        async def answer_one(model: Model, request: Request) -> None:
+            reply = await self._reply(model, request)
+            keep(reply)  # first of all, because it is paid for
+            outbox.put(reply, slots.release)
+            self._check_outage(reply)
+
+        async with self._provided() as model, asyncio.TaskGroup() as tasks:
+            for first, *others in by_context(requests):
+                await slots.acquire()
+                if others:
+                    await answer_one(model, first)
+                else:
+                    others = [first]
+                    slots.release()
+                for request in others:
+                    await slots.acquire()
+                    tasks.create_task(answer_one(model, request))
+
+    async def _reply(self, model: Model, request: Request) -> Reply:
+        """The reply, or a failure with the reason."""
+        key = request.key(self.identity)
+        try:
+            try:
+                output = await self._output(model, request)
+            except Exception as error:
+                special = request.schema is not None or request.labels
+                if self._plain or not special or getattr(error, "status_code", None) not in _REFUSED:
+                    raise
+                output = await self._output(model, request, plain=True)
+                self._plain = True
+                log.warning("%s takes no schema or gives no probabilities: %s", self.name, self._clean(f"{error}"))
+        except Exception as error:
+            return Reply(key, request.id, failure=self._clean(f"{error}" or type(error).__name__))
+        reply = read_output(output, request, key)
+        served = "" if output.model in (self._target, self._target.partition("/")[2]) else output.model
+        return replace(
+            reply,
+            text=without_keys(reply.text, secrets_of(self._base_url)),
+            reasoning=without_keys(reply.reasoning, secrets_of(self._base_url)),
+            failure=None if reply.failure is None else self._clean(reply.failure),
+            served=self._clean(served),
+        )
+
+    async def _output(self, model: Model, request: Request, *, plain: bool = False) -> ModelOutput:
+        from inspect_ai.log import Transcript
+        from inspect_ai.log._transcript import init_transcript
+
+        init_transcript(Transcript())  # of this task alone, or the events of all requests would stay in memory
+        return await model.generate(
+            messages_for(request), cache=False, config=asked_for(request, plain=plain or self._plain)
+        )
+
+    def _check_outage(self, reply: Reply) -> None:
+        """
+        Raises:
+            RunFailed: `MOST_GIVEN_UP` requests in a row got no reply.
+        """
+        lost = reply.failure is not None and reply.ended == "stop"
+        self._given_up = self._given_up + 1 if lost else 0
+        if self._given_up >= MOST_GIVEN_UP:
+            self._given_up = 0
+            raise RunFailed(
+                f"{self.name}: {MOST_GIVEN_UP} requests in a row got no answer, the last: {reply.failure}; all answers so "
+                "far are kept: start the run again when the provider works"
+            )
+
+    def _clean(self, reason: str) -> str:
+        """Shorten a reason to one line without keys, which some providers quote."""
+        reason = " ".join(without_secrets(whole(reason), secrets_of(self._base_url)).split())
+        return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
+
+
+async def _count_text_tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,145 @@
+"""A Tulving book in inspect_ai: the scores of our own evaluation, one text of the book in a log, lost answers as errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from inspect_ai.log import read_eval_log
+
+from epbench.interop.inspect import tulving
+from epbench.tulving.dataset.load import load_book
+from tests.interop.inspect.runs import content_of, metrics_of, output, ran
+
+ROOT = Path(__file__).parents[3]
+
+
+def answer_to(number, row) -> str:
+    """Right, in part, abstaining, too much or wrong, by the number of the row."""
+    true = list(row["answer"])
+    nothing = "The book does not say anything about that."
+    said = {
+        0: "; ".join(true) or nothing,
+        1: "; ".join(true[: (len(true) + 1) // 2]) or "Somebody else was there.",
+        2: nothing,
+        3: "; ".join([*true, "Bartholomew Quisling", "December 31, 1999"]),
+        4: "It must have been Bartholomew Quisling, at the Museum of Nowhere.",
+        5: "; ".join(reversed(true)) or nothing,
+    }
+    return said[number % 6]
+
+
+@pytest.fixture(scope="module")
+def answers(short_book) -> dict[str, str]:
+    return {row["id"]: answer_to(number, row) for number, row in enumerate(load_book(str(short_book)).rows)}
+
+
+@pytest.fixture(scope="module")
+def own_run(script, short_book, answers, tmp_path_factory) -> Path:
+    """Our own evaluation of these answers."""
+    folder = tmp_path_factory.mktemp("own")
+    lines = [json.dumps({"id": id_, "answer": answer}) for id_, answer in answers.items()]
+    (folder / "answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    done = script(
+        "eval_scripts/tulving.py", "--dataset", short_book, "--answers", folder / "answers.jsonl", "--judge", "lexical",
+        "--out", folder / "run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def log(short_book, answers, tmp_path_factory):
+    """The same answers in inspect_ai; the model finds its question in the prompt, behind the whole book."""
+    data = load_book(str(short_book))
+    said = {row["question"]: answers[row["id"]] for row in data.rows}
+    assert len(said) == len(data.rows)
+
+    def answer(prompt: str) -> str:
+        assert prompt.count(data.book.text) == 1
+        after = prompt.split(data.book.text)[1]
+        (found,) = [question for question in said if question in after]
+        return said[found]
+
+    return ran(tulving(dataset=str(short_book)), answer, tmp_path_factory.mktemp("logs"))
+
+
+def test_each_question_has_the_f1_of_our_own_evaluation(log, own_run):
+    expected = pd.read_parquet(own_run / "questions.parquet").set_index("id")["f1"]
+    assert log.status == "success" and len(log.samples) == len(expected)
+    found = {sample.metadata["id"]: sample.scores["episodic_f1"].value for sample in log.samples}
+    assert found.keys() == set(expected.index)
+    assert max(abs(found[id_] - f1) for id_, f1 in expected.items()) < 1e-9
+    assert set(expected.round(2)) == {0, 0.67, 0.8, 1}  # the answers are right, wrong and in between
+
+
+def test_the_scores_are_those_of_scores_json(log, own_run):
+    scores, found = json.loads((own_run / "scores.json").read_text()), metrics_of(log)
+    assert found["simple_recall"] == pytest.approx(scores["simple_recall_score"], abs=1e-9)
+    assert found["latest"] == pytest.approx(scores["latest"], abs=1e-9)
+    by_bin = {name.removeprefix("f1_bin_"): value for name, value in found.items() if name.startswith("f1_bin_")}
+    assert by_bin == pytest.approx(scores["f1_by_bin"], abs=1e-9)
+    assert 0 < found["stderr"] < 0.2 and 0 < found["mean"] < 1
+    assert log.eval.metadata["fingerprint"] == json.loads((own_run / "run.json").read_text())["identity"]["fingerprint"]
+
+
+def test_the_book_is_in_the_log_once(log, short_book):
+    book = load_book(str(short_book)).book.text
+    assert content_of(Path(log.location)).count(json.dumps(book, ensure_ascii=False)[1:-1]) == 1
+    first = read_eval_log(log.location, resolve_attachments=True).samples[0]
+    (noted,) = [event.data["text"] for event in first.events if event.event == "info"]
+    assert noted.count(book) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (output("  \n"), "the reply is empty"),
+        (output("I cannot", "content_filter"), "refused to answer"),
+        (output("It was", "max_tokens"), "the answer was cut off"),
+    ],
+)
+def test_no_answer_is_an_error_and_no_abstention(said, why, short_book, tmp_path):
+    rows = load_book(str(short_book)).rows
+    nothing, more = [number for number, row in enumerate(rows, 1) if not row["answer"]][:2]  # abstaining is right there
+    asked = rows[nothing - 1]["question"]
+    log = ran(
+        tulving(dataset=str(short_book)),
+        lambda prompt: said if asked in prompt else "The book does not say.",
+        tmp_path,
+        sample_id=[nothing, more],
+    )
+    lost, answered = log.samples
+    assert log.status == "success" and log.results.completed_samples == 1
+    assert why in lost.error.message and not lost.scores
+    assert answered.scores["episodic_f1"].value == metrics_of(log)["mean"] == 1
+
+
+def test_a_sample_that_is_asked_again_leaves_the_book_in_the_log(short_book, tmp_path):
+    said = iter([output(""), output("The book does not say.")])
+    log = ran(tulving(dataset=str(short_book)), lambda prompt: next(said), tmp_path, sample_id=[1], retry_on_error=1)
+    sample = read_eval_log(log.location, resolve_attachments=True).samples[0]
+    assert sample.error is None and sample.scores
+    text = load_book(str(short_book)).book.text
+    assert [event.data["text"].count(text) for event in sample.events if event.event == "info"] == [1]
+
+
+@pytest.mark.slow
+def test_the_command_of_inspect_finds_the_task(short_book, tmp_path):
+    done = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("inspect")), "eval", "epbench/tulving", "-T", f"dataset={short_book}",
+            "--model", "mockllm/model", "--limit", "5", "--log-dir", str(tmp_path / "logs"), "--display", "plain",
+        ],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = (tmp_path / "logs").glob("*.eval")
+    log = read_eval_log(str(file))
+    assert log.status == "success" and log.eval.task == "epbench/tulving" and len(log.samples) == 5
+    assert [sample.id for sample in log.samples] == [1, 2, 3, 4, 5]

@@ -25,7 +25,7 @@ quickstart: $(VENV)/.core
 	$(BIN)/python builders/tulving.py --book short --out out
 	$(BIN)/python builders/tulving.py --book long --out out
 	$(BIN)/python builders/memfail.py --out out
-	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache
+	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache --force
 	@for memory in in-context rag-chapter rag-paragraph none; do \
 	  $(OFFLINE) $(BIN)/python eval_scripts/tulving.py --dataset epbench/long --memory $$memory --model lexical --judge lexical --out runs/long/$$memory || exit 1; \
 	done

@@ -5,6 +5,7 @@
     python eval_scripts/booksort.py --dataset epbench/booksort --memory rag --retriever st --model vllm:Qwen/Qwen3-8B --out runs/rag
     python eval_scripts/booksort.py --dataset epbench/booksort --config all --memory none --model openai:gpt-4o-mini --limit 400 --plan --out runs/mini
     python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --both-orders --model hf:Qwen/Qwen3-0.6B --out runs/both
+    python eval_scripts/booksort.py --dataset epbench/booksort my-texts/booksort-2 --memory in-context --model hf:Qwen/Qwen3-0.6B --out runs/two
     python eval_scripts/booksort.py --dataset memari/booksort --memory in-context --prompts SORT/sort/evaluation/conf/prompts --prompt 3 --model hf:meta-llama/Meta-Llama-3-8B-Instruct --out runs/published
 
 Memories. none shows the model no text (the baseline), in-context shows the excerpt, rag shows passages of all books found
@@ -29,6 +30,8 @@ takes the one whose share of A is nearest to one half. --select-reading does the
 --prompts takes a pack in TOML (with the keys of src/epbench/booksort/data/sort_prompts.toml), or the YAML files of the
 reference implementation: one file, or a folder of files, which are numbered from 1.
 
+With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
+
 OUT becomes the run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
 scores.json, questions.parquet (a row for each question, for pandas), outcomes.jsonl (for
 eval_scripts/compare.py), usage.json, table.md and report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice, and failed requests are sent again.
@@ -37,9 +40,9 @@ eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from epbench.booksort.context.retrieved import Retrieved
     from epbench.booksort.dataset.load import BookText, Pair
     from epbench.models.protocol import Model, Request
+    from epbench.retrieval.protocol import MakeSearcher
 
 Choice = Literal["prompt", "reading"]
 
@@ -59,6 +63,7 @@ Choice = Literal["prompt", "reading"]
 class Arguments(options.BackendOptions, options.RetrieverOptions, options.SubsetOptions):
     """What the command line says."""
 
+    datasets: list[str]
     dataset: str
     config: list[str]
     split: str
@@ -109,12 +114,15 @@ Ask = Callable[..., "list[Request]"]  # (pairs, *, prompt, reading, memory): all
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     command.show_log()
-    _evaluate(args)
+    _evaluate_all(args)
 
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
-    parser.add_argument("--dataset", required=True, help="epbench/booksort, memari/booksort, or a folder of either")
+    parser.add_argument(
+        "--dataset", dest="datasets", nargs="+", required=True, metavar="DATASET",
+        help="epbench/booksort, memari/booksort, or a folder of either; may be several",
+    )  # fmt: skip
     parser.add_argument("--config", nargs="+", default=["e250_s20"], help="e<excerpt>_s<segment> in words, or all")
     parser.add_argument("--split", default="test", help="test, or validation (held out for choosing a prompt)")
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -143,20 +151,54 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     part.add_argument("--books", type=int, nargs="+", metavar="BOOK_IDX", help="only the pairs of these books")
     part.add_argument("--both-orders", action="store_true", help="ask each pair twice, the second time swapped")
     options.add_subset(part, "pairs, those of an excerpt together,")
-    return Arguments(**vars(parser.parse_args(argv)))
+    parsed = vars(parser.parse_args(argv))
+    return Arguments(**parsed, dataset=parsed["datasets"][0])
 
 
-def _evaluate(args: Arguments) -> None:
-    from epbench.booksort.context import prompt_selection, retrieved
+def _evaluate_all(args: Arguments) -> None:
+    """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
     from epbench.booksort.context.prompts import load_prompts
+    from epbench.booksort.scores.tables import markdown_table, screen_tables
+    from epbench.errors import NothingToScore
+    from epbench.files.writing import write_text
+    from epbench.runs.several import folders_of_datasets
+
+    _check(args)
+    folders = folders_of_datasets(args.out, args.datasets)
+    pack = load_prompts(args.prompts)
+    model = _model(args, pack)
+    runs = {name: _evaluate(replace(args, dataset=name, out=folder), pack, model) for name, folder in folders.items()}
+    console, several = command.console(), len(runs) > 1
+    for name, run in runs.items():
+        if several:
+            console.say(f"{name}:")
+        next(run)
+    if args.plan:
+        return
+    scores, unscored = {}, None
+    for name, run in runs.items():
+        try:
+            scores[f"{name}, {args.memory}, {model.name}"] = next(run)
+        except NothingToScore as error:  # the other datasets are still asked
+            unscored = NothingToScore(f"{name}: {error}") if several else error
+    if several and scores:
+        console.print(screen_tables(scores))
+        write_text(args.out / "table.md", markdown_table(scores))
+    if unscored:
+        raise unscored
+
+
+def _evaluate(args: Arguments, pack: Pack, model: Model) -> Iterator[dict[str, Any]]:
+    """One dataset.
+
+    Yields:
+        Nothing of use when the prompts have been checked, before any weights are loaded; then the scores.
+    """
+    from epbench.booksort.context import prompt_selection, retrieved
     from epbench.booksort.scores.results import finish
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask
     from epbench.runs.folder import open_run
-
-    _check(args)
-    pack = load_prompts(args.prompts)
-    model = _model(args, pack)
 
     # 1. The pairs, and what the model is shown of their books.
     material = _load(args, pack)
@@ -169,8 +211,7 @@ def _evaluate(args: Arguments) -> None:
     sweep = _sweep(args, pack, material, ask_about)
     requests = ask_about(material.pairs)
     _check_window(args, model, [*_by_context(sweep), *requests], _alternatives(args, material.pairs, ask_about))
-    if args.plan:
-        return
+    yield {}
 
     label = f"{args.memory}, {model.name}"
     about = _about(args, label, material) | engine_of(model) | variant_of(model)
@@ -189,6 +230,7 @@ def _evaluate(args: Arguments) -> None:
         keys = {request.id: request.key(model.identity) for request in requests}
         scores = finish(folder, material.pairs, keys, label)
     _show(args.out, label, scores)
+    yield scores
 
 
 def _check(args: Arguments) -> None:
@@ -252,16 +294,21 @@ def _search(
     """The passages for each pair."""
     from epbench.booksort.context.retrieved import retrieve
     from epbench.errors import BadInput
-    from epbench.retrieval.load import load_retriever
 
     if not 0 <= args.query < len(pack.queries):
         raise BadInput(f"--query: expected a number from 0 to {len(pack.queries) - 1}, got {args.query}")
     url = args.retriever_url or args.base_url
-    searcher = load_retriever(args.retriever, base_url=url, request_timeout=args.request_timeout)
     return retrieve(
-        pairs, books, passages, searcher,
+        pairs, books, passages, _retriever(args.retriever, url, args.request_timeout),
         query=pack.queries[args.query], top_k=args.top_k, keep_order=args.keep_order,
     )  # fmt: skip
+
+
+@cache  # a model that embeds texts is loaded once for all datasets
+def _retriever(name: str, url: str | None, request_timeout: float) -> MakeSearcher:
+    from epbench.retrieval.load import load_retriever
+
+    return load_retriever(name, base_url=url, request_timeout=request_timeout)
 
 
 # What is asked

@@ -6,6 +6,8 @@
     python eval_scripts/memfail.py --dataset epbench/memfail --config coexisting_facts --system my_memory.py:MyMemory --model openai:gpt-5-mini --judge openai:gpt-5-mini --plan --out runs/mine
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system mem0 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm --out runs/mem0
 
+    python eval_scripts/memfail.py --dataset epbench/memfail --config all --isolate --system verbatim-bm25 --shard 1/4 --out runs/part1
+
 Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all of them with
 all. Systems: mem0, mem0-1, a-mem, simplemem, langmem, graphiti, cognee and structmem; module:Class or
 path/to/file.py:Class, which is any class with the methods store_conversation(conversation),
@@ -34,12 +36,15 @@ and of retrieving. Its folder is copied after each stored conversation, and it g
 started again, so that nothing is stored twice or in part.
 
 --isolate gives each row a store of its own: in the published rows, most people that persona questions ask about have
-several essays in the common store. --published-query searches the memory for the whole multiple-choice question,
+several essays in the common store. --shard I/N runs one of n parts, for runs on several machines. With --isolate the rows of each config are split.
+Otherwise the rows of a config share one store, so that whole configs are split, and each part holds a folder for each of
+its configs. eval_scripts/merge.py joins the parts. --published-query searches the memory for the whole multiple-choice question,
 including its options.
 
 OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
 scores.json, outcomes.jsonl, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
-such folder for each, and table.md. To resume a run that was stopped, even by kill -9, give the same command again: nothing
+such folder for each, and table.md; with several datasets it holds one for each dataset, and the weights are loaded once.
+To resume a run that was stopped, even by kill -9, give the same command again: nothing
 is paid for twice, and failed calls are made again. A run has one judge; another judge needs another --out.
 
 Each run also says how many needed facts its judge would not miss: it looks for each where everything but that fact is
@@ -48,9 +53,8 @@ stored word for word. lexical looks for all of them, a model for 50.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
 class Arguments(options.BackendOptions, options.SystemOptions, options.JudgeOptions):
     """What the command line says."""
 
+    datasets: list[str]
     dataset: str
     config: list[str]
     out: Path
@@ -84,6 +89,7 @@ class Arguments(options.BackendOptions, options.SystemOptions, options.JudgeOpti
     max_tokens: int
     prompts: Path | None
     limit: int | None
+    shard: str | None
     plan: bool
 
 
@@ -107,12 +113,15 @@ class Pipeline:
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     command.show_log()
-    _evaluate(args)
+    _evaluate_all(args)
 
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
-    parser.add_argument("--dataset", required=True, help="epbench/memfail, or a folder made by builders/memfail.py")
+    parser.add_argument(
+        "--dataset", dest="datasets", nargs="+", required=True, metavar="DATASET",
+        help="epbench/memfail, or a folder made by builders/memfail.py; may be several",
+    )  # fmt: skip
     parser.add_argument("--config", nargs="+", required=True, help="configs, or all")
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
@@ -149,52 +158,111 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
     part = parser.add_argument_group("how much")
     part.add_argument("--limit", type=int, metavar="N", help="ask only N questions of each config, chosen at random")
+    part.add_argument("--shard", metavar="I/N", help="run only the i-th of n parts, for runs on several machines")
     options.add_plan(part)
-    return Arguments(**vars(parser.parse_args(argv)))
+    parsed = vars(parser.parse_args(argv))
+    return Arguments(**parsed, dataset=parsed["datasets"][0])
 
 
-def _evaluate(args: Arguments) -> None:
+def _evaluate_all(args: Arguments) -> None:
+    """Every dataset, with one reader and one judge, whose weights are loaded once."""
+    from epbench.errors import NothingToScore
+    from epbench.files.writing import write_text
+    from epbench.memfail.judging.load import load_judge
+    from epbench.memfail.pipeline.load import load_reader
+    from epbench.memfail.scores.tables import markdown_table, screen_tables
+    from epbench.runs.several import folders_of_datasets
+    from epbench.runs.usage import commonest
+
+    folders = folders_of_datasets(args.out, args.datasets)
+    model = load_reader(args.model, args.backend)
+    judge = load_judge(args.judge, args.judge_backend(args), args.judge_prompts)
+    reasons: list[str | None] = []  # why each question failed; None for one that did not
+    runs = {
+        name: _evaluate(replace(args, dataset=name, out=folder), model, judge, reasons)
+        for name, folder in folders.items()
+    }
+    console = command.console()
+    for run in runs.values():  # all of them can be read, before the first is run
+        next(run)
+    if args.plan:
+        return
+    scores = {f"{name}, {label}": found for name, run in runs.items() for label, found in next(run).items()}
+    if len(runs) > 1:
+        console.print(screen_tables(scores))
+        write_text(args.out / "table.md", markdown_table(scores))
+    if reasons and None not in reasons:
+        said = commonest(reason for reason in reasons if reason)
+        raise NothingToScore(
+            f"nothing to score: all {len(reasons)} questions failed{said}; start the run again to retry them"
+        )
+
+
+def _evaluate(
+    args: Arguments, model: Model, judge: Judge, reasons: list[str | None]
+) -> Iterator[dict[str, dict[str, Any]]]:
+    """One dataset.
+
+    Yields:
+        Nothing of use when the dataset has been read; then the scores by label.
+    """
     from epbench.errors import BadInput
     from epbench.files.writing import write_text
     from epbench.memfail.dataset.load import load_memfail
-    from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.pipeline.estimate import plan_lines
+    from epbench.memfail.pipeline.queries import asked_of
     from epbench.memfail.scores.tables import markdown_table, screen_tables
-    from epbench.runs.subset import subset
     from epbench.safe_text import markdown_text
 
     console = command.console()
-    names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
+    names, several = _configs(args)
     loaded = [load_memfail(args.dataset, name) for name in names]
-    asked = {data.config: subset(data.questions, attrgetter("id"), args.limit) for data in loaded}
-    pipeline = _pipeline(args, [question for data in loaded for question in data.questions])
-    if args.plan:
-        for data in loaded:
-            lines = plan_lines(
-                data.facts, asked[data.config], pipeline.system, pipeline.model, pipeline.judge, pipeline.prompts,
-                pipeline.setting,
-            )  # fmt: skip
-            console.say("\n  ".join([f"{data.config}:", *lines]))
-        return
-    several = len(loaded) > 1
+    of_rows = args.shard if args.isolate else None
+    asked = {data.config: asked_of(data.questions, args.limit, of_rows) for data in loaded}
+    pipeline = _pipeline(args, [question for data in loaded for question in data.questions], model, judge)
     if several and (args.out / "run.json").exists():
-        raise BadInput(f"{args.out} holds the run of one config; choose another --out for {len(loaded)} of them")
+        raise BadInput(f"{args.out} holds the run of one config; choose another --out for several of them")
+    if len(args.datasets) > 1:
+        console.say(f"{args.dataset}:")
+    for data in loaded if args.plan else ():
+        lines = plan_lines(
+            data.facts, asked[data.config], pipeline.system, model, judge, pipeline.prompts, pipeline.setting
+        )
+        console.say("\n  ".join([f"{data.config}:", *lines]))
+    yield {}
 
     scores = {}
     for data in loaded:
         label = f"{pipeline.label} ({data.config})" if several else pipeline.label
         out = args.out / data.config if several else args.out
-        scores[label] = _run_config(args, out, data, asked[data.config], pipeline)
+        scores[label] = _run_config(args, out, data, asked[data.config], pipeline, reasons)
     console.print(screen_tables(scores))
     if several:
         write_text(args.out / "table.md", f"{markdown_text(pipeline.label)}\n\n{markdown_table(scores)}")
     console.say(f"report: {args.out / '*/report.html' if several else args.out / 'report.html'}")
+    yield scores
 
 
-def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
+def _configs(args: Arguments) -> tuple[Sequence[str], bool]:
+    """The configs that this part of a run takes, and whether each has a folder of its own in OUT."""
+    from epbench.errors import BadInput
+    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.runs.subset import part_of
+
+    names = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
+    if args.shard is None or args.isolate:
+        return names, len(names) > 1
+    number, n = part_of(args.shard)
+    if n > len(names):
+        raise BadInput(
+            f"--shard {args.shard}: all rows of a config have one common store, so only whole configs can be split, and "
+            f"there are {len(names)}; with --isolate each row has a store of its own, and rows can be split"
+        )
+    return names[number - 1 :: n], len(names) > 1
+
+
+def _pipeline(args: Arguments, questions: Sequence[Question], model: Model, judge: Judge) -> Pipeline:
     """Everything that --system, --model and --judge name; weights are not loaded yet."""
-    from epbench.memfail.judging.load import load_judge
-    from epbench.memfail.pipeline.load import load_reader
     from epbench.memfail.pipeline.prompts import load_prompts
     from epbench.memfail.pipeline.queries import gold_of
     from epbench.memfail.pipeline.setting import Setting
@@ -214,8 +282,8 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
     )
     setting.check()
     return Pipeline(
-        model=load_reader(args.model, args.backend),
-        judge=load_judge(args.judge, args.judge_backend(args), args.judge_prompts),
+        model=model,
+        judge=judge,
         system=load_memory(
             args.system,
             gold_of(questions, setting),
@@ -229,19 +297,21 @@ def _pipeline(args: Arguments, questions: Sequence[Question]) -> Pipeline:
 
 
 def _run_config(
-    args: Arguments, out: Path, data: Loaded, asked: Sequence[Question], pipeline: Pipeline
+    args: Arguments, out: Path, data: Loaded, asked: Sequence[Question], pipeline: Pipeline, reasons: list[str | None]
 ) -> dict[str, Any]:
-    """The paper's three phases for one config; the scores as tables take them."""
+    """The paper's three phases for one config; the scores as tables take them. `reasons` gets those of its failures."""
     from epbench.errors import BadInput
     from epbench.hub.revision import dataset_revision
     from epbench.judges.run_judge import check_judge, note, note_judge
     from epbench.memfail.judging.diagnosis import diagnose
     from epbench.memfail.judging.leave_one_out import leave_one_out
     from epbench.memfail.pipeline.harness import run_config
+    from epbench.memfail.pipeline.queries import asked_of
     from epbench.memfail.scores.results import finish
     from epbench.memfail.scores.tables import with_baseline
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.folder import open_run
+    from epbench.runs.usage import commonest
 
     system, model, judge = pipeline.system, pipeline.model, pipeline.judge
     revision = dataset_revision(args.dataset, data.config)
@@ -254,12 +324,15 @@ def _run_config(
         except BadInput as error:
             raise BadInput(f"{error}; give another --out for another judge") from None
         # 1. Everything is stored, 2. every question is put to the memory at every k, 3. the reader answers.
-        output = run_config(folder, data.facts, asked, system, model, pipeline.prompts, pipeline.setting, command.bar)
+        whole = asked_of(data.questions, args.limit)
+        output = run_config(
+            folder, data.facts, asked, system, model, pipeline.prompts, pipeline.setting, command.bar, whole
+        )
         for warning in output.warnings:
             command.warn(f"{data.config}: {warning}")
 
         # 4. Stage by stage, the judge finds where each question failed; 5. the scores, from the journals alone.
-        note(folder, limit=args.limit)
+        note(folder, limit=args.limit, shard=args.shard if args.isolate else None)
         outcomes = diagnose(folder, output.records, output.stores, judge, command.bar)
         left_out = leave_one_out(folder, output.records, output.told, judge, command.bar)
         usage = output.usage | {"warnings": output.warnings}
@@ -267,11 +340,14 @@ def _run_config(
         for warning in scores["warnings"][len(output.warnings) :]:
             command.warn(f"{data.config}: {warning}")
         note_judge(folder, judge)
+    failures = [outcome.failure for outcome in outcomes]
+    reasons += failures
     if looped := output.usage["answering"]["looped"]:
         command.console().say(f"{data.config}: {looped} answers went in circles and were ended")
     if scores["n_failed"]:
         command.console().say(
-            f"{data.config}: {scores['n_failed']} questions failed; they count neither as right nor as wrong"
+            f"{data.config}: {scores['n_failed']} questions failed, which count neither as right nor as wrong"
+            f"{commonest(reason for reason in failures if reason)}"
         )
     return with_baseline(scores, {"identity": identity})
 

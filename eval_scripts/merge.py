@@ -1,4 +1,4 @@
-"""Join the folders of a run on Tulving books or Book-SORT that was split over machines with --shard.
+"""Join the folders of a run that was split over machines with --shard.
 
     python eval_scripts/merge.py runs/part1 runs/part2 runs/part3 runs/part4 --out runs/whole
 
@@ -26,12 +26,14 @@ class Arguments:
         out: The folder of the whole run.
         dataset: Where the dataset is on this machine; None for where the shards found it.
         limit: The number of questions of the whole run; None for the limit of the shards.
+        prompts: The reader's prompt pack, for shards of MemFail with another one than ours.
     """
 
     runs: Sequence[Path]
     out: Path
     dataset: str | None
     limit: int | None
+    prompts: Path | None
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -39,6 +41,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="folders of the shards")
     parser.add_argument("--dataset", help="where the dataset is on this machine, if not where the shards found it")
     parser.add_argument("--limit", type=int, help="questions of the whole run, if not the --limit of the shards")
+    parser.add_argument(
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help="the reader's prompt pack, if shards of MemFail had another than ours",
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the whole run")
     _merge(Arguments(**vars(parser.parse_args(argv))))
 
@@ -54,17 +62,32 @@ def _merge(args: Arguments) -> None:
     elif benchmark == "booksort":
         from epbench.booksort.scores.merging import merge
         from epbench.booksort.scores.tables import screen_tables
+    elif benchmark == "memfail":
+        _merge_memfail(args)
+        return
     else:
-        raise BadInput(
-            f"{args.runs[0]}: expected a shard of eval_scripts/tulving.py or eval_scripts/booksort.py, found a run of "
-            f"{benchmark}"
-        )
+        raise BadInput(f"{args.runs[0]}: expected a shard of tulving, booksort or memfail, found a run of {benchmark}")
+    if args.prompts is not None:
+        raise BadInput(f"--prompts is for shards of MemFail, got those of {benchmark}")
 
     merged = merge(args.runs, args.out, args.dataset, args.limit)
     console = command.console()
     console.print(screen_tables({merged.label: merged.scores}))
     for reason, n in merged.failures.items():
         console.say(f"failed {n} times: {reason}")
+
+
+def _merge_memfail(args: Arguments) -> None:
+    """Each config is a run of its own."""
+    from epbench.memfail.merging import merge_configs
+    from epbench.memfail.scores.tables import screen_tables
+
+    merged = merge_configs(args.runs, args.out, args.dataset, args.limit, args.prompts)
+    console = command.console()
+    console.print(screen_tables({run.label: run.scores for run in merged}))
+    for run in merged:
+        if run.scores["n_failed"]:
+            console.say(f"{run.label}: {run.scores['n_failed']} questions failed")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
     python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --judge openai:gpt-4o --plan --out runs/mini
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model vllm:Qwen/Qwen3-8B --shard 1/4 --out runs/part1
     python eval_scripts/tulving.py --dataset epbench/short --memory verbatim-bm25 --out runs/bm25
+    python eval_scripts/tulving.py --dataset epbench/short epbench/long --memory rag-chapter --model hf:Qwen/Qwen3-8B --out runs/books
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
@@ -35,6 +36,8 @@ incomplete: it is shown as a range, from all of them wrong to all of them right,
 failed in your system is {"id", "failure": "why"} there. How many questions are answered, and the lowest and the highest
 score that the others leave possible, stand beside the scores.
 
+With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
+
 OUT becomes the run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md and
 report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice,
 and failed requests are sent again. eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
@@ -42,12 +45,13 @@ and failed requests are sent again. eval_scripts/merge.py joins the folders of -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from epbench import command, options
 
@@ -76,6 +80,7 @@ class Arguments(
 ):
     """What the command line says; `given` names the arguments that it sets itself."""
 
+    datasets: list[str]
     dataset: str | None
     released: Path | None
     out: Path
@@ -102,13 +107,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     elif args.answers:
         _score_answers(args)
     else:
-        _evaluate(args)
+        _evaluate_all(args)
 
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--dataset", help="epbench/<book>, or a folder made by builders/tulving.py")
+    source.add_argument(
+        "--dataset", dest="datasets", nargs="+", default=[], metavar="DATASET",
+        help="epbench/<book>, or a folder made by builders/tulving.py; may be several",
+    )  # fmt: skip
     source.add_argument("--released", type=Path, help="the published archive (folder or zip): score its runs again")
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
@@ -140,7 +148,10 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     judge.add_argument("--rejudge", action="store_true", help="have this judge read the answers in OUT")
 
     options.add_subset(parser.add_argument_group("how much"))
-    args = Arguments(**vars(parser.parse_args(argv)), given=command.given(parser, argv))
+    parsed = vars(parser.parse_args(argv))
+    args = Arguments(**parsed, dataset=next(iter(parsed["datasets"]), None), given=command.given(parser, argv))
+    if len(args.datasets) > 1 and (args.rejudge or args.answers):
+        parser.error(f"{'--rejudge' if args.rejudge else '--answers'} is about one dataset, got {len(args.datasets)}")
     if not (args.released or args.rejudge) and (args.memory is None) == (args.answers is None):
         parser.error("give either --memory to ask a reader, or --answers to score a file")
     return args
@@ -149,8 +160,47 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 # Ask a reader
 
 
-def _evaluate(args: Arguments) -> None:
-    """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores."""
+def _evaluate_all(args: Arguments) -> None:
+    """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
+    from epbench.errors import NothingToScore
+    from epbench.files.writing import write_text
+    from epbench.runs.several import folders_of_datasets
+    from epbench.tulving.reader.load import load_reader
+    from epbench.tulving.scores.tables import markdown_table, screen_tables
+
+    folders = folders_of_datasets(args.out, args.datasets)
+    model, reading = load_reader(args.model, args.backend), _reading(args)
+    judge = _judge(args, model)
+    runs = {
+        name: _evaluate(replace(args, dataset=name, out=folder), model, reading, judge)
+        for name, folder in folders.items()
+    }
+    console, several = command.console(), len(runs) > 1
+    for name, run in runs.items():
+        if several:
+            console.say(f"{name}:")
+        next(run)
+    if args.plan:
+        return
+    scores, unscored = {}, None
+    for name, run in runs.items():
+        try:
+            scores[f"{name}, {args.memory}, {model.name}"] = next(run)
+        except NothingToScore as error:  # the other datasets are still asked
+            unscored = NothingToScore(f"{name}: {error}") if several else error
+    if several and scores:
+        console.print(screen_tables(scores))
+        write_text(args.out / "table.md", markdown_table(scores))
+    if unscored:
+        raise unscored
+
+
+def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> Iterator[dict[str, Any]]:
+    """The paper's evaluation: what the reader sees, its answers, the verdicts, the scores.
+
+    Yields:
+        Nothing of use when the prompts have been checked, before any weights are loaded; then the scores.
+    """
     from epbench.judges.protocol import is_free
     from epbench.models.estimate import check_window, estimate
     from epbench.models.protocol import engine_of, variant_of
@@ -160,13 +210,11 @@ def _evaluate(args: Arguments) -> None:
     from epbench.tulving.context.passages import note_passages
     from epbench.tulving.context.requests import MEMORIES
     from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
-    from epbench.tulving.reader.load import load_reader
 
     assert args.dataset and args.memory
     data, rows = _load(args)
 
     # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: passages stand for them.
-    model, reading = load_reader(args.model, args.backend), _reading(args)
     system = reading.system(data)
     requests = reading.requests(data, rows, stand_in(system) if system else None)
     others: dict[str, Callable[[], Sequence[Request]]] = {
@@ -174,12 +222,11 @@ def _evaluate(args: Arguments) -> None:
     }
     if not system and (warning := check_window(requests, model, others)):
         _warn(warning)
-    judge = _judge(args, model)
+    judge = _judge_in(args.out, judge)
     lines = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
     if args.plan or not (model.costs_nothing and is_free(judge)):
         command.console().print("\n".join([*estimate(requests, model).lines(), *lines]), soft_wrap=True)
-    if args.plan:
-        return
+    yield {}
 
     label = f"{args.memory}, {model.name}"
     about = _about(args, label) | engine_of(model) | variant_of(model)
@@ -197,7 +244,8 @@ def _evaluate(args: Arguments) -> None:
         retire_others(folder / ANSWERS, requests, model)
         ask(folder / ANSWERS, requests, model, command.bar)
         # 3. Which true items each answer contains; 4. the scores, from the journals alone.
-        _judge_and_score(args, folder, data, rows, judge, label)
+        scores = _judge_and_score(args, folder, data, rows, judge, label)
+    yield scores
 
 
 def _load(args: Arguments) -> tuple[Loaded, list[Row]]:
@@ -385,6 +433,18 @@ def _judge(args: Arguments, reader: Model | None = None) -> Judge:
     )  # fmt: skip
 
 
+def _judge_in(out: Path, judge: Judge) -> Judge:
+    """The same judge, with its calls in the folder of this run."""
+    from epbench.judges.model import BaseModelJudge
+    from epbench.tulving.judging.verdicts import CALLS
+
+    if not isinstance(judge, BaseModelJudge):
+        return judge
+    here: Any = copy(judge)  # the copy has the same model
+    here.calls = out / CALLS
+    return cast("Judge", here)
+
+
 def _check_judge(folder: Path, judge: Judge) -> None:
     """Refuse to replace the scores of another judge."""
     from epbench.errors import BadInput
@@ -398,7 +458,7 @@ def _check_judge(folder: Path, judge: Judge) -> None:
 
 def _judge_and_score(
     args: Arguments, folder: Path, data: Loaded, rows: Sequence[Row], judge: Judge, label: str
-) -> None:
+) -> dict[str, Any]:
     from epbench.tulving.scores.judged_run import judge_and_score
 
     try:
@@ -416,6 +476,7 @@ def _judge_and_score(
     finally:
         _show_failures(folder, judge)
     _show(folder, scores, label)
+    return scores
 
 
 def _show(folder: Path, scores: dict[str, Any], label: str) -> None:

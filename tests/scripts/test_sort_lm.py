@@ -169,6 +169,7 @@ def test_lora_is_reported_apart(tmp_path):
     ("more", "message"),
     [
         (["--batch_size", "0"], "batch_size: expected a whole number of at least 1, got 0"),
+        (["--attn_implementation", "fast"], "attn_implementation: expected sdpa or flash_attention_2, got 'fast'"),
         (["--nonsense", "1"], "unknown arguments: --nonsense 1; see --help"),
         (["--config", "missing.yaml"], "missing.yaml: expected a YAML file that can be read"),
         (["--control", "summaries"], "--control summaries and --summaries DIR go together"),

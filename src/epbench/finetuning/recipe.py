@@ -58,6 +58,8 @@ class Recipe:
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadInput(f"{name}: expected a number from 0 to below 1, got {getattr(self, name)!r}")
+        if self.attn_implementation not in _ATTENTION:
+            raise BadInput(f"attn_implementation: expected {' or '.join(_ATTENTION)}, got {self.attn_implementation!r}")
         if self.row_tokens is not None and self.row_tokens < self.max_length:
             raise BadInput(
                 f"row_tokens: expected at least max_length, because a sample lies in one row, got {self.row_tokens:,} and "
@@ -91,4 +93,5 @@ _LEAST = {
     "num_train_epochs": 1, "batch_size": 1, "max_length": 2, "row_tokens": 2, "seed": 0, "lora_r": 0, "lora_alpha": 1,
     "save_every": 1,
 }  # fmt: skip
+_ATTENTION = ("sdpa", "flash_attention_2")
 _NO_EFFECT = ("activation_checkpointing", "attn_implementation", "row_tokens", "save_every")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -22,6 +21,7 @@ from epbench.memfail.judging.protocol import Judge
 from epbench.memfail.pipeline.harness import RunOutput, read_output
 from epbench.memfail.pipeline.load import load_reader
 from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.queries import asked_of
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.run_files import read_run
@@ -29,11 +29,10 @@ from epbench.memories.spec import SystemSpec
 from epbench.models.load import Options
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.runs.answers import fingerprint_of, no_progress
-from epbench.runs.subset import subset
 from epbench.runs.verification import Check, check_fingerprint, check_records, copy_journals
 
 _LEXICAL = "lexical"
-_RUN = Shape(
+PAST_RUN = Shape(
     {
         "dataset": (str,), "label": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}),
         "identity": Shape(
@@ -45,7 +44,7 @@ _RUN = Shape(
             {"weights": (str,)},
         ),
     },
-    {"limit": (int, NoneType)},
+    {"limit": (int, NoneType), "shard": (str, NoneType)},
 )  # fmt: skip
 """What run.json must say, so that the results can be computed again."""
 
@@ -90,19 +89,22 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
         BadInput: The run, the dataset or the prompts cannot be read, or the prompts are not those of the run.
     """
     run = read_run(folder)
-    check(str(folder / "run.json"), run, _RUN)
+    check(str(folder / "run.json"), run, PAST_RUN)
     identity = run["identity"]
     data = load_memfail(dataset or run["dataset"], identity["config"])
     checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
     if not checks[0].held:
         return checks  # other questions: nothing would follow from these journals
-    questions = subset(data.questions, attrgetter("id"), run.get("limit"))
+    whole = asked_of(data.questions, run.get("limit"))
+    questions = asked_of(data.questions, run.get("limit"), run.get("shard"))
     pack = load_prompts(prompts)
     if fingerprint_of(pack) != identity["prompts"]:
         raise BadInput(f"{folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
     copy_journals(folder, scratch)
-    model = _model(identity)
-    output = read_output(scratch, data.facts, questions, _system(identity), model, pack, _setting(identity))
+    model = past_model(identity)
+    output = read_output(
+        scratch, data.facts, questions, past_system(identity), model, pack, past_setting(identity), whole
+    )
     judge: Judge = PastJudge(run["judge"]["name"], run["judge"]["prompt_hash"])
     rules = LexicalJudge()
     if (judge.name, judge.prompt_hash) == (rules.name, rules.prompt_hash):
@@ -120,20 +122,22 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
     return checks
 
 
-def _model(identity: Mapping[str, Any]) -> Model:
+def past_model(identity: Mapping[str, Any]) -> Model:
+    """The reader of a run as far as reading its journals needs it."""
     if identity["model"] == _LEXICAL:
         return load_reader(_LEXICAL, Options())
     weights = identity.get("weights")
     return _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])
 
 
-def _system(identity: Mapping[str, Any]) -> SystemSpec:
+def past_system(identity: Mapping[str, Any]) -> SystemSpec:
     """The system as far as reading its journals needs it."""
     baseline, name = bool(identity.get("control")), identity["system"]
     return SystemSpec(name, baseline=baseline, may_be_empty=name == "none", beyond_k=name in ("full-context", "oracle"))
 
 
-def _setting(identity: Mapping[str, Any]) -> Setting:
+def past_setting(identity: Mapping[str, Any]) -> Setting:
+    """How the config was run."""
     return Setting(
         ks=tuple(identity["k"]),
         isolate=identity["isolate"],

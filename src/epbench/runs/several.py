@@ -68,6 +68,29 @@ def runs_in(folder: Path) -> list[Path]:
     raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
 
 
+def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
+    """The folder of the run on each dataset: `out` for one dataset, its subfolders, named as the datasets, for several.
+
+    Args:
+        out: The folder that was asked for.
+        datasets: Names on the Hub, or folders; at least one.
+
+    Raises:
+        BadInput: Two datasets have one name, or `out` holds the run on a single dataset already.
+    """
+    if len(datasets) == 1:
+        return {datasets[0]: out}
+    found: dict[str, Path] = {}
+    for dataset in datasets:
+        folder = out / Path(dataset).resolve().name
+        if folder in found.values():
+            raise BadInput(f"two datasets are called {folder.name!r}; each run has a folder named after its dataset")
+        found[dataset] = folder
+    if (out / "run.json").exists():
+        raise BadInput(f"{out} holds the run on one dataset; expected another folder for {len(datasets)} of them")
+    return found
+
+
 def names_of(folders: Sequence[Path]) -> dict[str, Path]:
     """Name each run by its folder, or by the whole path where two folders have the same name.
 

@@ -40,12 +40,17 @@ def subset(
     order = sorted(groups, key=lambda name: sha256(name.encode()).hexdigest())
     chosen = set([place for name in order for place in groups[name]][:limit])
     if shard is not None:
-        number, n = _shard(shard)
+        number, n = part_of(shard)
         chosen &= {place for name in order[number - 1 :: n] for place in groups[name]}
     return [items[place] for place in sorted(chosen)]
 
 
-def _shard(shard: str) -> tuple[int, int]:
+def part_of(shard: str) -> tuple[int, int]:
+    """Read `i/n`: the number of a part, from 1, and how many parts there are.
+
+    Raises:
+        BadInput: There is no such part.
+    """
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", shard)
     if match is None or int(match[1]) > int(match[2]):
         raise BadInput(f"shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got {shard!r}")

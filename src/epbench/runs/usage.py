@@ -8,6 +8,8 @@ from typing import Any
 
 from epbench.runs.journal import RETIRED
 
+_LONGEST_REASON = 300  # characters
+
 
 def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up the usage of a model's replies.
@@ -41,6 +43,19 @@ def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "tokens_per_second": round((prompt + generated) / seconds, 1) if seconds else None,
     }
+
+
+def commonest(reasons: Iterable[str]) -> str:
+    """The end of a message about failures: the reason that occurs most often, with its number; "" without reasons.
+
+    >>> commonest(["no answer within 5 s", "429 slow down", "429 slow down"])
+    '; most often (2): 429 slow down'
+    """
+    found = Counter(" ".join(reason.split()) for reason in reasons).most_common(1)
+    if not found:
+        return ""
+    reason, n = found[0]
+    return f"; most often ({n:,}): {reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + '…'}"
 
 
 def usage_line(usage: Mapping[str, Any]) -> str | None:

@@ -106,3 +106,8 @@ def test_an_account_is_one_item_scored_by_the_words_it_holds():
 def test_an_answer_of_a_million_brackets_is_judged():
     """A search for pairs of brackets that began anew at each of them would take an hour."""
     assert list(verdict("(" * 1_000_000, ["Zoe Brown"]).scores) == [0.0]
+
+
+def test_an_account_of_a_chapter_without_words_tells_nothing():
+    found = verdict("Zoe sang.", ["…"], "full_details")
+    assert (found.scores, found.items) == ([0.0], ["account"])

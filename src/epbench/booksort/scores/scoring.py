@@ -9,8 +9,9 @@ from epbench.booksort.answers.answer import ScoredPair
 from epbench.booksort.scores.consistency import both_orders_scores, consistent, sign_test
 from epbench.booksort.scores.labels import label_scores, mass_warnings
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.errors import RunFailed
+from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
+from epbench.runs.usage import commonest
 
 Summary = dict[str, Any]
 Key = Callable[[ScoredPair], tuple[int | str, ...]]
@@ -39,11 +40,14 @@ def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
         they were found in the order of the book, and a summary of the latter.
 
     Raises:
-        RunFailed: There is no answer.
+        NothingToScore: There is no answer.
     """
     answered = [row for row in rows if not row.failed]
     if not answered:
-        raise RunFailed(f"no question has an answer, {len(rows)} failed; see answers.jsonl for the reasons")
+        reasons = commonest(row.failure for row in rows if row.failure)
+        raise NothingToScore(
+            f"nothing to score: all {len(rows)} questions failed{reasons}; start the run again to retry them"
+        )
     whole = summary(rows)
     ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
     if len(answered) == len(rows):

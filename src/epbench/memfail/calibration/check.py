@@ -24,6 +24,7 @@ from epbench.memfail.judging.stages import STAGES, answer_check, memory_check, n
 from epbench.memfail.templates.rows import make_rows
 from epbench.runs.answers import Progress
 from epbench.runs.journal import read_journal
+from epbench.runs.usage import commonest
 
 FEWEST = 20  # a rate over fewer cases says little
 
@@ -116,8 +117,8 @@ def check_judge_on(
     records, stores = _told_apart(cases)
     labels = [outcome.label for outcome in diagnose(folder, records, stores, judge, progress)]
     if all(label == "failed" for label in labels):
-        reasons = "; ".join(judge_failures(folder, judge))
-        raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases: {reasons}")
+        reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
+        raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases{reasons}")
     passport = make_passport(judge, cases, labels, n=n, seed=seed, rows=rows)
     write_json(folder / PASSPORT, passport)
     write_text(folder / "table.md", passport_table(passport))

@@ -21,6 +21,7 @@ from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.runs.answers import Progress, ask
 from epbench.runs.journal import Record, read_journal
+from epbench.runs.usage import commonest
 
 TRIES = 3
 REPLIES = "replies.jsonl"
@@ -200,7 +201,7 @@ class Asker:
         lost = [record["failure"] for record in records if not _replied(record)]
         if lost:
             raise RunFailed(
-                f"{self.model.name}: {len(lost)} of {len(requests)} requests ({what}) got no answer, such as: {lost[0]}; "
+                f"{self.model.name}: {len(lost)} of {len(requests)} requests ({what}) got no answer{commonest(lost)}; "
                 f"all other replies are kept in {path}, and the same command continues from there"
             )
         self.paid.update(zip(keys, records, strict=True))

@@ -57,6 +57,7 @@ def run_config(
     prompts: Prompts,
     setting: Setting,
     progress: Progress,
+    whole: Sequence[Question] | None = None,
 ) -> RunOutput:
     """Run one config in its folder, or resume it where it was stopped.
 
@@ -69,11 +70,13 @@ def run_config(
         prompts: Prompt pack of the reader.
         setting: How the config is run.
         progress: Shows a progress bar.
+        whole: The questions of the whole run, of which `questions` are a shard, so that its rows are told the same in the
+            same order; None for a run that is no shard.
 
     Raises:
         BadInput: The system cannot be created, or a prompt does not fit the model's window.
     """
-    conversations = _conversations(folder, facts, questions, model, prompts, setting, progress)
+    conversations = _conversations(folder, facts, questions, model, prompts, setting, progress, whole)
     queries = queries_of(questions, setting)
     fill_and_ask(folder, system, conversations, queries, limits=setting.limits, progress=progress)
     recall = read_recall(folder, system, conversations, queries)
@@ -92,12 +95,13 @@ def read_output(
     model: Model,
     prompts: Prompts,
     setting: Setting,
+    whole: Sequence[Question] | None = None,
 ) -> RunOutput:
     """Read what a run produced from its journals alone; the arguments are those of `run_config`.
 
     No system is started, and no question is put to the reader; it is asked for replies that the journal does not have.
     """
-    conversations = _conversations(folder, facts, questions, model, prompts, setting, no_progress)
+    conversations = _conversations(folder, facts, questions, model, prompts, setting, no_progress, whole)
     return _output(folder, facts, questions, conversations, system, model, prompts, setting)
 
 
@@ -127,12 +131,16 @@ def _conversations(
     prompts: Prompts,
     setting: Setting,
     progress: Progress,
+    whole: Sequence[Question] | None,
 ) -> list[Conversation]:
     """What the system is told; with replies, the reader is asked for those that the journal does not have."""
     conversations = conversations_of(
-        facts_told(facts, questions, setting),
+        facts_told(facts, whole or questions, setting),
         seed=setting.seed, units_per_conversation=setting.units_per_conversation, isolate=setting.isolate,
     )  # fmt: skip
+    if whole and setting.isolate:
+        stores = {question.row for question in questions}
+        conversations = [conversation for conversation in conversations if conversation.store in stores]
     if not setting.replies:
         return conversations
     return with_replies(folder / REPLIES, conversations, model, prompts, setting.sampling, progress)

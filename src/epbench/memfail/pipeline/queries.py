@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from epbench.memfail.dataset.types import Question
 from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.session import Query
+from epbench.runs.subset import subset
+
+
+def asked_of(questions: Sequence[Question], limit: int | None = None, shard: str | None = None) -> list[Question]:
+    """Return the questions of a run, as `subset` chooses them.
+
+    Args:
+        questions: Those of a config.
+        limit: The number of questions of the whole run; None for all.
+        shard: `i/n` for the i-th of n parts, which never divide a row; None for the whole run.
+
+    Raises:
+        BadInput: The limit is below 1, or there is no such shard.
+    """
+    limited = subset(questions, attrgetter("id"), limit)
+    return limited if shard is None else subset(limited, attrgetter("row"), None, shard)
 
 
 def queries_of(questions: Sequence[Question], setting: Setting) -> list[Query]:

@@ -11,6 +11,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.runs.answers import Progress
+from epbench.runs.usage import commonest
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import PASSPORT, Passport, make_passport
 from epbench.tulving.calibration.report import passport_page, passport_table
@@ -44,9 +45,9 @@ def check_judge_on(
     record_answers(folder, {given.id: given.answer for given in inputs}, _SOURCE)
     judged = judge_answers(folder, [_row(answer) for answer in calibration_set], judge, progress)
     if not judged:
-        reasons = "; ".join(judge_failures(folder, judge))
+        reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
         raise RunFailed(
-            f"judge {judge.name} has judged none of the {len(calibration_set)} calibration answers: {reasons}"
+            f"judge {judge.name} has judged none of the {len(calibration_set)} calibration answers{reasons}"
         )
     verdicts = {row.id: Verdict(row.items, row.scores, row.order, "") for row in judged}
     passport = make_passport(judge, calibration_set, verdicts, seed)

@@ -20,7 +20,7 @@ from epbench.errors import RunFailed
 from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.runs.answers import Progress, ask, fingerprint_of
 from epbench.runs.journal import Record, read_journal
-from epbench.runs.usage import token_usage
+from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.chapters.loop import Candidate, Task
 from epbench.tulving.chapters.model_checks import SCHEMA, failed_checks, read_verdict
 from epbench.tulving.chapters.prompts import load_writing_prompts
@@ -203,7 +203,7 @@ class ModelWriter:
         reasons = [record["failure"] for record in records if not _replied(record)]
         if reasons:
             raise RunFailed(
-                f"{model.name}: {len(reasons)} of {len(requests)} requests ({what}) got no answer, such as: {reasons[0]}; "
+                f"{model.name}: {len(reasons)} of {len(requests)} requests ({what}) got no answer{commonest(reasons)}; "
                 f"all other answers are kept, and a second start continues from there"
             )
         self._paid.update((record["key"], record) for record in records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.catalog import SYSTEMS
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.retrieval.load import load_retriever
-from epbench.retrieval.protocol import Searcher
+from epbench.retrieval.protocol import MakeSearcher, Searcher
 from epbench.runs.answers import Progress, fingerprint_of
 from epbench.tulving.context.memory_system import gold_texts, remember, remembered_requests
 from epbench.tulving.context.prompts import Prompts, load_prompts
@@ -147,9 +148,12 @@ class Reading:
         return published_top_k(memory, _views(data.rows)) if self.top_k is None else self.top_k
 
     def _search(self, chunks: Sequence[str]) -> Searcher:
-        """Build an index; the retriever is loaded only now, as most memories search nothing."""
-        load = load_retriever(self.retriever, base_url=self.retriever_url, request_timeout=self.request_timeout)
-        return load(chunks)
+        """Build an index; the retriever is loaded only now, as most memories search nothing, and serves all books."""
+        return self._indexes(chunks)
+
+    @cached_property
+    def _indexes(self) -> MakeSearcher:
+        return load_retriever(self.retriever, base_url=self.retriever_url, request_timeout=self.request_timeout)
 
 
 def _views(rows: Sequence[Row]) -> list[QuestionView]:

@@ -20,6 +20,7 @@ from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.journal import Journal, Record, read_journal
+from epbench.runs.usage import commonest
 from epbench.tulving.judging.protocol import Judge, JudgeInput
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
 
@@ -194,7 +195,8 @@ def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[Score
     n_answers, previous = len(given_answers(folder, rows)), judge_of_scores(folder)
     missing = n_answers - sum(not verdict.missing for verdict in verdicts)
     if missing and previous not in (None, PastJudge(judge.name, judge.prompt_hash)):
+        reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
         raise RunFailed(
-            f"judge {judge.name} has given no verdict on {missing} of {n_answers} answers; the scores in {folder} remain "
-            f"those of judge {previous.name}; start again to ask for the missing verdicts"
+            f"judge {judge.name} has given no verdict on {missing} of {n_answers} answers{reasons}; the scores in {folder} "
+            f"remain those of judge {previous.name}; start again to ask for the missing verdicts"
         )

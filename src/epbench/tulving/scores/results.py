@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from epbench.errors import NothingToScore
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
+from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity
 from epbench.memories.recall import memory_usage
+from epbench.memories.session import RETRIEVED
 from epbench.models.protocol import Request
 from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import Journal, read_journal
+from epbench.runs.journal import RETIRED, Journal, read_journal
 from epbench.runs.results import write_results
-from epbench.runs.usage import token_usage
+from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
 from epbench.tulving.judging.verdicts import lost_questions, read_verdicts
 from epbench.tulving.pages.cards import Chapters, questions_html
@@ -117,6 +120,11 @@ def finish(
     """
     verdicts = read_verdicts(folder, rows, judge)
     lost = lost_questions(rows, verdicts, repeats)
+    if not verdicts:
+        raise NothingToScore(
+            f"nothing to score: all {len(lost)} questions failed{commonest(_reasons(folder, rows, judge))}; start the run "
+            "again to retry them"
+        )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
     records = question_files.records_of(folder, rows, judge, repeats)
@@ -125,3 +133,14 @@ def finish(
     question_files.write(folder, records)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
     return scores
+
+
+def _reasons(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[str]:
+    """Why questions of a run have no judged answer: what the memory, the reader and the judge say."""
+    asked = {row["id"] for row in rows}
+    reasons = [record for record in read_journal(folder / ANSWERS).values() if record["id"] in asked]
+    reasons += [record for record in read_journal(folder / RETRIEVED).values() if record.get("question") in asked]
+    said = [str(record["failure"]) for record in reasons if record.get("failure") not in (None, RETIRED)]
+    for reason, n in failures_of(read_journal(folder / JUDGEMENTS), judge).items():
+        said += [f"judge {judge.name}: {reason}"] * n
+    return said

@@ -1,0 +1,120 @@
+"""Joining the shards of a run of MemFail, which machines have split by config, or by row where each row has its own store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
+from epbench.files.shapes import check
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import PastJudge
+from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.pipeline.harness import RunOutput, read_output
+from epbench.memfail.pipeline.prompts import load_prompts
+from epbench.memfail.pipeline.queries import asked_of
+from epbench.memfail.pipeline.replies import REPLIES
+from epbench.memfail.recompute import PAST_RUN, past_model, past_setting, past_system
+from epbench.memfail.scores.results import finish
+from epbench.memfail.scores.tables import with_baseline
+from epbench.memories.relay.calls import CALLS
+from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
+from epbench.runs.answers import ANSWERS, fingerprint_of, no_progress
+from epbench.runs.folder import open_run, read_run
+from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
+from epbench.runs.several import runs_in
+
+_JOURNALS = (STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS)
+
+
+def merge_configs(
+    shards: Sequence[Path], out: Path, dataset: str | None = None, limit: int | None = None, prompts: Path | None = None
+) -> list[MergedRun]:
+    """Join the runs of each config that the shards hold, and score each config as one run.
+
+    Args:
+        shards: The folders of the shards, at least one; each is a run, or holds one for each config.
+        out: The folder of the whole run; with several configs it holds one folder for each.
+        dataset: Where the dataset is; None for where the shards found it.
+        limit: The number of questions of each config of the whole run; None for the limit of the shards.
+        prompts: The reader's prompt pack, if the shards had another one than ours.
+
+    Raises:
+        BadInput: A folder is not a shard of the same run, the shards have different judges, limits or prompts, or the
+            dataset has other rows.
+    """
+    by_config: dict[str, list[Path]] = {}
+    several = False
+    for shard in shards:
+        if shard.resolve() == out.resolve():
+            raise BadInput(f"{out}: one of the shards; expected another folder for the whole run")
+        several = several or not (shard / "run.json").is_file()
+        for folder in runs_in(shard):
+            run = read_run(folder)
+            check(str(folder / "run.json"), run, PAST_RUN)
+            by_config.setdefault(run["identity"]["config"], []).append(folder)
+    several = several or len(by_config) > 1
+    return [
+        _merge(folders, out / config if several else out, dataset, limit, prompts)
+        for config, folders in by_config.items()
+    ]
+
+
+def _merge(
+    shards: Sequence[Path], out: Path, dataset: str | None, limit: int | None, prompts: Path | None
+) -> MergedRun:
+    described = read_shards(shards, out, PAST_RUN)
+    first, limit = described[0], limit_of(described, limit)
+    identity, judge, dataset = first["identity"], _judge_of(described), dataset or first["dataset"]
+    data = load_memfail(dataset, identity["config"])
+    if data.fingerprint != identity["fingerprint"]:
+        raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
+    pack = load_prompts(prompts)
+    if fingerprint_of(pack) != identity["prompts"]:
+        raise BadInput(f"{shards[0] / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
+    questions = asked_of(data.questions, limit)
+    label = f"{first['label']} ({identity['config']})"
+    about = {"dataset": dataset, "label": first["label"], "merged": [str(f) for f in shards]}
+    with open_run(out, identity, about) as folder:
+        check_judge(folder, judge)
+        join_journals(shards, folder, _JOURNALS)
+        _join_memories(shards, folder)
+        note(folder, limit=limit)
+        model, setting = past_model(identity), past_setting(identity)
+        output = read_output(folder, data.facts, questions, past_system(identity), model, pack, setting)
+        scores = _scored(folder, output, judge, first["label"])
+        note_judge(folder, judge)
+    return MergedRun(label, with_baseline(scores, {"identity": identity}))
+
+
+def _scored(folder: Path, output: RunOutput, judge: Judge, label: str) -> dict[str, Any]:
+    outcomes = diagnose(folder, output.records, output.stores, judge, no_progress)
+    left_out = leave_one_out(folder, output.records, output.told, judge, no_progress)
+    usage = output.usage | {"warnings": output.warnings}
+    return finish(folder, outcomes, output.records, output.stores, label, usage, left_out)
+
+
+def _join_memories(shards: Sequence[Path], out: Path) -> None:
+    """Put together what each store held: rows have stores of their own, so that no two shards have one in common."""
+    held: dict[str, list[str]] = {}
+    for shard in shards:
+        if (shard / MEMORIES).is_file():
+            held |= read_json(shard / MEMORIES, MEMORIES_SHAPE)
+    write_json(out / MEMORIES, held)
+
+
+def _judge_of(described: Sequence[Mapping[str, Any]]) -> Judge:
+    """The judge of all shards. One that is a model is not asked again: its verdicts are in the journals."""
+    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described}
+    if len(judges) > 1:
+        names = ", ".join(f"{name} ({prompt_hash})" for name, prompt_hash in sorted(judges))
+        raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
+    rules, (found,) = LexicalJudge(), judges
+    return rules if found == (rules.name, rules.prompt_hash) else PastJudge(*found)

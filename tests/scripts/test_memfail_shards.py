@@ -1,0 +1,109 @@
+"""A run of MemFail on several machines: its parts, joined, have the scores of the whole run."""
+
+import json
+
+import pytest
+
+from tests.scripts.in_process import refused, script
+
+EVALUATE, MERGE = "eval_scripts/memfail.py", "eval_scripts/merge.py"
+
+
+@pytest.fixture(scope="module")
+def dataset(once):
+    def build(out):
+        given = ["--rows", 6, "--config", "long_hop", "coexisting_facts"]
+        done = script("builders/memfail.py", *given, "--out", out)
+        assert done.returncode == 0, done.stderr
+
+    return once("memfail-shards", build) / "memfail"
+
+
+def scores_in(folder):
+    return json.loads((folder / "scores.json").read_text())
+
+
+def ran(*args):
+    done = script(*args)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("more", [[], ["--limit", 5], ["--units-per-conversation", 2]])
+def test_rows_with_stores_of_their_own_are_split(dataset, tmp_path, more):
+    base = [
+        EVALUATE,
+        "--dataset",
+        dataset,
+        "--config",
+        "long_hop",
+        "--isolate",
+        "--system",
+        "verbatim-bm25",
+        "--k",
+        1,
+        3,
+        *more,
+    ]
+    ran(*base, "--out", tmp_path / "whole")
+    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
+    for i, part in enumerate(parts, 1):
+        ran(*base, "--shard", f"{i}/3", "--out", part)
+    ran(MERGE, *parts, "--out", tmp_path / "merged")
+    assert scores_in(tmp_path / "merged") == scores_in(tmp_path / "whole")
+    outcomes = [sorted((tmp_path / run / "outcomes.jsonl").read_text().splitlines()) for run in ("merged", "whole")]
+    assert outcomes[0] == outcomes[1]
+    stores = [json.loads((tmp_path / run / "memories.json").read_text()) for run in ("merged", "whole")]
+    assert stores[0] == stores[1]
+    sizes = [scores_in(part)["n_questions"] for part in parts]
+    assert sum(sizes) == scores_in(tmp_path / "whole")["n_questions"] and max(sizes) < sum(sizes)
+    ran("eval_scripts/verify.py", parts[0])
+    ran("eval_scripts/verify.py", tmp_path / "merged")
+
+
+def test_a_missing_part_shows(dataset, tmp_path):
+    base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "full-context"]
+    ran(*base, "--shard", "1/2", "--out", tmp_path / "part1")
+    ran(MERGE, tmp_path / "part1", "--out", tmp_path / "merged")
+    part, merged = scores_in(tmp_path / "part1"), scores_in(tmp_path / "merged")
+    assert merged["n_failed"] == merged["n_questions"] - part["n_questions"] > 0
+
+
+def test_configs_with_one_store_are_split_whole(dataset, tmp_path):
+    base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "coexisting_facts", "--system", "verbatim-bm25"]
+    ran(*base, "--out", tmp_path / "whole")
+    for i in (1, 2):
+        ran(*base, "--shard", f"{i}/2", "--out", tmp_path / f"part{i}")
+    assert [path.parent.name for path in tmp_path.glob("part1/*/run.json")] == ["long_hop"]
+    ran(MERGE, tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "merged")
+    for config in ("long_hop", "coexisting_facts"):
+        assert scores_in(tmp_path / "merged" / config) == scores_in(tmp_path / "whole" / config)
+
+
+def test_one_common_store_is_not_split(dataset, tmp_path):
+    base = [
+        EVALUATE,
+        "--dataset",
+        dataset,
+        "--config",
+        "long_hop",
+        "--system",
+        "verbatim-bm25",
+        "--out",
+        tmp_path / "r",
+    ]
+    refused(script(*base, "--shard", "1/2"), "all rows of a config have one common store")
+    refused(script(*base, "--shard", "3/2"), "expected i/n with 1 ≤ i ≤ n")
+    refused(script(*base, "--isolate", "--shard", "0/2"), "expected i/n with 1 ≤ i ≤ n")
+
+
+def test_shards_of_different_judges_are_refused(dataset, tmp_path):
+    base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "full-context"]
+    for i in (1, 2):
+        ran(*base, "--shard", f"{i}/2", "--out", tmp_path / f"part{i}")
+    run = json.loads((tmp_path / "part2/run.json").read_text())
+    run["judge"]["name"] = "openai:other"
+    (tmp_path / "part2/run.json").write_text(json.dumps(run))
+    done = script(MERGE, tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "merged")
+    refused(done, "the shards have different judges: lexical")
+    refused(script(MERGE, tmp_path / "part1", "--out", tmp_path / "part1"), "one of the shards")

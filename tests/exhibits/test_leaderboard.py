@@ -51,3 +51,18 @@ def test_rows_about_other_questions_are_ranked_apart():
     rows = board(standing("a", 0.9), standing("b", 0.5), standing("c", 0.7, about="others")).table
     assert [(row[0], row[1], row[3]) for row in rows.rows] == [("1", "a", ""), ("2", "b", ""), ("1", "c", "others")]
     assert "about" in rows.head and any("ranked apart" in note for note in rows.notes)
+
+
+def test_a_row_that_was_asked_fewer_questions_has_no_rank_however_high_its_score():
+    found = board(
+        standing("trial", 1.0, n_asked=3), standing("low", 0.3, n_asked=450), standing("high", 0.6, n_asked=450),
+        standing("lost", None, n_asked=450, ranges={"s": [0.1, 0.9]}), standing("paper", 0.4, source="reported"),
+    )  # fmt: skip
+    assert [(row[0], row[1], row[3]) for row in found.table.rows] == [
+        ("1", "high", "450"), ("2", "paper (reported)", "–"), ("3", "low", "450"), ("–", "lost", "450"), ("–", "trial", "3"),
+    ]  # fmt: skip
+    assert found.table.head[3] == "questions" and any("asked fewer" in note for note in found.table.notes)
+    alike = board(standing("a", 0.5, n_asked=450), standing("b", 0.3, n_asked=450)).table
+    assert "questions" not in alike.head and not any("asked fewer" in note for note in alike.notes)
+    apart = board(standing("a", 0.5, n_asked=450), standing("b", 0.3, n_asked=9, about="others")).table
+    assert [row[0] for row in apart.rows] == ["1", "1"]  # about other questions, there are fewer of them

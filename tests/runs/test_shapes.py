@@ -1,6 +1,7 @@
 """Records of journals and files of runs: those that we write are read, and no other JSON raises anything but BadInput."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -163,7 +164,7 @@ def test_no_line_makes_outcomes_or_answers_fail_otherwise(tmp_path_factory, line
     (folder / "outcomes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for read in (
         lambda: read_outcomes(folder, {"id": (str,), "answer": (str,)}),
-        lambda: read_answers(folder / "outcomes.jsonl", ["a"]),
+        lambda: asdict(read_answers(folder / "outcomes.jsonl", ["a"])),
     ):
         try:
             json.dumps(read(), ensure_ascii=False).encode()

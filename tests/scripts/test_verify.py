@@ -241,3 +241,19 @@ def test_other_versions_are_told_and_are_no_fault(runs, tmp_path):
     done = script(VERIFY, run)
     assert "scipy 0.1, here" in " ".join(done.stdout.split())
     assert done.returncode == 0, done.stdout
+
+
+def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(runs, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(runs / "tulving", run)
+    (run / "checksums.json").unlink()
+    whole = json.loads((run / "scores.json").read_text("utf-8"))
+    older = {name: value for name, value in whole.items() if name not in ("coverage", "possible")}
+    assert len(older) == len(whole) - 2
+    (run / "scores.json").write_text(json.dumps(older), "utf-8")
+    assert "0 do not" in ran(VERIFY, run).stdout
+    (run / "scores.json").write_text(json.dumps(older | {"possible": whole["possible"]}), "utf-8")
+    done = script(VERIFY, run)  # one of the two was taken out
+    assert done.returncode == 1 and "coverage" in done.stdout
+    (run / "scores.json").write_text(json.dumps(older | {"n_failed": 1}), "utf-8")
+    assert script(VERIFY, run).returncode == 1

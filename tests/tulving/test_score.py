@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import epbench
 from epbench import BadInput
+from epbench.tulving.judging.lexical import LexicalJudge
 from tests.scripts import in_process
 
 
@@ -129,3 +131,15 @@ def test_order_does_not_matter(rows, seed):
     assert {q.id: q for q in one.questions} == {q.id: q for q in other.questions}
     for name in ("simple_recall_score", "latest", "kendall_tau"):
         assert one.scores[name] == pytest.approx(other.scores[name], abs=1e-12)
+
+
+def test_a_judge_with_too_few_scores_is_refused_by_name(rows):
+    class Careless(LexicalJudge):
+        name = "careless"
+
+        def verdict(self, judge_input):
+            return replace(super().verdict(judge_input), scores=[])
+
+    row = next(row for row in rows if row["answer"])
+    with pytest.raises(BadInput, match=f"judge careless, question {row['id']}: expected {len(row['answer'])} scores"):
+        epbench.score_answer(row, "Nobody.", Careless())

@@ -16,6 +16,7 @@ _NOTES = (
     "The floor and the ceiling in a row are those of its first score; the CSV has those of all.",
     "Rows with an incomplete score, shown as a range from all failed questions wrong to all of them right, have no rank.",
 )
+_FEWER = "A row that was asked fewer questions than another about the same ones has no rank, and follows those that have one."
 _APART = "Rows about other questions are ranked apart: they show the order of magnitude, not a contest."
 
 
@@ -37,6 +38,8 @@ class Standing:
         judge: Who judged, and what the judge's passport says; in a sentence without a point.
         about: Which questions were answered, such as `this book` or `the published book`. Only rows about the same ones
             are ranked against one another.
+        n_asked: How many different questions were asked; None for a row that does not say. Of rows about the same
+            questions, those that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
     """
 
     label: str
@@ -49,6 +52,7 @@ class Standing:
     ceilings: Mapping[str, float]
     judge: str
     about: str = ""
+    n_asked: int | None = None
     ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     intervals: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
@@ -73,17 +77,32 @@ def leaderboard(
     """
     first = next(iter(columns.values()))
     groups = list(dict.fromkeys(row.about for row in standings))
-    ranked = sorted(standings, key=lambda row: (groups.index(row.about), *_place(row, first)))
-    several = len(groups) > 1
+    most = {about: max((r.n_asked or 0 for r in standings if r.about == about), default=0) for about in groups}
+    whole = {id(row): row.n_asked is None or row.n_asked == most[row.about] for row in standings}
+    ranked = sorted(standings, key=lambda row: (groups.index(row.about), not whole[id(row)], *_place(row, first)))
+    several, fewer = len(groups) > 1, not all(whole.values())
     rows = []
     for row in ranked:
-        of_group = [other.scores.get(first) for other in ranked if other.about == row.about]
+        of_group = [other.scores.get(first) for other in ranked if other.about == row.about and whole[id(other)]]
         about = [row.about] if several else []
-        rows.append([_rank(row.scores.get(first), of_group), marked(row.model, row.source), row.memory, *about,
+        about += [f"{row.n_asked or '–'}"] if fewer else []
+        rank = _rank(row.scores.get(first) if whole[id(row)] else None, of_group)
+        rows.append([rank, marked(row.model, row.source), row.memory, *about,
                      *(_cell(row, score) for score in columns.values()), _bound(row.floors, first),
                      _bound(row.ceilings, first), row.judge, row.origin])  # fmt: skip
-    head = ["rank", "model", "memory", *(["about"] if several else []), *columns, "floor", "ceiling", "judge", "from"]
-    more = [_APART] if several else []
+    head = [
+        "rank",
+        "model",
+        "memory",
+        *(["about"] if several else []),
+        *(["questions"] if fewer else []),
+        *columns,
+        "floor",
+        "ceiling",
+        "judge",
+        "from",
+    ]
+    more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
     table = Table(head, rows, notes=[*_NOTES, *more, *notes], text_columns=3 + several)
     return Exhibit(name, title, [_record(row, columns) for row in ranked], table)
 
@@ -117,7 +136,7 @@ def _bound(bounds: Mapping[str, float], score: str) -> str:
 def _record(row: Standing, columns: Mapping[str, str]) -> dict[str, Value]:
     found: dict[str, Value] = {
         "label": row.label, "source": row.source, "origin": row.origin, "model": row.model, "memory": row.memory,
-        "judge": row.judge, "about": row.about,
+        "judge": row.judge, "about": row.about, "n_asked": row.n_asked,
     }  # fmt: skip
     for score in columns.values():
         interval, bounds = row.intervals.get(score), row.ranges.get(score)

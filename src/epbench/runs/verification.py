@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -86,15 +86,21 @@ def _installed(library: str) -> str:
         return "none"
 
 
-def compare_results(folder: Path, again: Path) -> list[Check]:
+def compare_results(folder: Path, again: Path, later: Collection[str] = ()) -> list[Check]:
     """Compare each result of a run with the same file, computed again.
 
     Args:
         folder: The folder of the run.
         again: The folder of what was computed again from the same journals.
+        later: Fields of scores.json that earlier versions did not write. A run without any of them is of such a version:
+            these fields, and the tables and pages that show them, are then not compared.
     """
     checks = []
     same_judge = _same_judge(folder, again)
+    older = (
+        bool(later) and (folder / "scores.json").exists() and not set(later) & read_json(folder / "scores.json").keys()
+    )
+    skipped = frozenset(() if same_judge else ("judge", "corrected")) | frozenset(later if older else ())
     for name in _computed():
         if not (again / name).exists() and not (folder / name).exists():
             continue
@@ -103,7 +109,10 @@ def compare_results(folder: Path, again: Path) -> list[Check]:
         elif not same_judge and name in ("table.md", "report.html"):
             checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
         else:
-            found = list(_differences(folder / name, again / name, same_judge))
+            found = list(_differences(folder / name, again / name, skipped))
+            if found and older and name in ("table.md", "report.html"):
+                checks.append(Check(name, None, "an earlier version made it, and a later one shows more"))
+                continue
             more = f", and {len(found) - _MOST} more differences" if len(found) > _MOST else ""
             checks.append(Check(name, not found, "; ".join(found[:_MOST]) + more))
     if not same_judge:
@@ -121,12 +130,11 @@ def _same_judge(folder: Path, again: Path) -> bool:
     return about[0] == about[1] or about[0].get("name") != about[1].get("name")
 
 
-def _differences(found: Path, expected: Path, same_judge: bool) -> Iterator[str]:
+def _differences(found: Path, expected: Path, skipped: Collection[str]) -> Iterator[str]:
     """How two files of one name differ, each difference in a few words."""
     if not expected.exists():
         yield "the journals give no such file"
     elif found.suffix == ".json":
-        skipped = set() if same_judge else {"judge", "corrected"}
         pair = [{k: v for k, v in read_json(path).items() if k not in skipped} for path in (found, expected)]
         yield from _in_json(pair[0], pair[1], "")
     elif found.suffix == ".jsonl":

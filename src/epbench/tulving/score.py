@@ -75,7 +75,8 @@ def score(rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | J
             asked once for each answer, and nothing is journaled; `epbench.load_judge` takes a file for its replies.
 
     Raises:
-        BadInput: A row lacks a column, an answer is not a text or None, or belongs to no question.
+        BadInput: A row lacks a column, an answer is not a text or None, or belongs to no question, or the number of a
+            judge's scores is not that of the true items.
         NothingToScore: All questions have failed.
     """
     from epbench.tulving.scores.results import scores_of
@@ -154,6 +155,11 @@ def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Jud
     said: dict[str, Record] = {}
     for judgement in judge.judge(list(by_key.values())) if by_key else ():
         verdict = judgement.verdict
+        if verdict is not None and len(verdict.scores) != (n := len(by_key[judgement.key].reference)):
+            raise BadInput(
+                f"judge {judge.name}, question {by_key[judgement.key].id}: expected {n} scores, one for each true item, found "
+                f"{len(verdict.scores)}"
+            )
         if verdict is None:
             said[judgement.key] = {"failure": judgement.failure}
         else:

@@ -1,5 +1,7 @@
 """What is named in answer to empty questions, every cell against a plain recomputation from the journals."""
 
+from dataclasses import replace
+
 import pytest
 
 from epbench.exhibits.exhibit import Missing
@@ -154,3 +156,16 @@ def test_reported_shares_stand_in_the_same_table(runs):
 def test_without_empty_questions_it_says_what_is_missing(runs, tmp_path):
     (missing,) = exhibits(Inputs([]))
     assert isinstance(missing, Missing) and missing.name == "E.8" and "bin 0" in missing.needs
+
+
+def test_a_missing_answer_names_nothing_and_hides_nothing(runs):
+    """Whoever leaves out what never happened has invented nothing, and has not shown that they would not."""
+    questions = runs[0].questions.copy()
+    gone = (questions["bin"] == "0") & (questions["get"] == "all") & (questions["trace"] == "times")
+    questions.loc[gone, ["outcome", "f1", "answer"]] = ["wrong", 0.0, None]
+    questions["items"] = [[] if lost else list(items) for lost, items in zip(gone, questions["items"], strict=True)]
+    by_origin = exhibits(Inputs([replace(runs[0], questions=questions)]))[0]
+    n = int(gone.sum())
+    record = next(record for record in by_origin.records if record["n_failed"] == n)
+    ends = record["share_if_failed_name_nothing"], record["share_if_failed_name_something"]
+    assert record["share"] is None and ends[1] - ends[0] == pytest.approx(n / record["n"])

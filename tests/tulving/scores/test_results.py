@@ -3,13 +3,16 @@
 import json
 import re
 
+import pyarrow.parquet as pq
+
 from epbench.models.protocol import Reply, Request
 from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questions
+from epbench.tulving.scores.own_answers import OwnAnswers
 from epbench.tulving.scores.report import comparison_report
-from epbench.tulving.scores.results import finish, record_answers, scores_of
+from epbench.tulving.scores.results import finish, record_answers, record_own_answers, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, notes, score_cell
 
 
@@ -148,3 +151,35 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
 
 def judged_row(id_):
     return judged(row(id_), {"items": [f"Person {id_}"], "scores": [1.0], "order": []})
+
+
+def test_a_missing_answer_is_wrong_names_nothing_and_replaces_the_failure_of_an_earlier_version(tmp_path):
+    empty = row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}
+    rows = [empty, empty | {"id": "bx", "time": "bx"}]
+    own = OwnAnswers({"bx": "Nothing in the book says so."})
+    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+        record_answers(folder, {"ax": ""}, "mine")  # as an earlier version did with a file of answers
+        for _ in range(2):  # a second start writes nothing more
+            record_own_answers(folder, own, ["ax", "bx"], "mine")
+        judge_answers(folder, rows, LexicalJudge(), no_progress)
+        scores = finish(folder, rows, LexicalJudge(), "mine")
+    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 3
+    assert scores["coverage"] == {"questions": 2, "asked": 2, "answered": 1, "missing": 1, "failed": 0}
+    assert scores["simple_recall_score"] == 0.5 and scores["possible"]["simple_recall_score"] == [0.5, 1.0]
+    missing, given = pq.read_table(tmp_path / "r/questions.parquet").to_pylist()
+    assert (missing["outcome"], missing["f1"], missing["answer"], missing["items"]) == ("wrong", 0.0, None, [])
+    assert (given["outcome"], given["f1"]) == ("right", 1.0)
+
+
+def test_a_run_that_was_asked_fewer_questions_stands_after_the_others_and_says_so():
+    letters = "abcd"
+    whole = scores_of([judged_row(f"{letter}x") for letter in letters], [], judge=LexicalJudge())
+    trial = scores_of([judged_row("ax")], [], judge=LexicalJudge())
+    older = {name: value for name, value in whole.items() if name not in ("coverage", "possible")}
+    assert list(complete_first({"trial": trial, "whole": whole, "older": older})) == ["whole", "older", "trial"]
+    table = markdown_table({"trial": trial, "whole": whole})
+    assert table.index("| whole |") < table.index("| trial |")
+    assert "trial: it was asked 1 questions and another run 4" in table
+    assert "it was asked" not in markdown_table({"whole": whole, "older": older})
+    twice = scores_of([judged_row(f"{letter}x") for letter in letters * 2], [], judge=LexicalJudge())
+    assert list(complete_first({"whole": whole, "twice": twice})) == ["whole", "twice"]  # repeats are no more questions

@@ -74,7 +74,7 @@ def _of_run(
     return Standing(
         label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=_memory(run),
         scores={score: rate.accuracy for score, rate in rates.items()}, floors=floors, ceilings=ceilings, judge=_JUDGE,
-        about="these pairs",
+        about="these pairs", n_asked=len(run.questions),
         ranges={score: rate.bounds for score, rate in rates.items() if rate.bounds},
         intervals={score: rate.interval for score, rate in rates.items() if rate.interval},
     )  # fmt: skip

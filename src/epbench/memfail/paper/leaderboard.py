@@ -57,7 +57,7 @@ def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
             scores={config: None if scores["failed"] else scores["success_rate"] for config, scores in at_k.items()},
             floors={run.config: _floor(run, runs, k) for run in of_group},
             ceilings={run.config: _ceiling(run, runs, k) for run in of_group},
-            judge=_judge(of_group[0], judge),
+            judge=_judge(of_group[0], judge), n_asked=sum(run.questions["id"].nunique() for run in of_group),
             about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
             ranges=_ranges(at_k), intervals=_intervals(at_k),
         )  # fmt: skip

@@ -105,7 +105,8 @@ def _of_origin(questions: pd.DataFrame, origin: str) -> pd.DataFrame:
 
 def _named(questions: pd.DataFrame) -> Named:
     """How often the answers to these questions name something."""
-    judged = questions[questions["outcome"] != "failed"]
+    # Nothing is known of what a missing answer would have named, although it is wrong.
+    judged = questions[(questions["outcome"] != "failed") & questions["answer"].notna()]
     counts = [len(set(items)) for items in judged["items"]]
     n, n_failed, named = len(questions), len(questions) - len(judged), sum(count > 0 for count in counts)
     f1 = mean_of(questions, "f1")

@@ -69,6 +69,7 @@ def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str) -> Standing:
         label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=run.memory,
         scores={name: scores[name] for name in COLUMNS.values()}, floors=floors, ceilings=ceilings,
         judge=judge_in_words(scores.get("judge")), about=about,
+        n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
         ranges={name: scores["incomplete"][name] for name in COLUMNS.values() if name in scores["incomplete"]},
         intervals={name: scores["intervals"][name] for name in COLUMNS.values() if name in scores["intervals"]},
     )  # fmt: skip

@@ -34,6 +34,7 @@ there is no answer or no verdict.
 answer is what the reader wrote; items, scores, order and reason are the judge's: items found in the answer, a score of 0 to 1
 for each true item, the true items found in the order of the answer, and why. f1, precision and recall are those of
 `episodic_f1`, harsh_f1 counts every item found, and tau is Kendall's, null unless all items of an ordered list were found.
+A missing answer is null, names no items, and has an F1 of 0.
 A failed question has no verdict: its columns from items on are null.
 """
 
@@ -109,6 +110,8 @@ def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats:
             if verdict is not None and verdict.get("failure") is None:
                 record |= {name: verdict.get(name) for name in ("items", "scores", "order", "reason")}
                 to_score.append((record, judged(row, verdict)))
+                if verdict.get("missing"):  # it is wrong, and yet names nothing
+                    record["items"] = []
             elif text is None:  # nothing came back
                 record |= {"outcome": "failed", "failure": failures.get((row["id"], repeat), NOT_ASKED)}
             else:

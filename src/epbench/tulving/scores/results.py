@@ -56,7 +56,9 @@ def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source
     for id_ in ids:
         answer = own.answers.get(id_)
         key = Request(id_, "", "", answer or "").key(source)
-        if key not in journal.records:
+        before = journal.records.get(key)
+        # An earlier version journaled an empty answer as a failure, under the key of a missing one.
+        if before is None or (id_ not in own.failures and before.get("failure") is not None):
             outcome: dict[str, Any] = {"answer": answer}
             if answer is None:
                 outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}

@@ -42,5 +42,8 @@ SCORES = Shape(
 )  # fmt: skip
 """The content of scores.json."""
 
+LATER = ("coverage", "possible")
+"""Fields of scores.json that earlier versions did not write."""
+
 read_run = partial(runs.read_run, identity=IDENTITY)
 read_scores = partial(runs.read_scores, shape=SCORES)

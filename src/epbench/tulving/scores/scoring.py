@@ -86,8 +86,8 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         questions with get = all, by bin.
         incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong
         (no item found, or all in reverse order, whichever is lower), and if all were answered right (all found, in order).
-        coverage: the numbers of questions asked, answered, missing (no answer, which is wrong) and failed; the answers may
-            be fewer than the questions only where they come from a file.
+        coverage: the number of different questions; how often they were asked, each repeat counted, which is the sum of
+            answered, missing (no answer, which is wrong; only in a file of answers) and failed.
         possible: [low, high] for each score that has missing or lost questions: its lowest and its highest value, whatever
             the answers to these would be.
         intervals: [low, high] for each complete score, 95 %, drawing cues. The names in the last three are those of the
@@ -120,6 +120,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         "failed_by_bin": failed_by_bin,
         "incomplete": incomplete,
         "coverage": {
+            "questions": len({question.id for question in (*rows, *lost)}),
             "asked": len(rows) + len(lost),
             "answered": len(rows) - len(absent),
             "missing": len(absent),

@@ -116,8 +116,17 @@ def narrow_cell(scores: Scores, name: str) -> str:
 
 
 def complete_first(runs: Runs) -> dict[str, Scores]:
-    """Put runs with an incomplete score after the others, as they cannot be ranked; the order is otherwise kept."""
-    return dict(sorted(runs.items(), key=lambda run: bool(run[1]["incomplete"])))
+    """Put runs that cannot be ranked after the others; the order is otherwise kept.
+
+    They are those with an incomplete score, and those that were asked fewer questions than another, such as a trial.
+    """
+    most = max(map(n_different, runs.values()), default=0)
+    return dict(sorted(runs.items(), key=lambda run: (bool(run[1]["incomplete"]), n_different(run[1]) < most)))
+
+
+def n_different(scores: Scores) -> int:
+    """The number of different questions that a run was asked; in runs of versions that did not tell, that of all."""
+    return int(scores.get("coverage", {}).get("questions", scores["n_questions"]))
 
 
 def judge_column(runs: Runs) -> dict[str, list[str]]:
@@ -148,6 +157,12 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
     ]
     lines += [
         _missing_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if n_missing(scores)
+    ]
+    most = max(map(n_different, runs.values()), default=0)
+    lines += [
+        f"{label}: it was asked {n_different(scores):,} questions and another run {most:,}, so it is not ranked with that one."
+        for label, scores in runs.items()
+        if n_different(scores) < most
     ]
     if any(scores["incomplete"] for scores in runs.values()):
         lines.append(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.interop.logged_runs import LoggedQuestion, LoggedRun, read_logged
+from epbench.starting.extras import install_hint
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSpec
@@ -38,7 +39,7 @@ def write_inspect_log(run: Path, out: Path) -> Path:
     try:
         from inspect_ai.log import write_eval_log
     except ImportError:
-        raise BadInput("a log of inspect_ai needs this library; pip install 'epbench[inspect]'") from None
+        raise BadInput(f"a log of inspect_ai needs this library; {install_hint('inspect')}") from None
     logged = read_logged(run)
     began = datetime.fromtimestamp((run / "run.json").stat().st_mtime, UTC).replace(microsecond=0)
     named = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(run.absolute().parts[-2:]))

@@ -146,14 +146,11 @@ class InspectModel:
             self._check_outage(reply)
 
         async with self._provided() as model, asyncio.TaskGroup() as tasks:
-            for first, *others in by_context(requests):
-                await slots.acquire()
-                if others:
-                    await answer_one(model, first)
-                else:
-                    others = [first]
-                    slots.release()
-                for request in others:
+            for group in by_context(requests):
+                if len(group) > 1:
+                    await slots.acquire()
+                    await answer_one(model, group.pop(0))
+                for request in group:
                     await slots.acquire()
                     tasks.create_task(answer_one(model, request))
 

@@ -28,10 +28,13 @@ class Parser(argparse.ArgumentParser):
     """Reads a file of arguments before the command line, which overrules it."""
 
     def format_help(self) -> str:
-        self._own_config()
+        if self._subparsers is None:
+            self._own_config()
         return translated(super().format_help())
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._subparsers is not None:  # the parser of what is asked for reads the file
+            return super().parse_known_args(args, namespace)
         words, file = split_off(sys.argv[1:] if args is None else args, self._own_config())
         command_line.note_arguments(None)
         if file is None:

@@ -70,7 +70,7 @@ def _own(run: PaperRun) -> dict[str, Value]:
     excerpt = {
         row.id: f"{row.book_idx} {row.excerpt_length} {row.segment_length} {row.excerpt_idx}"
         for row in run.questions.itertuples()
-        if not is_swapped(row.id)  # the second asking of a pair has the passages of the first
+        if not is_swapped(str(row.id))  # the second asking of a pair has the passages of the first
     }
     found = [
         record

@@ -36,7 +36,8 @@ def _plot(name: str, title: str, runs: Sequence[Line], f1: pd.DataFrame) -> Exhi
     from epbench.statistics.estimation import paired_estimate
     from epbench.statistics.smallest_difference import smallest_difference_of_means
 
-    order = sorted(range(len(runs)), key=lambda column: -float(f1[column].mean()))
+    f1_of = f1.mean().to_numpy()
+    order = sorted(range(len(runs)), key=lambda column: -float(f1_of[column]))
     cues = _cues(runs[0], f1)
     records: list[dict[str, Value]] = []
     rows = []

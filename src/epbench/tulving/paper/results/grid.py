@@ -15,7 +15,7 @@ from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUE_LETTERS
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 CUES = ["".join(chosen) for n in range(1, 5) for chosen in combinations(CUE_LETTERS, n)]
 """All cues, in the order of the paper's tables."""
@@ -77,10 +77,8 @@ def grids(
 def _grid(name: str, title: str, line: Line, rows: Side, columns: Side, selection: str) -> Exhibit:
     asked = line.questions[line.questions["get"] == "all"]
     n_items = asked["cue"].map(len).astype(str)
-    groups: dict[tuple[str, str], pd.DataFrame] = dict(
-        iter(asked.assign(items=n_items).groupby([rows.title, columns.title], observed=True))
-    )
-    cells = {key: cell_of(questions) for key, questions in groups.items()}
+    groups = asked.assign(items=n_items).groupby([rows.title, columns.title], observed=True)
+    cells = {key: cell_of(questions) for key, questions in groups}
     shown_rows = [row for row in rows.values if any((row, column) in cells for column in columns.values)]
     shown_columns = [column for column in columns.values if any((row, column) in cells for row in rows.values)]
     texts = [

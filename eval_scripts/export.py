@@ -15,7 +15,7 @@ It takes complete runs on datasets of the Hub, and prints the command that propo
 
 lm-eval-path and lighteval-path print where our tasks for these harnesses are: a folder for --include_path of lm-eval, and a
 file for --custom-tasks of lighteval. The tasks of inspect_ai need no path: inspect eval epbench/tulving finds them.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python eval_scripts/export.py inspect runs/long/in-context runs/memfail/none --out logs && inspect view --log-dir logs
     python eval_scripts/export.py eval-results runs/sort/in-context --repo Qwen/Qwen3-8B --out model_page
-    lm-eval run --model dummy --include_path "$(python eval_scripts/export.py lm-eval-path)" --tasks list
-    lighteval accelerate model_name=gpt2 epbench_booksort --custom-tasks "$(python eval_scripts/export.py lighteval-path)"
+    lm_eval run --model dummy --include_path "$(python eval_scripts/export.py lm-eval-path)" --tasks epbench_tulving_short
+    lighteval accelerate model_name=Qwen/Qwen3-8B epbench_booksort --custom-tasks "$(python eval_scripts/export.py lighteval-path)"
 
 inspect writes a log of inspect_ai for each run: every question with its prompt, its answer and its score, and a question
 that failed as an error. Its metrics are the numbers of scores.json, and a book is in the file once. The prompts are made
@@ -15,7 +15,7 @@ It takes complete runs on datasets of the Hub, and prints the command that propo
 
 lm-eval-path and lighteval-path print where our tasks for these harnesses are: a folder for --include_path of lm-eval, and a
 file for --custom-tasks of lighteval. The tasks of inspect_ai need no path: inspect eval epbench/tulving finds them.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

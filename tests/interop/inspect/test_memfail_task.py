@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from inspect_ai._util.error import PrerequisiteError
 
-from epbench.errors import BadInput
 from epbench.interop.inspect import memfail
 from tests.interop.inspect.runs import metrics_of, output, ran
 
@@ -71,5 +71,5 @@ def test_what_does_not_exist_is_refused_before_the_first_request(dataset):
         ({"k": 0}, "at least 1"),
         ({"judge": "x"}, "unknown model"),
     ):
-        with pytest.raises(BadInput, match=said):
+        with pytest.raises(PrerequisiteError, match=said):
             memfail(**{"dataset": str(dataset), **wrong})

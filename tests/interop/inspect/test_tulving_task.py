@@ -129,15 +129,38 @@ def test_a_sample_that_is_asked_again_leaves_the_book_in_the_log(short_book, tmp
     assert [event.data["text"].count(text) for event in sample.events if event.event == "info"] == [1]
 
 
+@pytest.mark.parametrize("memory", ["rag-chapter", "none"])
+def test_questions_asked_twice_with_other_memories(memory, short_book, tmp_path):
+    log = ran(
+        tulving(dataset=str(short_book), memory=memory), lambda prompt: "Nobody knows.", tmp_path, limit=6, epochs=2
+    )
+    assert log.status == "success" and len(log.samples) == 12
+    assert 0 <= metrics_of(log)["simple_recall"] <= 1
+    assert ("Chapter " in log.samples[0].messages[-2].text) == (memory == "rag-chapter")
+
+
+def inspect_eval(folder: Path, *args: object) -> subprocess.CompletedProcess[str]:
+    """The command of inspect_ai, which finds our tasks by the entry point of the package."""
+    return subprocess.run(
+        [
+            str(Path(sys.executable).with_name("inspect")), "eval", *map(str, args), "--model", "mockllm/model", "--log-dir",
+            str(folder / "logs"), "--display", "plain",
+        ],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_does_not_exist_is_one_line_of_the_command(tmp_path):
+    done = inspect_eval(tmp_path, "epbench/tulving", "-T", f"dataset={tmp_path / 'nowhere[0]'}")
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0 and "nowhere[0]' (config 'qa') is neither a folder nor on the Hub" in shown
+    assert "Traceback" not in shown
+
+
 @pytest.mark.slow
 def test_the_command_of_inspect_finds_the_task(short_book, tmp_path):
-    done = subprocess.run(
-        [
-            str(Path(sys.executable).with_name("inspect")), "eval", "epbench/tulving", "-T", f"dataset={short_book}",
-            "--model", "mockllm/model", "--limit", "5", "--log-dir", str(tmp_path / "logs"), "--display", "plain",
-        ],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    done = inspect_eval(tmp_path, "epbench/tulving", "-T", f"dataset={short_book}", "--limit", 5)
     assert done.returncode == 0, done.stdout + done.stderr
     (file,) = (tmp_path / "logs").glob("*.eval")
     log = read_eval_log(str(file))

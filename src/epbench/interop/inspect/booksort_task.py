@@ -15,6 +15,7 @@ from epbench.hub.revision import dataset_revision
 from epbench.interop import booksort_questions as questions
 from epbench.interop.inspect.answers import reply_in
 from epbench.interop.inspect.contexts import messages_of, show_contexts
+from epbench.interop.inspect.refusing import refusing
 from epbench.models.openai.wire import TOP_LOGPROBS
 from epbench.models.protocol import Reply
 
@@ -23,6 +24,7 @@ MAX_TOKENS = 25
 
 
 @task
+@refusing
 def booksort(
     dataset: str = "epbench/booksort", config: str = "e250_s20", memory: str = "in-context", logprobs: bool = False
 ) -> Task:
@@ -36,7 +38,7 @@ def booksort(
             otherwise the words of the answer count.
 
     Raises:
-        BadInput: The dataset, the config or the memory does not exist.
+        PrerequisiteError: The dataset, the config or the memory does not exist.
     """
     pairs, requests = questions.load(dataset, config), questions.requests(dataset, config, memory)
     messages = messages_of(requests)

@@ -15,12 +15,14 @@ from epbench.hub.revision import dataset_revision
 from epbench.interop import memfail_questions as questions
 from epbench.interop.inspect.answers import in_a_thread, reply_in
 from epbench.interop.inspect.contexts import messages_of, show_contexts
+from epbench.interop.inspect.refusing import refusing
 from epbench.memfail.judging.load import load_judge
 
 LABELS = ("correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
 
 
 @task
+@refusing
 def memfail(
     dataset: str = "epbench/memfail",
     config: str = "conditional_facts_easy",
@@ -40,7 +42,7 @@ def memfail(
         judge: `lexical`, or a model as our own evaluation takes it.
 
     Raises:
-        BadInput: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
+        PrerequisiteError: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
     """
     data, found = questions.load(dataset, config), questions.asked(dataset, config, system, k)
     if not found.requests:

@@ -18,6 +18,7 @@ from epbench.hub.revision import dataset_revision
 from epbench.interop import tulving_questions as questions
 from epbench.interop.inspect.answers import in_a_thread, reply_in
 from epbench.interop.inspect.contexts import messages_of, show_contexts
+from epbench.interop.inspect.refusing import refusing
 from epbench.judges.protocol import Judgement
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import Verdict
@@ -27,6 +28,7 @@ from epbench.tulving.scores.scoring import QuestionToScore, question_f1
 
 
 @task
+@refusing
 def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: str = "lexical") -> Task:
     """Questions about the events of a book.
 
@@ -36,7 +38,7 @@ def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: s
         judge: `lexical`, `minilm`, or a model as our own evaluation takes it.
 
     Raises:
-        BadInput: The dataset, the memory or the judge does not exist.
+        PrerequisiteError: The dataset, the memory or the judge does not exist.
     """
     data, requests = questions.load(dataset), questions.requests(dataset, memory)
     messages = messages_of(requests)
@@ -119,6 +121,9 @@ def latest() -> Metric:
 @scorer(metrics=[simple_recall(), f1_by_bin(), latest(), mean(), stderr(cluster="cue_values")])
 def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
     """F1 of the items that a judge finds in an answer, 0 to 1.
+
+    A sample with an error has no F1, and inspect_ai computes all metrics from the others: with errors they are no scores
+    of the whole dataset, for which our own evaluation gives bounds instead.
 
     Args:
         dataset: As for the task.

@@ -47,9 +47,9 @@ def commands(sets, endpoint, out):
 def test_a_run_without_any_answer(small_sets, endpoint, tmp_path, monkeypatch, name):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     done = script(*commands(small_sets, endpoint, tmp_path / "r")[name])
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == (0 if "memfail" in name else 1), done.stdout + done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("error: nothing to score: all 6 questions failed; most often ("), last
+    assert last.partition(": ")[2].startswith("nothing to score: all 6 questions failed; most often ("), last
     number, said = last.partition("most often (")[2].split("): ", 1)
     assert WORDS in said and ("judge openai:tiny" in said or "judge" not in name or "memfail" in name)
     assert int(number) == 5 or (name == "memfail, judge" and int(number) == 6), (
@@ -76,4 +76,5 @@ def test_a_model_that_writes(endpoint, tmp_path, monkeypatch, name):
     }[name]
     done = script(f"builders/{name}.py", *given, "--base-url", endpoint.url, "--out", tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "got no answer; most often (" in done.stderr and WORDS in done.stderr
+    said = done.stderr.partition("got no answer; most often (")[2]
+    assert WORDS in said or "something else" in said, done.stderr  # a single request gets the words of the first call

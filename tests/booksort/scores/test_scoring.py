@@ -106,7 +106,7 @@ def test_a_run_that_lost_questions_has_a_range_and_no_accuracy():
     assert scores["incomplete"] == {"accuracy": [19 / 20, 1.0], "greedy_accuracy": [19 / 20, 1.0]}
     assert "accuracy" not in scores["intervals"] and "greedy_accuracy" not in scores["intervals"]
     assert score_run(rows)["accuracy"] == 1.0 and "incomplete" not in score_run(rows)
-    with pytest.raises(RunFailed, match="20 failed"):
+    with pytest.raises(RunFailed, match="all 20 questions failed"):
         score_run(lost(rows, *range(20)))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "models": ("torch", "transformers", "accelerate", "gguf", "openai", "sentence_transformers"),
+    "models": ("torch", "transformers", "accelerate", "peft", "gguf", "openai", "sentence_transformers"),
     "vllm": ("vllm", "transformers", "accelerate", "gguf"),
     "finetune": ("torch", "transformers", "accelerate", "peft", "trl"),
     "ray": ("ray",),

@@ -211,7 +211,7 @@ def test_missing_answers_are_wrong_and_coverage_stands_beside_the_scores(script,
     assert "part.jsonl answers 3 of 450 questions" in out and "447 missing ones count as wrong" in out
     assert "447 of 450 questions have no answer in the file, which counts as wrong." in out and "3 of 450" in out
     scores = scores_of(tmp_path / "r")
-    assert scores["coverage"] == {"asked": 450, "answered": 3, "missing": 447, "failed": 0}
+    assert scores["coverage"] == {"questions": 450, "asked": 450, "answered": 3, "missing": 447, "failed": 0}
     assert scores["n_failed"] == 0 and not scores["incomplete"] and 0 <= scores["simple_recall_score"] < 0.02
     for name, (low, high) in scores["possible"].items():
         value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
@@ -235,7 +235,7 @@ def test_a_recorded_failure_is_neither_right_nor_wrong(script, short_book, runs,
     assert "7 of 450 questions have no answer or no verdict" in " ".join(done.stdout.split())
     assert "failed 4 times: out of credit" in done.stdout
     scores, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
-    assert scores["coverage"] == {"asked": 450, "answered": 443, "missing": 0, "failed": 7}
+    assert scores["coverage"] == {"questions": 450, "asked": 450, "answered": 443, "missing": 0, "failed": 7}
     assert scores["incomplete"] == scores["possible"] and sum(scores["failed_by_bin"].values()) <= 7
     for name, (low, high) in scores["incomplete"].items():
         value = whole["f1_by_bin"][name.split(".")[1]] if "." in name else whole[name]

@@ -44,3 +44,12 @@ class SlowModel:
             with (self.notes / str(os.getpid())).open("a") as file:
                 file.write(f"{request.id}\n")
             yield Reply(request.key(self.identity), request.id, f"about {request.question}", usage=Usage(prompt=5))
+
+
+def lacks_a_library(notes: Path) -> SlowModel:
+    raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
+
+
+def ends_its_process(notes: Path) -> SlowModel:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return SlowModel(notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections import Counter
 from functools import partial
@@ -13,12 +14,12 @@ import ray
 
 from epbench.engines.cluster import Engine, spread
 from epbench.engines.ray_model import RayModel
-from epbench.errors import BadInput
-from epbench.models.load import load_model
+from epbench.errors import BadInput, RunFailed
+from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import ask
 from epbench.runs.journal import read_journal
-from tests.engines.slow_model import SlowModel
+from tests.engines.slow_model import SlowModel, ends_its_process, lacks_a_library
 from tests.tiny_model import make_tiny_model
 
 
@@ -168,6 +169,29 @@ def test_a_model_that_cannot_be_made_is_one_error(cluster, tmp_path):
     model = RayModel(local, partial(load_model, f"hf:{other}"), Engine(replicas=1), 0)
     with pytest.raises(BadInput, match="expected the weights"):
         list(model.answer(requests_of(1)))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lacks_a_library, BadInput, "a machine of the cluster lacks libraries .*'vllm'"),
+        (ends_its_process, RunFailed, "3 replicas ended while they started; the last: "),
+    ],
+)
+def test_replicas_that_never_start_are_one_line(cluster, tmp_path, make, error, said):
+    model = RayModel(SlowModel(tmp_path), partial(make, tmp_path), Engine(replicas=1), 0)
+    with pytest.raises(error, match=said) as raised:
+        list(model.answer(requests_of(1)))
+    assert "\n" not in str(raised.value)
+    model.close()
+
+
+def test_an_address_with_a_login_stays_in_this_process(tmp_path):
+    sent = []
+    folder = make_tiny_model(tmp_path / "tiny", "some words")
+    options = Options("http://me:secret@127.0.0.1/v1", engine=lambda model, make, gpus: sent.append(make) or model)
+    load_model(f"hf:{folder}", options)
+    assert b"secret" not in pickle.dumps(sent[0])
 
 
 @pytest.mark.slow

@@ -12,11 +12,14 @@ from weakref import WeakSet
 from epbench.engines.cluster import Engine, Layout, connect, layout
 from epbench.engines.hand_out import MOST_DEATHS, HandOut, Work
 from epbench.engines.replica import Replica
-from epbench.errors import RunFailed
+from epbench.errors import BadInput, RunFailed
 from epbench.models.protocol import Model, Reply, Request, variant_of, weights_of
 
 PATIENCE = 600.0
 """Seconds without any replica after which a run gives up: so long may it take until a lost machine is replaced."""
+LONGEST = 300
+"""Characters of a reason."""
+SAME = "every machine needs epbench and its libraries in the versions of this one"
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +68,7 @@ class RayModel:
         self._model, self._make, self._engine, self._gpus = model, make, engine, gpus
         self._layout: Layout | None = None
         self._copies: list[_Copy] = []
+        self._failed_starts = 0
 
     @property
     def name(self) -> str:
@@ -158,7 +162,7 @@ class RayModel:
         try:
             if copy.opening is not None:
                 ray.get(copy.opening)
-                copy.opening = None
+                copy.opening, self._failed_starts = None, 0
                 return
             position, reply = ray.get(next(copy.replies))
         except StopIteration:
@@ -167,6 +171,8 @@ class RayModel:
                 yield from self._failed(hand_out.lost(work, left), "the replica gave no reply")
         except RayTaskError as error:  # an error of the model, which would be the same anywhere
             cause = error.cause
+            if isinstance(cause, ImportError):
+                raise BadInput(f"{self.name}: a machine of the cluster lacks libraries ({cause}); {SAME}") from None
             raise (cause if isinstance(cause, Exception) else error) from None
         except RayError as error:
             yield from self._lost(copy, hand_out, error)
@@ -184,6 +190,13 @@ class RayModel:
         reason = f"the replica ended ({type(error).__name__})"
         _log.warning("%s: %s; %d requests are handed out again", self.name, reason, len(left))
         self._end(copy)
+        if copy.opening is not None:
+            self._failed_starts += 1
+            if self._failed_starts >= MOST_DEATHS:
+                why = " ".join(str(error).split())[:LONGEST]
+                raise RunFailed(
+                    f"{self.name}: {MOST_DEATHS} replicas ended while they started; the last: {why}; {SAME}"
+                )
         self._copies.append(self._start(self._plan()))
         if work and left:
             yield from self._failed(hand_out.lost(work, left), f"{reason}, as did {MOST_DEATHS - 1} before it")

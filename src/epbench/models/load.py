@@ -110,7 +110,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 def _on_engine(name: str, options: Options, engine: Engine) -> Model:
     """A model whose weights are elsewhere; paths are made absolute, as another process has another working folder."""
     kind, _, target = name.partition(":")
-    here = replace(options, engine=None)
+    here = replace(options, engine=None, base_url=None)  # an address may contain a login, and weights need none
     adapter = options.adapter if options.adapter is None else _absolute(options.adapter)
     elsewhere = partial(load_model, f"{kind}:{_absolute(target)}", replace(here, adapter=adapter))
     gpus = options.tensor_parallel if kind == "vllm" else 1

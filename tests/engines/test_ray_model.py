@@ -56,6 +56,13 @@ def slow(notes, **values):
     return RayModel(make(), make, Engine(replicas=2), 0)
 
 
+def started(model):
+    """The model once all its replicas are ready, so that none finds all work done."""
+    model._take_turn(model._plan())
+    ray.get([copy.opening for copy in model._copies])
+    return model
+
+
 def read_by(notes):
     """By context, the processes that have read it."""
     found: dict[str, set[str]] = {}
@@ -86,7 +93,7 @@ def test_two_nodes_answer_as_one_process_does(cluster, tmp_path):
 
 
 def test_every_context_is_read_by_one_replica_and_both_work(cluster, tmp_path):
-    model = slow(tmp_path / "notes", seconds=0.02)
+    model = started(slow(tmp_path / "notes", seconds=0.05))
     replies = list(model.answer(requests_of(8)))
     assert sorted(reply.text for reply in replies) == sorted(f"about question {q}" for q in range(3) for _ in range(8))
     found = read_by(tmp_path / "notes")
@@ -96,7 +103,7 @@ def test_every_context_is_read_by_one_replica_and_both_work(cluster, tmp_path):
 
 @pytest.mark.slow
 def test_one_book_is_divided_among_the_replicas(cluster, tmp_path):
-    model = slow(tmp_path / "notes", seconds=0.02)
+    model = started(slow(tmp_path / "notes", seconds=0.05))
     assert len(list(model.answer(requests_of(1, questions=10)))) == 10
     assert len(read_by(tmp_path / "notes")["0"]) == 2
     model.close()
@@ -225,3 +232,11 @@ def test_replicas_fit_the_machines(engine, gpus, nodes, expected):
 def test_too_small_a_cluster_is_refused_with_numbers(engine, gpus, nodes):
     with pytest.raises(BadInput, match=r"the cluster has 1 machines, \d+ CPU cores and \d+ GPUs, which is room for"):
         spread(engine, gpus, nodes)
+
+
+def test_replies_of_all_replicas_come_in_turn(cluster, tmp_path):
+    """Or those of the second would wait, unjournaled, until the first had nothing more to say."""
+    model = started(slow(tmp_path / "notes", seconds=0.03))
+    replies = [reply.id.split("-")[0] for reply in model.answer(requests_of(2, questions=12))]
+    assert len(set(replies[:8])) == 2
+    model.close()

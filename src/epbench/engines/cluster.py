@@ -64,7 +64,7 @@ def connect(local: bool) -> None:
         BadInput: RAY_ADDRESS names a cluster that does not answer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")  # a replica without GPUs sees none
     import ray
 
     if ray.is_initialized():

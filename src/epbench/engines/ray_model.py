@@ -21,6 +21,9 @@ LONGEST = 300
 """Characters of a reason."""
 SAME = "every machine needs epbench and its libraries in the versions of this one"
 
+TOLD_AFTER = 20.0
+"""Seconds without any replica after which the log says what is being waited for."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -133,7 +136,7 @@ class RayModel:
     def _answers(self, hand_out: HandOut) -> Generator[Reply]:
         import ray
 
-        alone_since = time.monotonic()
+        alone_since, told = time.monotonic(), False
         while True:
             for copy in self._copies:
                 if copy.opening is None and copy.work is None and (work := hand_out.next()):
@@ -149,10 +152,17 @@ class RayModel:
                     f"{self.name}: no replica could be started for {PATIENCE:.0f} seconds; what has been answered is kept, so "
                     "give the same command again when the cluster has machines"
                 )
-            by_wait = {copy.waits_for: copy for copy in [*working, *opening]}
+            elif not told and time.monotonic() - alone_since > TOLD_AFTER:
+                told = True
+                _log.info("%s: waiting for the cluster to start %d replicas", self.name, len(opening))
+            by_wait = {copy.waits_for: copy for copy in self._copies if copy in working or copy in opening}
             ready, _ = ray.wait(list(by_wait), num_returns=1, timeout=1.0)
             for waited in ready:
-                yield from self._received(by_wait[waited], hand_out)
+                copy = by_wait[waited]
+                # To the end of the line: replies that wait behind those of one replica would be lost with this process.
+                self._copies.remove(copy)
+                self._copies.append(copy)
+                yield from self._received(copy, hand_out)
 
     def _received(self, copy: _Copy, hand_out: HandOut) -> Generator[Reply]:
         """What one replica has to say: that it is ready, a reply, that its work is done, or that it has ended."""

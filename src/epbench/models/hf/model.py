@@ -246,7 +246,7 @@ class TransformersModel:
         expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
         model = self._loaded("its weights", partial(load, dtype=dtype, **spread), expected)
         if (adapter := self.variant.adapter_folder) is not None:
-            expected = "an adapter of this model, as peft saves it; reading it needs peft: pip install peft"
+            expected = "an adapter of this model, as peft saves it; reading it needs peft"
             self._loaded(f"the adapter {self.variant.adapter}", partial(model.load_adapter, str(adapter)), expected)
         try:
             return (model if spread else model.to(device)).eval()

@@ -90,6 +90,7 @@ class Arguments(Recipe, options.JudgeOptions):
     judge_url: str | None = said(None, "address of the judge's endpoint")
     judge_window: int | None = said(None, "the judge's context window, if its endpoint does not report it")
     judge_prompts: Path | None = said(None, "another prompt pack of the judge, like tulving/data/judging.toml")
+    judge_args: str = said("", "more about a judge with weights: revision=…,adapter=…,dtype=…")
     judge_max_tokens: int = said(2048, "longest reply of the judge in tokens")
     plan: bool = said(False, "print what it takes, and stop")
 
@@ -103,7 +104,8 @@ class Arguments(Recipe, options.JudgeOptions):
         from epbench.models.load import Options
         from epbench.tulving.judging.load import load_judge
 
-        backend = Options(self.judge_url, self.judge_window)
+        of_judge = options.variant_options(self.judge_args, "--judge_args", "auto")
+        backend = Options(self.judge_url, self.judge_window, **of_judge)
         return load_judge(
             self.judge, backend, prompts=self.judge_prompts, calls=calls, max_tokens=self.judge_max_tokens
         )

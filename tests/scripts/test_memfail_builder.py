@@ -163,7 +163,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
     [
         (["--config", "easy"], "--config: expected one of conditional_facts_easy"),
         (["--source", "gpt-4o"], "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
-        (["--source", "nowhere"], "or openai:NAME), got 'nowhere'"),
+        (["--source", "nowhere"], "or inspect:PROVIDER/NAME), got 'nowhere'"),
         (["--source", ".", "--rows", "5"], "--rows and --seed work only with templates or a model"),
         (["--plan"], "--plan, --prompts and --max-tokens are for a model"),
         ([*BY_MODEL, "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),

@@ -4,7 +4,7 @@
     python benchmarks/scale.py --quick
 
 Runs a model with random weights on a Ray cluster that this script starts: Book-SORT's shape of work, excerpts with four
-questions each, by one replica of one core and by as many as there are cores. Then a model that answers at once shows what the
+questions each, by one replica of one core and by two. Then a model that answers at once shows what the
 way of a request to a replica and back costs. The schedule for 64 GPUs is a simulation: the real order in which work is handed
 out, with assumed seconds for reading a token and for answering a question; nothing is computed by a model.
 
@@ -99,13 +99,14 @@ def measured_speedup(quick: bool) -> tuple[float, float, bool]:
     from epbench.engines.ray_model import RayModel
     from epbench.models.load import load_model
 
-    requests = excerpts(16 if quick else 60, 250 if quick else 1000)
+    requests = excerpts(16 if quick else 150, 250 if quick else 1000)
     seconds, found = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         make = partial(load_model, f"hf:{make_model(Path(folder), quick)}")
         for replicas in (1, 2):
             model = RayModel(make(), make, Engine(replicas), 0)
-            list(model.answer(excerpts(replicas * 2, 20)))  # every replica has loaded its weights
+            model.start()
+            list(model.answer(excerpts(replicas * 8, 20)))  # every replica has loaded its weights
             start = time.perf_counter()
             replies = list(model.answer(requests))
             seconds[replicas] = time.perf_counter() - start
@@ -173,18 +174,20 @@ def main() -> None:
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     import ray
+    from ray.cluster_utils import Cluster
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    cores = os.cpu_count() or 1
-    ray.init(
-        address="local", num_cpus=max(2, cores), include_dashboard=False, log_to_driver=False, logging_level="ERROR"
-    )
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):  # one core each, so that one replica cannot take both
+        nodes.add_node(num_cpus=1)
+    ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
     console.print(f"Ray {ray.__version__}, {machine()}")
     one, two, equal = measured_speedup(quick)
     overhead = measured_overhead(400 if quick else 2000)
     ray.shutdown()
+    nodes.shutdown()
     efficiency = {name: round(simulated(contexts), 3) for name, contexts in WORKLOADS.items()}
 
     table = Table("what", "value")

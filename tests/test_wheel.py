@@ -120,7 +120,7 @@ def test_a_book_is_built_published_asked_about_and_reported(installed, wheel):
     assert json.loads((installed.work / "runs/a/scores.json").read_text())["simple_recall_score"] > 0.9
     assert (installed.work / "report/report.html").is_file()
     noted = json.loads((installed.work / "runs/b/run.json").read_text())["command"]
-    assert noted.startswith("epbench eval tulving --dataset=epbench/short --memory=none")
+    assert noted.startswith("epbench eval tulving --dataset epbench/short --memory=none")
     assert noted == shlex.join(shlex.split(noted)) and not installed(*shlex.split(noted)).returncode
 
     hint = f"pip install '{wheel}[models]'"

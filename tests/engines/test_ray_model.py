@@ -58,8 +58,7 @@ def slow(notes, **values):
 
 def started(model):
     """The model once all its replicas are ready, so that none finds all work done."""
-    model._take_turn(model._plan())
-    ray.get([copy.opening for copy in model._copies])
+    model.start()
     return model
 
 

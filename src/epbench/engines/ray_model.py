@@ -236,6 +236,13 @@ class RayModel:
         self._copies.remove(copy)
         ray.kill(copy.actor)
 
+    def start(self) -> None:
+        """Start all replicas and wait until each has made its model; otherwise the first requests do so."""
+        import ray
+
+        self._take_turn(self._plan())
+        ray.get([copy.opening for copy in self._copies if copy.opening is not None])
+
     def close(self) -> None:
         """End all replicas; the next requests start new ones."""
         for copy in list(self._copies):

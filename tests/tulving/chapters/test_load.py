@@ -38,7 +38,9 @@ def test_writers_are_chosen_by_name(tmp_path):
     assert type(load_writer("template", UNIVERSE)) is TemplateWriter
     assert type(load_writer("own", UNIVERSE)) is OwnWriter
     assert isinstance(load_writer("hf:x", UNIVERSE, folder=tmp_path), ModelWriter)
-    with pytest.raises(BadInput, match="unknown writer 'me': expected template, own, hf:PATH_OR_ID, .* or inspect:PROVIDER/NAME"):
+    with pytest.raises(
+        BadInput, match="unknown writer 'me': expected template, own, hf:PATH_OR_ID, .* or inspect:PROVIDER/NAME"
+    ):
         load_writer("me", UNIVERSE)
     with pytest.raises(BadInput, match="writer hf:x: expected a folder"):
         load_writer("hf:x", UNIVERSE)

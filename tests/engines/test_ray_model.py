@@ -19,6 +19,8 @@ from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import ask
 from epbench.runs.journal import read_journal
+from epbench.tulving.judging.load import load_judge
+from epbench.tulving.judging.protocol import JudgeInput
 from tests.engines.slow_model import SlowModel, ends_its_process, lacks_a_library
 from tests.tiny_model import make_tiny_model
 
@@ -239,3 +241,27 @@ def test_replies_of_all_replicas_come_in_turn(cluster, tmp_path):
     replies = [reply.id.split("-")[0] for reply in model.answer(requests_of(2, questions=12))]
     assert len(set(replies[:8])) == 2
     model.close()
+
+
+@pytest.mark.slow
+def test_a_judge_with_weights_answers_from_replicas_too(cluster, tmp_path):
+    """Judges and writers get their model from the same factory as readers."""
+    folder = make_tiny_model(tmp_path / "tiny", "The harbour lies quiet. Which items does the answer name? {} []")
+    inputs = [
+        JudgeInput(f"q{i}", f"Where was it, {i}?", "spaces", "all", ("the harbour",), f"At the harbour, {i}.")
+        for i in range(4)
+    ]
+    made = []
+
+    def on_replicas(model, make, gpus):
+        made.append(RayModel(model, make, Engine(replicas=2), 0))
+        return made[-1]
+
+    found = []
+    for engine in (None, on_replicas):
+        judge = load_judge(f"hf:{folder}", Options(engine=engine), max_tokens=6)
+        said = {one.key: (one.verdict, one.failure, one.usage.completion) for one in judge.judge(inputs)}
+        found.append(said)
+    assert len(found[0]) == 4 and found[0] == found[1] and all(tokens for *_, tokens in found[0].values())
+    assert len(made) == 1 and made[0]._copies
+    made[0].close()

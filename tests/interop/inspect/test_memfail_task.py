@@ -10,6 +10,7 @@ import pytest
 from inspect_ai._util.error import PrerequisiteError
 
 from epbench.interop.inspect import memfail
+from epbench.interop.inspect.memfail_task import shares
 from tests.interop.inspect.runs import metrics_of, output, ran
 
 
@@ -56,6 +57,10 @@ def test_the_same_answers_have_the_diagnosis_of_our_own_evaluation(dataset, own_
 def test_a_system_without_memories_loses_at_storing(dataset, tmp_path):
     log = ran(memfail(dataset=str(dataset), system="none"), lambda prompt: "Yes.", tmp_path, limit=5)
     assert metrics_of(log)["storage_error"] == 1 and metrics_of(log)["success_rate"] == 0
+
+
+def test_before_the_first_answer_there_are_no_shares():
+    assert shares()([]) == {}
 
 
 def test_an_empty_answer_is_an_error(dataset, tmp_path):

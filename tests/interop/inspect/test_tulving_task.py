@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from inspect_ai import eval as inspect_eval_task
 from inspect_ai.log import read_eval_log
 
 from epbench.interop.inspect import tulving
 from epbench.tulving.dataset.load import load_book
 from tests.interop.inspect.runs import content_of, metrics_of, output, ran
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
 ROOT = Path(__file__).parents[3]
 
@@ -94,6 +96,28 @@ def test_the_book_is_in_the_log_once(log, short_book):
     first = read_eval_log(log.location, resolve_attachments=True).samples[0]
     (noted,) = [event.data["text"] for event in first.events if event.event == "info"]
     assert noted.count(book) == 1
+
+
+@pytest.mark.parametrize("fault", [None, Fault("status", 400), Fault("status", 401)])
+def test_a_provider_that_notes_its_request_before_it_is_answered_leaves_the_book_in_the_log_once(
+    fault, short_book, tmp_path, monkeypatch
+):
+    """As those of real endpoints do, and a mock model does not."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-this-test-1234")
+    book = load_book(str(short_book)).book.text
+    with LoopbackEndpoint(lambda prompt: "The book does not say.", script=lambda number, body: fault) as endpoint:
+        (log,) = inspect_eval_task(
+            tulving(dataset=str(short_book)), model="openai/some", model_base_url=endpoint.url, limit=5,
+            model_args={"responses_api": False}, log_dir=str(tmp_path), display="none",
+        )  # fmt: skip
+    assert [call.user.count(book) for call in endpoint.calls] == [1] * 5
+    everything = content_of(Path(log.location))
+    assert everything.count(json.dumps(book, ensure_ascii=False)[1:-1]) == 1 and "sk-of-this-test" not in everything
+    assert [bool(sample.error) for sample in log.samples] == [fault is not None] * 5
+    if fault is None:
+        first = read_eval_log(log.location, resolve_attachments=True).samples[0]
+        (call,) = [event.call for event in first.events if event.event == "model"]
+        assert "⟦epbench: context" in call.request["messages"][-1]["content"] and call.response
 
 
 @pytest.mark.parametrize(

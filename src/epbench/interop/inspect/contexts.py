@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inspect_ai.log import transcript
+from inspect_ai.log._samples import clear_active_model_event
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageSystem,
@@ -94,6 +95,9 @@ def _showing(api: ModelAPI) -> ModelAPI:
     async def generate(
         input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
+        # Providers would note what they send in the transcript before it is answered, and the text with it. The call that
+        # they return is noted instead; the model sets its event back when this ends.
+        clear_active_model_event()
         found = await type(api).generate(showing, [_shown(message) for message in input], tools, tool_choice, config)
         if not isinstance(found, tuple):
             return found

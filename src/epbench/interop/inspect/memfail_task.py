@@ -72,11 +72,11 @@ def memfail(
 
 @metric
 def shares() -> Metric:
-    """The share of each label among the questions that have one, 0 to 1."""
+    """The share of each label among the questions that have one, 0 to 1; nothing before the first of them."""
 
     def measure(scores: list[SampleScore]) -> Value:
         counts = Counter((one.score.metadata or {})["label"] for one in scores)
-        return {label: counts[label] / len(scores) for label in LABELS}
+        return {label: counts[label] / len(scores) for label in LABELS} if scores else {}
 
     return measure
 

@@ -159,7 +159,6 @@ def _evaluate_all(args: Arguments) -> None:
     """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.scores.tables import markdown_table, screen_tables
-    from epbench.errors import NothingToScore
     from epbench.files.writing import write_text
     from epbench.runs.several import folders_of_datasets
 
@@ -168,21 +167,10 @@ def _evaluate_all(args: Arguments) -> None:
     pack = load_prompts(args.prompts)
     model = _model(args, pack)
     runs = {name: _evaluate(replace(args, dataset=name, out=folder), pack, model) for name, folder in folders.items()}
-    console, several = command.console(), len(runs) > 1
-    for name, run in runs.items():
-        if several:
-            console.say(f"{name}:")
-        next(run)
-    if args.plan:
-        return
-    scores, unscored = {}, None
-    for name, run in runs.items():
-        try:
-            scores[f"{name}, {args.memory}, {model.name}"] = next(run)
-        except NothingToScore as error:  # the other datasets are still asked
-            unscored = NothingToScore(f"{name}: {error}") if several else error
-    if several and scores:
-        console.print(screen_tables(scores))
+    found, unscored = command.run_all(runs, plan=args.plan)
+    scores = {f"{name}, {args.memory}, {model.name}": of_run for name, of_run in found.items()}
+    if len(runs) > 1 and scores:
+        command.console().print(screen_tables(scores))
         write_text(args.out / "table.md", markdown_table(scores))
     if unscored:
         raise unscored

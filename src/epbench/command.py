@@ -6,10 +6,10 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from epbench.errors import BadInput, EpbenchError
+from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
@@ -83,6 +83,35 @@ def console() -> SafeConsole:
 def warn(text: str) -> None:
     """A line on standard error that begins with "warning:"."""
     print(f"warning: {one_line(text)}", file=sys.stderr)
+
+
+def run_all(
+    runs: Mapping[str, Iterator[dict[str, Any]]], *, plan: bool
+) -> tuple[dict[str, dict[str, Any]], NothingToScore | None]:
+    """Check the runs on several datasets, and only then run them, one after the other.
+
+    Args:
+        runs: By the name of the dataset, a run that yields once when it has been checked, before any weights are loaded, and
+            then its scores.
+        plan: Whether to stop when all have been checked.
+
+    Returns:
+        The scores by the name of the dataset, and the last error of a run that had nothing to score; the runs after it have
+        been made all the same.
+    """
+    several = len(runs) > 1
+    for name, of_dataset in runs.items():
+        if several:
+            console().say(f"{name}:")
+        next(of_dataset)
+    scores: dict[str, dict[str, Any]] = {}
+    unscored: NothingToScore | None = None
+    for name, of_dataset in runs.items() if not plan else ():
+        try:
+            scores[name] = next(of_dataset)
+        except NothingToScore as error:
+            unscored = NothingToScore(f"{name}: {error}") if several else error
+    return scores, unscored
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

@@ -37,7 +37,7 @@ class Scripted(LM):
         return found
 
     def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
-        raise NotImplementedError
+        raise NotImplementedError("no task of ours asks for the likelihood of a whole text")
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         return self.tokenizer.apply_chat_template(

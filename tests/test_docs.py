@@ -100,8 +100,8 @@ def test_every_command_that_needs_nothing_runs_in_its_order(tmp_path):
     """In a copy of the checkout, by a user with an empty home, after what `make quickstart` does in an environment."""
     checkout, env = tmp_path / "checkout", environment(tmp_path)
     copy_checkout(checkout)
-    stamp = f"{BIN.parent}/.core"  # the environment is there
-    run(["make", "quickstart", f"VENV={BIN.parent}", "-o", stamp, "-o", f"{BIN}/pip"], checkout, env)
+    (checkout / ".venv").symlink_to(BIN.parent)  # the environment is there
+    run(["make", "quickstart", "-o", ".venv/.core", "-o", ".venv/bin/pip"], checkout, env)
     write_what_users_have(checkout)
     for page in PAGES:
         for command in commands_of(page):

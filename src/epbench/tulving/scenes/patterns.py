@@ -1,0 +1,128 @@
+"""Sentences with choices: `The [host|woman at the microphone] reads out {thing}.`
+
+A choice in brackets is drawn when a sentence is written, and may hold further choices; `[|very ]` may be empty. A name in
+braces is a slot that the writer fills. `a` and `an` are put right afterwards, so authors need not care.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from epbench.draws import RandomStream
+from epbench.errors import BadInput
+
+Part = str | tuple[str, str] | tuple["Pattern", ...]
+Pattern = tuple[Part, ...]
+"""Literal text, slots as `("slot", name)`, and choices as tuples of patterns."""
+
+_TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
+_ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
+_VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
+_SPOKEN_AS_CONSONANTS = re.compile(r"uni(?!n|m)|us[eu]|ut[ei]|ubiq|ukulele|uran|eu|ew|one\b|once\b")
+
+
+class Sentence:
+    """A pattern that has been parsed, with the slots that it needs."""
+
+    __slots__ = ("_pattern", "slots", "text")
+
+    def __init__(self, text: str) -> None:
+        """Parse a pattern.
+
+        Raises:
+            BadInput: Brackets or braces do not match.
+        """
+        self.text = text
+        self._pattern = parse(text)
+        self.slots = frozenset(_slots(self._pattern))
+
+    def write(self, draws: RandomStream, fill: Callable[[str], str]) -> str:
+        """Return the text with drawn choices and filled slots, with a capital letter, and `a` or `an` as it must be."""
+        parts: list[str] = []
+        _write(self._pattern, draws, fill, parts)
+        return tidy("".join(parts))
+
+
+def parse(text: str) -> Pattern:
+    """Return the pattern of a text.
+
+    Raises:
+        BadInput: Brackets or braces do not match.
+    """
+    stack: list[list[list[Part]]] = [[[]]]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "[":
+            stack.append([[]])
+        elif token == "|" and len(stack) > 1:
+            stack[-1].append([])
+        elif token == "]" and len(stack) > 1:
+            choices = stack.pop()
+            stack[-1][-1].append(tuple(tuple(choice) for choice in choices))
+        elif match[1]:
+            stack[-1][-1].append(("slot", match[1]))
+        elif token in "[]|{}":
+            raise BadInput(f"expected brackets and braces in pairs, and | only within brackets, found {text!r}")
+        else:
+            stack[-1][-1].append(token)
+    if len(stack) > 1:
+        raise BadInput(f"expected brackets and braces in pairs, found {text!r}")
+    return tuple(stack[0][0])
+
+
+def _write(pattern: Pattern, draws: RandomStream, fill: Callable[[str], str], parts: list[str]) -> None:
+    for part in pattern:
+        if isinstance(part, str):
+            parts.append(part)
+        elif part[0] == "slot":
+            parts.append(fill(part[1]))  # type: ignore[arg-type]
+        else:
+            _write(draws.pick(part), draws, fill, parts)  # type: ignore[arg-type]
+
+
+def _slots(pattern: Pattern) -> Iterator[str]:
+    for part in pattern:
+        if isinstance(part, str):
+            continue
+        if part[0] == "slot":
+            yield part[1]  # type: ignore[misc]
+        else:
+            for choice in part:
+                yield from _slots(choice)  # type: ignore[arg-type]
+
+
+def expansions(pattern: Pattern) -> int:
+    """Return how many texts a pattern stands for; a slot counts as one."""
+    n = 1
+    for part in pattern:
+        if not isinstance(part, str) and part[0] != "slot":
+            n *= sum(expansions(choice) for choice in part)  # type: ignore[arg-type, misc]
+    return n
+
+
+def longest_literal(text: str) -> int:
+    """Return the number of words of the longest stretch without a choice or a slot, outside of choices."""
+    outside = re.sub(r"\{\w+\}", "\n", _without_choices(text))
+    return max(len(stretch.split()) for stretch in outside.split("\n"))
+
+
+def _without_choices(text: str) -> str:
+    while (shorter := re.sub(r"\[[^\[\]]*\]", "\n", text)) != text:
+        text = shorter
+    return text
+
+
+def tidy(text: str) -> str:
+    """Put `a` and `an` right, take out blanks before punctuation, and begin with a capital letter."""
+    text = _ARTICLE.sub(lambda match: match[1] + ("n " if begins_with_vowel(match[2]) else " "), text)
+    text = re.sub(r" +([,.;:!?])", r"\1", re.sub(r"  +", " ", text.strip()))
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def begins_with_vowel(word: str) -> bool:
+    """Whether a word is spoken with a vowel first: an hour, an umbrella; a uniform, a one-act play."""
+    lowered = word.lower()
+    return bool(_VOWELS.match(lowered)) and not _SPOKEN_AS_CONSONANTS.match(lowered)

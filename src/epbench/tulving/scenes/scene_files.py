@@ -1,0 +1,187 @@
+"""The files that say how events go and what spaces are like: `scenes.json` and `places.json` of a universe, checked.
+
+`scenes.json` has an object for each kind of event:
+
+- `people`: who takes part, as a plural with an article (`the poets`);
+- `what`: phrases that tell what it is without its name, without an article (`evening of spoken verse`);
+- `things`: what is there, with an article (`the microphone stand`);
+- `begin`, `middle`, `end`: sentences with choices (see `patterns`) that tell it in its order.
+
+`places.json` has `kinds` (for each kind of space `indoors`, its `features` and sentences on its `air`), and `kind_of`, the
+kind of each location. A sentence that begins with `in: ` or `out: ` is only told indoors or outdoors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.shapes import Each, Items, Shape
+from epbench.files.text import shown
+from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, parse
+
+SCENE_SLOTS = frozenset(["who", "him", "his", "himself", "thing", "feature", "people"])
+FEWEST = {"what": 2, "things": 6, "begin": 4, "middle": 6, "end": 4, "features": 8, "air": 8}
+FEWEST_TEXTS = 24
+"""A sentence stands for at least so many texts, or chapters of one kind would repeat one another."""
+MOST_LITERAL_WORDS = 6
+
+_SCENES = Each(
+    Shape({"people": (str,), **{key: Items((str,)) for key in ("what", "things", "begin", "middle", "end")}})
+)
+_PLACES = Shape(
+    {
+        "kinds": Each(Shape({"indoors": (bool,), "features": Items((str,)), "air": Items((str,))})),
+        "kind_of": Each((str,)),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A sentence, and whether it is told indoors, outdoors or (None) anywhere."""
+
+    sentence: Sentence
+    indoors: bool | None
+
+    def fits(self, indoors: bool) -> bool:
+        """Whether it can be told of a space."""
+        return self.indoors is None or self.indoors == indoors
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How a kind of event goes; see the module for the fields."""
+
+    people: str
+    what: Sequence[str]
+    things: Sequence[str]
+    begin: Sequence[Told]
+    middle: Sequence[Told]
+    end: Sequence[Told]
+
+
+@dataclass(frozen=True)
+class PlaceKind:
+    """What spaces of a kind are like."""
+
+    indoors: bool
+    features: Sequence[str]
+    air: Sequence[Told]
+
+
+def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
+    """Read and check `scenes.json`.
+
+    Args:
+        path: The file.
+        contents: The kinds of event of the universe; each must have a scene.
+
+    Raises:
+        BadInput: The file is missing or faulty; the message names the kind of event, the field and the item.
+    """
+    listed = read_json(path, _SCENES)
+    scenes = {}
+    for content, scene in listed.items():
+        where = f"{path}, key {shown(content)}"
+        for field in ("what", "things", "begin", "middle", "end"):
+            _check_number(where, field, scene[field])
+        for text in (*scene["what"], *scene["things"], scene["people"]):
+            _check_phrase(where, text)
+        told = {
+            part: [read_sentence(f"{where}, {part}", text) for text in scene[part]]
+            for part in ("begin", "middle", "end")
+        }
+        everything = "\n".join(text for part in scene.values() for text in ([part] if isinstance(part, str) else part))
+        if content.lower() in everything.lower():
+            raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
+        scenes[content] = Scene(scene["people"], scene["what"], scene["things"], **told)
+    _check_keys(path, "kind of event", scenes, contents)
+    return scenes
+
+
+def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:
+    """Read and check `places.json`.
+
+    Args:
+        path: The file.
+        locations: The locations of the universe; each must have a kind.
+
+    Returns:
+        The kind of each location, by its name.
+
+    Raises:
+        BadInput: The file is missing or faulty; the message names the kind or the location.
+    """
+    listed = read_json(path, _PLACES)
+    kinds = {}
+    for name, kind in listed["kinds"].items():
+        where = f"{path}, kind {shown(name)}"
+        for field in ("features", "air"):
+            _check_number(where, field, kind[field])
+        for text in kind["features"]:
+            _check_phrase(where, text)
+        kinds[name] = PlaceKind(
+            kind["indoors"], kind["features"], [read_sentence(f"{where}, air", text) for text in kind["air"]]
+        )
+    _check_keys(path, "location", listed["kind_of"], locations)
+    for location, name in listed["kind_of"].items():
+        if name not in kinds:
+            raise BadInput(f"{path}, location {shown(location)}: expected {', '.join(kinds)}, found {shown(name)}")
+    return {location: kinds[name] for location, name in listed["kind_of"].items()}
+
+
+def _check_number(where: str, field: str, items: Sequence[str]) -> None:
+    if len(items) < FEWEST[field]:
+        raise BadInput(f"{where}, {field}: expected at least {FEWEST[field]}, found {len(items)}")
+    if len(set(items)) < len(items):
+        raise BadInput(f"{where}, {field}: expected each text once")
+
+
+def _check_phrase(where: str, text: str) -> None:
+    if set(text) & set("[]{}|$") or text != " ".join(text.split()) or not text or "entity" in text.lower():
+        raise BadInput(f"{where}: expected a phrase without marks, found {shown(text)}")
+
+
+def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS) -> Told:
+    """Read a sentence with choices, which may begin with `in: ` or `out: `.
+
+    Raises:
+        BadInput: It is faulty, or not varied enough.
+    """
+    label, _, rest = text.partition(": ") if text.startswith(("in: ", "out: ")) else ("", "", text)
+    try:
+        return Told(_checked(rest, slots), {"in": True, "out": False}.get(label))
+    except BadInput as error:
+        raise BadInput(f"{where}, {shown(text)}: {error}") from None
+
+
+@cache
+def _checked(text: str, slots: frozenset[str]) -> Sentence:
+    sentence = Sentence(text)
+    if "entity" in text.lower() or "$" in text or any(letter.isdigit() for letter in text):
+        raise BadInput("expected a sentence without '$', digits and the letters 'entity'")
+    if not text.rstrip(']"”').endswith((".", "!", "?")):
+        raise BadInput("expected a full stop, an exclamation mark or a question mark at the end")
+    if unknown := sentence.slots - slots:
+        raise BadInput(f"unknown slot {min(unknown)!r}; there are {', '.join(sorted(slots))}")
+    if {"him", "his", "himself"} & sentence.slots and "who" not in sentence.slots:
+        raise BadInput("expected {who} in a sentence with a pronoun of the main character")
+    if (n := expansions(parse(text))) < FEWEST_TEXTS:
+        raise BadInput(f"expected choices for at least {FEWEST_TEXTS} texts, found {n}")
+    if (n := longest_literal(text)) > MOST_LITERAL_WORDS:
+        raise BadInput(f"expected at most {MOST_LITERAL_WORDS} words in a row without a choice or a slot, found {n}")
+    return sentence
+
+
+def _check_keys(path: Path, what: str, found: Mapping[str, object], expected: Iterable[str]) -> None:
+    for name in expected:
+        if name not in found:
+            raise BadInput(f"{path}: {what} {shown(name)} is missing")
+    for name in found:
+        if name not in set(expected):
+            raise BadInput(f"{path}: found {shown(name)}, which is no {what} of the universe")

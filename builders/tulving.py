@@ -3,6 +3,7 @@
     python builders/tulving.py --book short --out out
     python builders/tulving.py --book long --universe news --seed 3 --out out
     python builders/tulving.py --book short --universe worlds/harbour --universe-size 40 --out out
+    python builders/tulving.py --book long --level 3 --out out
     python builders/tulving.py --book long --order chronological --out out
     python builders/tulving.py --book very-long --events 20000 --universe-size 1000 --out out
     python builders/tulving.py --book short --writer openai:gpt-4o --out out
@@ -67,6 +68,7 @@ class Arguments(options.BackendOptions):
 
     book: str
     universe: str
+    level: int
     events: int | None
     universe_size: int
     seed: int
@@ -87,7 +89,9 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
     parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
-                        help="default (New York), news or scifi, or a folder with a universe of your own")  # fmt: skip
+                        help="default (New York), news, scifi or ward (a hospital), or a folder of your own")  # fmt: skip
+    parser.add_argument("--level", type=int, default=1, metavar="N",
+                        help="1 template, 2 coherent, 3 distracted, 4 implicit, 5 entangled; same events (1)")  # fmt: skip
     parser.add_argument("--events", type=int, metavar="N", help="another number of events")
     parser.add_argument("--universe-size", type=int, default=100, metavar="N",
                         help="number of times, of spaces, of entities and of contents (100)")  # fmt: skip
@@ -128,6 +132,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     recipe = Recipe(
         book=args.book,
         universe=args.universe,
+        level=args.level,
         events=args.events,
         universe_size=args.universe_size,
         seed=args.seed,
@@ -142,6 +147,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         args.writer,
         outline.universe,
         seed=recipe.seed,
+        level=recipe.level,
         folder=folder,
         options=args.backend,
         checker=_checker(args),
@@ -183,7 +189,7 @@ def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
     from epbench.tulving.chapters.estimate import check_windows, estimate_lines
     from epbench.tulving.chapters.loop import first_tasks
 
-    console, tasks = command.console(), first_tasks(outline.events, outline.layouts)
+    console, tasks = command.console(), first_tasks(outline.events, outline.layouts, outline.plans)
     for warning in check_windows(writer, tasks):
         console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
     for line in estimate_lines(writer, tasks):

@@ -59,5 +59,8 @@ def test_a_faulty_universe_is_one_line_and_leaves_nothing(script, tmp_path):
     )
     (folder / "universe.toml").write_text(toml(kind='"western"'))
     refused(script(*build), f"{folder / 'universe.toml'}, key 'kind': expected novel, news, scifi, found 'western'")
-    refused(script(*build[:-1], tmp_path / "habrour"), "habrour': expected default, news, scifi, or a folder with univ")
+    refused(
+        script(*build[:-1], tmp_path / "habrour"),
+        "habrour': expected default, news, scifi, ward, or a folder with univ",
+    )
     assert not (tmp_path / "out").exists()

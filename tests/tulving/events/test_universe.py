@@ -41,7 +41,7 @@ def test_secondary_names_are_100_000_and_no_main_name():
     names = secondary_names()
     assert len(names) == len(set(names)) == 100_000
     everything = "\n".join(names)
-    for universe in universe_names():
+    for universe in ("default", "news", "scifi"):
         assert not [name for name in load_universe(universe, 1000).entities if name in everything]
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.universe import as_texts, load_universe, secondary_names
-from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, Get, Trace
 
 SORTS: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities")
@@ -82,12 +81,16 @@ def ask(
     )
 
 
+_WORLDS = ("default", "news", "scifi")
+"""The universes whose names the answers of a passport are about; another one would make stored passports worthless."""
+
+
 @cache
 def _worlds() -> list[dict[Trace, list[str]]]:
     """For every universe, the values of each sort."""
     side = secondary_names()[:_N_SIDE]
     worlds = []
-    for name in universe_names():
+    for name in _WORLDS:
         texts = as_texts(load_universe(name))
         worlds.append({sort: texts[letter] for sort, letter in _LETTERS.items()} | {"other_entities": side})
     return worlds

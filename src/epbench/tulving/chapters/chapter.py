@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from epbench.errors import BadInput
 from epbench.tulving.chapters.exact_checks import PLACEHOLDER, split_paragraphs
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
+from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +23,14 @@ class Draft:
         event: The event that it tells.
         layout: How it is built.
         text: Its text.
+        plan: In which words it tells it; None at level 1.
     """
 
     number: int
     event: Event
     layout: Layout
     text: str
+    plan: ChapterPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class Chapter:
         n_paragraphs: The number of its paragraphs.
         text: Its text without a heading; a blank line separates paragraphs.
         secondary: The full names of its side characters.
+        told: The words that tell location, date, person and detail; None at level 1, where these are the names themselves.
+        evidence: What a reader must have read to know each fact, in chapters and paragraphs from 1; empty at level 1.
+        outcomes: What the event changes for its main character, at level 5.
     """
 
     number: int
@@ -48,6 +55,9 @@ class Chapter:
     n_paragraphs: int
     text: str
     secondary: tuple[str, ...]
+    told: Mapping[str, str] | None = None
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    outcomes: Sequence[Outcome] = ()
 
 
 def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapter]:
@@ -61,11 +71,12 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
     Raises:
         BadInput: There are fewer names than side characters.
     """
-    supply = iter(names)
+    supply = _Supply(names)
+    number_of = {draft.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
     for draft in drafts:
         numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
-        given = dict(zip(numbers, supply, strict=False))
+        given = dict(zip(numbers, supply.take(len(numbers), draft.event.first_name), strict=False))
         if len(given) < len(numbers):
             where = f"chapter {len(chapters) + 1}"
             raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(given)}")
@@ -79,15 +90,64 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
                 n_paragraphs=len(paragraphs),
                 text="\n\n".join(paragraphs),
                 secondary=tuple(given.values()),
+                told=draft.plan.words(draft.event) if draft.plan else None,
+                evidence=renumbered(draft.plan.evidence, number_of) if draft.plan else {},
+                outcomes=_moved(draft.plan.outcomes, number_of) if draft.plan else (),
             )
         )
     return chapters
 
 
+class _Supply:
+    """Names that are used once; one that a chapter cannot use waits for a later chapter, which uses one of these at most."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names, self._waiting = iter(names), list[str]()
+
+    def take(self, n: int, first_name: str) -> list[str]:
+        """Take n names with other first names than the main character's, or nobody would know who is meant.
+
+        There are fewer if the names run out.
+        """
+        return list(islice(self._fitting(first_name), n))
+
+    def _fitting(self, first_name: str) -> Iterator[str]:
+        for place, name in enumerate(self._waiting):
+            if name.split()[0] != first_name:
+                yield self._waiting.pop(place)
+                break
+        for name in self._names:
+            if name.split()[0] != first_name:
+                yield name
+            else:
+                self._waiting.append(name)
+
+
 def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
     """Return the chapters by date, with new numbers; those of one day keep their order (paper: Appendix E.6)."""
     ordered = sorted(chapters, key=lambda chapter: chapter.event.time)
-    return [replace(chapter, number=number) for number, chapter in enumerate(ordered, 1)]
+    number_of = {chapter.number: number for number, chapter in enumerate(ordered, 1)}
+    return [
+        replace(
+            chapter,
+            number=number,
+            evidence=renumbered(chapter.evidence, number_of),
+            outcomes=_moved(chapter.outcomes, number_of),
+        )
+        for number, chapter in enumerate(ordered, 1)
+    ]
+
+
+def _moved(outcomes: Sequence[Outcome], number_of: Mapping[int, int]) -> tuple[Outcome, ...]:
+    return tuple(replace(one, spot=Spot(number_of[one.spot.number], one.spot.paragraph)) for one in outcomes)
+
+
+def renumbered(evidence: Mapping[str, Evidence], number_of: Mapping[int, int]) -> dict[str, Evidence]:
+    """Return evidence with other numbers of chapters."""
+    return {
+        fact: Evidence(one.links, frozenset(Spot(number_of[spot.number], spot.paragraph) for spot in one.spots))
+        for fact, one in evidence.items()
+    }
 
 
 def assemble(chapters: Sequence[Chapter]) -> str:

@@ -7,6 +7,7 @@ characters. The names of the checks are those of the published data.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
@@ -79,18 +80,27 @@ def _entities(text: str) -> list[int]:
 
 def check_facts(paragraphs: list[str], event: Event, layout: Layout) -> list[str]:
     """Check that location, date, full name and detail occur word for word in their paragraph and in no other."""
-    found, planned = paragraphs_with(paragraphs, event), paragraphs_by_fact(layout)
+    return check_words(paragraphs, facts_in_words(event), layout)
+
+
+def check_words(paragraphs: list[str], words: Mapping[str, str], layout: Layout) -> list[str]:
+    """Check that the words of each fact occur in their paragraph and in no other, in any case."""
+    found, planned = paragraphs_with(paragraphs, words), paragraphs_by_fact(layout)
     failed = [f"has_{fact}" for fact in FACTS if not found[fact]]
     failed += [f"single_{fact}" for fact in FACTS if len(found[fact]) > 1]
     failed += [f"correct_{fact}" for fact in FACTS if len(found[fact]) == 1 and found[fact] != [planned[fact]]]
     return failed
 
 
-def paragraphs_with(paragraphs: list[str], event: Event) -> dict[str, list[int]]:
-    """Return, for each fact, the numbers (from 1) of the paragraphs that have it word for word, in any case."""
-    facts = dict(zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True))
+def facts_in_words(event: Event) -> dict[str, str]:
+    """Return the words of each fact at level 1: the names themselves, and the date as the book writes it."""
+    return dict(zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True))
+
+
+def paragraphs_with(paragraphs: list[str], words: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return, for each fact, the numbers (from 1) of the paragraphs that have its words, in any case."""
     folded = [paragraph.lower() for paragraph in paragraphs]
-    return {fact: [i for i, p in enumerate(folded, 1) if words.lower() in p] for fact, words in facts.items()}
+    return {fact: [i for i, p in enumerate(folded, 1) if words[fact].lower() in p] for fact in FACTS}
 
 
 def paragraphs_by_fact(layout: Layout) -> dict[str, int]:

@@ -13,11 +13,15 @@ from epbench.tulving.chapters.loop import Writer
 from epbench.tulving.chapters.model_writer import MAX_TOKENS, ModelWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.scene_writer import SceneWriter
 
-RULE_WRITERS: Mapping[str, Callable[[Universe, int], Writer]] = {
-    TemplateWriter.name: lambda universe, seed: TemplateWriter.of(universe, seed=seed),
-}
-"""The writers that follow rules, from a universe and a seed: no model is asked, and nothing is paid for."""
+
+def _template_writer(universe: Universe, seed: int, level: int) -> Writer:
+    return TemplateWriter.of(universe, seed=seed) if level == 1 else SceneWriter.of(universe, seed=seed)
+
+
+RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {TemplateWriter.name: _template_writer}
+"""The writers that follow rules, from a universe, a seed and a level: no model is asked, and nothing is paid for."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def load_writer(
     universe: Universe,
     *,
     seed: int = 0,
+    level: int = 1,
     folder: Path | None = None,
     options: Options | None = None,
     checker: Checker | None = None,
@@ -51,6 +56,7 @@ def load_writer(
         name: `template` or another of `RULE_WRITERS`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
         universe: The universe of the events.
         seed: The seed of all draws.
+        level: The level of the book.
         folder: Where a model's chapters and verdicts are kept; required for a model.
         options: How the model is run.
         checker: The model that checks the chapters of a model.
@@ -64,7 +70,7 @@ def load_writer(
     check_writer(name, checker)
     if name in RULE_WRITERS:
         refuse_variant(name, options)
-        return RULE_WRITERS[name](universe, seed)
+        return RULE_WRITERS[name](universe, seed, level)
     if folder is None:
         raise BadInput(f"writer {name}: expected a folder in which its chapters and verdicts are kept")
     if max_tokens < 1:

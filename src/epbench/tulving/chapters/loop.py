@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from epbench.tulving.chapters.exact_checks import check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
+from epbench.tulving.levels.plan import ChapterPlan
 
 MOST_ATTEMPTS = 10
 
@@ -35,6 +36,7 @@ class Task:
         attempt: 0 for the first candidate for this event, then 1, 2, …
         failed: The checks that the previous candidate failed; empty for the first one.
         previous: The text of the previous candidate; "" for the first one.
+        plan: In which words the chapter tells it, for books of level 2 and higher; None at level 1.
     """
 
     number: int
@@ -43,6 +45,7 @@ class Task:
     attempt: int
     failed: tuple[str, ...] = ()
     previous: str = ""
+    plan: ChapterPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,10 @@ class Description:
 
     made: str
     limits: str
+
+
+ChapterCheck = Callable[[Candidate], list[str]]
+"""Returns the names of the exact checks that a candidate fails."""
 
 
 class Writer(Protocol):
@@ -165,6 +172,8 @@ def write_chapters(
     writer: Writer,
     secondary_names: Iterable[str],
     *,
+    plans: Sequence[ChapterPlan] = (),
+    check: ChapterCheck | None = None,
     progress: Progress = no_progress,
 ) -> tuple[list[Chapter], Writing]:
     """Write a chapter for every event, in at most ten rounds with one candidate for every event without a chapter.
@@ -177,6 +186,8 @@ def write_chapters(
         layouts: The layout of each chapter.
         writer: The template writer or a model.
         secondary_names: Full names for side characters; each is used in one chapter only.
+        plans: The plan of each chapter, for books of level 2 and higher.
+        check: Returns the names of the exact checks that a candidate fails; by default those of level 1.
         progress: Shows how far a round is.
 
     Returns:
@@ -194,33 +205,51 @@ def write_chapters(
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
         tasks = [
             _next_task(task, len(iterations), failed, last)
-            for task in first_tasks(events, layouts)
+            for task in first_tasks(events, layouts, plans)
             if task.number not in accepted
         ]
         if not tasks:
             break
         candidates = writer.candidates(tasks, progress)
         last = {candidate.task.number: candidate for candidate in candidates}
-        failed = {number: _exact_faults(candidate) for number, candidate in last.items()}
+        failed = {number: _exact_faults(candidate, check) for number, candidate in last.items()}
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
             task = candidate.task
             failed[task.number] = doubts
             if not doubts:
-                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text)
+                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text, task.plan)
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
-    dropped = {number: (events[number], checks) for number, checks in failed.items() if checks}
-    drafts = [accepted[number] for number in sorted(accepted)]
+    failed |= {number: ["evidence"] for number in _left_in_the_air(accepted)}
+    dropped = {number: (events[number], checks) for number, checks in sorted(failed.items()) if checks}
+    drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
     writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
     return fill_secondary(drafts, secondary_names), writing
 
 
-def first_tasks(events: Sequence[Event], layouts: Sequence[Layout]) -> list[Task]:
+def _left_in_the_air(accepted: Mapping[int, Draft]) -> set[int]:
+    """The chapters that refer to a chapter which does not exist, or to one that falls with it."""
+    fallen: set[int] = set()
+    while more := {
+        number
+        for number, draft in accepted.items()
+        if draft.plan and number not in fallen
+        for evidence in draft.plan.evidence.values()
+        if any(spot.number not in accepted or spot.number in fallen for spot in evidence.spots)
+    }:
+        fallen |= more
+    return fallen
+
+
+def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Sequence[ChapterPlan] = ()) -> list[Task]:
     """Return the task of the first candidate of every event."""
-    return [Task(number, event, layout, 0) for number, (event, layout) in enumerate(zip(events, layouts, strict=True))]
+    return [
+        Task(number, event, layout, 0, plan=plans[number] if plans else None)
+        for number, (event, layout) in enumerate(zip(events, layouts, strict=True))
+    ]
 
 
 def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: Mapping[int, Candidate]) -> Task:
@@ -230,9 +259,11 @@ def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: 
     return replace(task, attempt=attempt, failed=tuple(failed[task.number]), previous=last[task.number].text)
 
 
-def _exact_faults(candidate: Candidate) -> list[str]:
+def _exact_faults(candidate: Candidate, check: ChapterCheck | None) -> list[str]:
     if candidate.fault is not None:  # the checks of a broken text would add nothing
         return [candidate.fault]
+    if check is not None:
+        return check(candidate)
     return check_chapter(candidate.text, candidate.task.event, candidate.task.layout)
 
 
@@ -263,7 +294,7 @@ def _no_chapter(
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]
     task, event = candidate.task, candidate.task.event
-    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout)
+    fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout, task.plan)
     beginning = " ".join(candidate.text[:120].split())
     shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"

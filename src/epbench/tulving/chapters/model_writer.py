@@ -87,9 +87,11 @@ class ModelWriter:
 
     def chapter_request(self, task: Task) -> Request:
         """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
-        prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe)
+        prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe, task.plan)
         if task.failed:
-            prompt += "\n\n" + self._prompts.retry_prompt(task.failed, task.previous, task.event, task.layout)
+            prompt += "\n\n" + self._prompts.retry_prompt(
+                task.failed, task.previous, task.event, task.layout, task.plan
+            )
         return Request(
             id=f"event {task.number}",
             system=self._prompts.chapter_system(self._universe),
@@ -106,7 +108,7 @@ class ModelWriter:
             id=f"event {candidate.task.number}",
             system=self._prompts.check_system,
             context="",
-            question=self._prompts.check_prompt(candidate.task.event, candidate.text),
+            question=self._prompts.check_prompt(candidate.task.event, candidate.text, candidate.task.plan),
             sampling=self._sampling,
             repeat=repeat,
             schema=SCHEMA,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from epbench.reports.figures import COLOURS, drawing, svg
 from epbench.tulving.chapters.chapter import Chapter, assemble
-from epbench.tulving.chapters.exact_checks import FACTS, split_paragraphs
+from epbench.tulving.chapters.exact_checks import FACTS, facts_in_words, split_paragraphs
 
 SPANS = ("book", "chapter", "paragraph")
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -19,7 +19,7 @@ def fact_positions(chapters: Sequence[Chapter]) -> Positions:
     """Return the middle of the first occurrence of each fact, relative to the span's length in characters.
 
     Args:
-        chapters: A whole book. Every fact occurs word for word in its chapter, in any case.
+        chapters: A whole book. The words that tell each fact occur in its chapter, in any case.
     """
     places: dict[str, dict[str, list[float]]] = {span: {fact: [] for fact in FACTS} for span in SPANS}
     book = assemble(chapters).lower()
@@ -28,9 +28,9 @@ def fact_positions(chapters: Sequence[Chapter]) -> Positions:
         text = chapter.text.lower()
         begin = book.index(text, end)
         end = begin + len(text)
-        event = chapter.event
-        for fact, told in zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True):
-            words = told.lower()
+        told = chapter.told or facts_in_words(chapter.event)
+        for fact in FACTS:
+            words = told[fact].lower()
             paragraph = next(paragraph for paragraph in split_paragraphs(text) if words in paragraph)
             places["book"][fact].append((begin + _middle(words, text)) / len(book))
             places["chapter"][fact].append(_middle(words, text) / len(text))

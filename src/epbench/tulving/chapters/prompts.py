@@ -10,6 +10,7 @@ from functools import cache
 from epbench.files.packaged import packaged
 from epbench.tulving.chapters.exact_checks import (
     excerpt_at_fault,
+    facts_in_words,
     paragraphs_by_fact,
     paragraphs_with,
     split_paragraphs,
@@ -17,6 +18,8 @@ from epbench.tulving.chapters.exact_checks import (
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.scenes.people import pronouns_of
 
 OWN = packaged("epbench.tulving", "writing.toml")
 
@@ -27,6 +30,13 @@ class WritingPrompts:
 
     system: str
     chapter: str
+    planned_chapter: str
+    naming: str
+    naming_once: str
+    not_naming: str
+    fixed_sentence: str
+    side_deed: str
+    none: str
     several_paragraphs: str
     one_paragraph: str
     in_one_of_several: str
@@ -34,6 +44,7 @@ class WritingPrompts:
     retry: str
     check_system: str
     check: str
+    planned_check: str
     genres: Mapping[str, str]
     faults: Mapping[str, str]
     facts: Mapping[str, str]
@@ -42,24 +53,46 @@ class WritingPrompts:
         """Return the system prompt of the writer."""
         return self.system.format(genre=self.genres[universe.kind])
 
-    def chapter_prompt(self, event: Event, layout: Layout, universe: Universe) -> str:
-        """Return the prompt for one chapter, paragraph by paragraph."""
+    def chapter_prompt(self, event: Event, layout: Layout, universe: Universe, plan: ChapterPlan | None = None) -> str:
+        """Return the prompt for one chapter, paragraph by paragraph; from level 2 on with its plan."""
         single = layout.n_paragraphs == 1
-        return self.chapter.format(
-            **_facts(event),
-            genre=self.genres[universe.kind],
-            first_name=event.first_name,
-            deed=event.detail_in_sentence,
-            layout=self.one_paragraph if single else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
-            in_time=self._where(layout.time, layout),
-            in_space=self._where(layout.space, layout),
-            in_entity=self._where(layout.entity, layout),
-            in_content=self._where(layout.content, layout),
-            style=layout.style,
-            adjectives=", ".join(universe.styles[layout.style]),
-        )
+        known = {
+            "genre": self.genres[universe.kind],
+            "deed": event.detail_in_sentence,
+            "layout": self.one_paragraph
+            if single
+            else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
+            "in_time": self._where(layout.time, layout),
+            "in_space": self._where(layout.space, layout),
+            "in_entity": self._where(layout.entity, layout),
+            "in_content": self._where(layout.content, layout),
+            "style": layout.style,
+            "adjectives": ", ".join(universe.styles[layout.style]),
+        }
+        if plan is None:
+            return self.chapter.format(**known, **_facts(event), first_name=event.first_name)
+        return self.planned_chapter.format(**known, **self._planned(event, layout, plan))
 
-    def retry_prompt(self, failed: Sequence[str], text: str, event: Event, layout: Layout) -> str:
+    def _planned(self, event: Event, layout: Layout, plan: ChapterPlan) -> dict[str, str]:
+        """What the plan of a chapter adds to its prompt."""
+        words = pronouns_of(event.first_name)
+        naming = self.not_naming if not plan.named else self.naming_once if plan.level >= 4 else self.naming
+        fixed = [self.fixed_sentence.format(paragraph=one.paragraph, text=one.text) for one in plan.fixed]
+        deeds = [self.side_deed.format(number=number, deed=deed) for number, deed in enumerate(plan.deeds, 1)]
+        return {
+            **_told(plan),
+            "hero": plan.hero,
+            "she": words.subject,
+            "her": words.object,
+            "event": event.content,
+            "naming": naming.format(event=event.content, what=plan.what, paragraph=layout.content),
+            "fixed": "\n".join(fixed) or self.none,
+            "deeds": "\n".join(deeds) or self.none,
+        }
+
+    def retry_prompt(
+        self, failed: Sequence[str], text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None
+    ) -> str:
         """Return what is added to the prompt of a chapter after a failed attempt.
 
         Args:
@@ -67,24 +100,33 @@ class WritingPrompts:
             text: The text of the attempt.
             event: The event of the chapter.
             layout: The layout of the chapter.
+            plan: Its plan, from level 2 on.
         """
-        faults = "\n".join(f"- {self.fault(check, text, event, layout)}" for check in failed)
+        faults = "\n".join(f"- {self.fault(check, text, event, layout, plan)}" for check in failed)
         return self.retry.format(faults=faults)
 
-    def fault(self, check: str, text: str, event: Event, layout: Layout) -> str:
+    def fault(self, check: str, text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None) -> str:
         """Return a sentence on one failed check of an attempt: what was expected, and what was found."""
         kind, _, fact = check.partition("_")
         paragraphs = split_paragraphs(text)
+        words = plan.words(event) if plan else facts_in_words(event)
+        told = {
+            "place": words["location"],
+            "date": words["date"],
+            "name": words["entity"],
+            "event": event.content,
+            "what": plan.what if plan else "",
+        }
         if kind not in ("has", "single", "correct"):
             return self.faults[check].format(
-                **_facts(event),
+                **told,
                 n_found=len(paragraphs),
                 n_paragraphs=layout.n_paragraphs,
                 excerpt=excerpt_at_fault(check, text),
             )
         return self.faults[kind].format(
-            fact=self.facts[fact].format(**_facts(event), deed=event.detail_in_sentence),
-            found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, event)[fact]),
+            fact=self.facts[fact].format(**told, deed=event.detail_in_sentence),
+            found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, words)[fact]),
             where=self._where(paragraphs_by_fact(layout)[fact], layout),
         )
 
@@ -93,13 +135,19 @@ class WritingPrompts:
             return self.in_the_only_one
         return self.in_one_of_several.format(paragraph=paragraph)
 
-    def check_prompt(self, event: Event, chapter: str) -> str:
+    def check_prompt(self, event: Event, chapter: str, plan: ChapterPlan | None = None) -> str:
         """Return the prompt for a check: four questions on a candidate."""
+        if plan is not None:
+            return self.planned_check.format(**_told(plan), event=event.content, chapter=chapter)
         return self.check.format(**_facts(event), chapter=chapter)
 
 
 def _facts(event: Event) -> dict[str, str]:
     return {"date": event.day, "place": event.space, "name": event.entity, "event": event.content}
+
+
+def _told(plan: ChapterPlan) -> dict[str, str]:
+    return {"when": plan.when, "where": plan.where, "name": plan.name}
 
 
 @cache

@@ -14,7 +14,7 @@ from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import Progress
 from epbench.tulving.context.prompts import Prompts
-from epbench.tulving.context.requests import Book, QuestionView, chapter_passage
+from epbench.tulving.context.requests import Book, QuestionView, chapter_passage, paragraphs_of
 
 FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 """The simulated time at which the first chapter is stored, and the time to the next; the events have other dates."""
@@ -36,18 +36,28 @@ class Remembered:
 
 
 def gold_texts(
-    book: Book, questions: Sequence[QuestionView], matching: Mapping[str, Sequence[int]]
+    book: Book,
+    questions: Sequence[QuestionView],
+    matching: Mapping[str, Sequence[int]],
+    evidence: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> dict[str, list[str]]:
-    """Find what each question needs: the chapters that match it, as they are stored. This is what the oracle returns.
+    """Find what each question needs. This is what the oracle returns.
 
     Args:
         book: with all chapters.
         questions: those that may be asked.
         matching: by id of the question, the numbers of the chapters that match it.
+        evidence: by id of the question, the chapters and paragraphs that answer it; None for a book without evidence.
 
     Returns:
-        By text of the question, the stored texts in the order of the chapters.
+        By text of the question, in the order of the book: the paragraphs of the evidence, or without evidence the matching
+        chapters as they are stored.
     """
+    if evidence is not None:
+        text_of, places = paragraphs_of(book), dict[str, set[tuple[int, int]]]()
+        for question in questions:
+            places.setdefault(question.question, set()).update(evidence[question.id])
+        return {query: [text_of[place] for place in sorted(needed)] for query, needed in places.items()}
     stored = {number: chapter_passage(number, text) for number, text in book.chapters}
     needed: dict[str, set[int]] = {}
     for question in questions:

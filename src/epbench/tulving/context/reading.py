@@ -72,7 +72,8 @@ class Reading:
             raise BadInput(
                 "a retriever and the order of passages go with rag-paragraph and rag-chapter, not with a memory system"
             )
-        gold = gold_texts(data.book, _views(data.rows), {row["id"]: row["chapters"] for row in data.rows})
+        matching = {row["id"]: row["chapters"] for row in data.rows}
+        gold = gold_texts(data.book, _views(data.rows), matching, data.evidence)
         return load_memory(self.memory, gold, limits=self.limits, in_process=self.in_process, **self.installed)
 
     def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:

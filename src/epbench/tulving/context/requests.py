@@ -110,11 +110,16 @@ def chunks_of(book: Book, memory: str) -> list[str]:
     """Split the book into chapters or paragraphs, each under a line with its numbers."""
     if memory == "rag-chapter":
         return [chapter_passage(number, text) for number, text in book.chapters]
-    return [
-        f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
+    return list(paragraphs_of(book).values())
+
+
+def paragraphs_of(book: Book) -> dict[tuple[int, int], str]:
+    """Return the paragraphs by chapter and number, each under a line with both."""
+    return {
+        (number, i): f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
         for number, text in book.chapters
         for i, paragraph in enumerate(filter(str.strip, text.split("\n")), 1)
-    ]
+    }
 
 
 def chapter_passage(number: int, text: str) -> str:

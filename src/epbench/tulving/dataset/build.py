@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
 
@@ -17,8 +17,14 @@ from epbench.tulving.events.events import Event, draw_events
 from epbench.tulving.events.layouts import Layout, draw_layouts
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
 from epbench.tulving.events.universe_files import universe_name, universe_names
+from epbench.tulving.levels.checks import checks_of
+from epbench.tulving.levels.level import check_level
+from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.generate import Question, all_questions, cue_values, unused_values
+from epbench.tulving.questions.outcomes import outcome_questions
 from epbench.tulving.questions.selection import Selection, select
+from epbench.tulving.solving.proof import prove
 
 Order = Literal["narrative", "chronological"]
 
@@ -37,6 +43,7 @@ class Recipe:
         universe: `default`, `news` or `scifi`, or the path of a folder with a universe of the user's own.
         events: The number of events; by default that of the published book.
         universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
+        level: What the book takes to be understood: 1 (the template) to 5; see `levels.level`. The events are those of level 1.
         seed: The seed of all draws.
         order: `narrative`, or `chronological` for chapters sorted by date.
         selection: The rule by which questions are selected.
@@ -46,6 +53,7 @@ class Recipe:
 
     book: str
     universe: str = "default"
+    level: int = 1
     events: int | None = None
     universe_size: int = PUBLISHED_SIZE
     seed: int = 0
@@ -62,14 +70,15 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """The name of the dataset: `long`, `news-short`, `scifi-long`, `long-ordered`; of a folder, its own name."""
-        return dataset_name(self.book, universe_name(self.universe), self.order)
+        """The name of the dataset: `long`, `news-short`, `long-l3`, `long-ordered`; of a folder, its own name."""
+        return dataset_name(self.book, universe_name(self.universe), self.order, self.level)
 
 
-def dataset_name(book: str, universe: str, order: Order) -> str:
+def dataset_name(book: str, universe: str, order: Order, level: int = 1) -> str:
     """Return the name of a Tulving book's dataset."""
     parts = [universe] if universe != "default" else []
-    return "-".join([*parts, book, *(["ordered"] if order == "chronological" else [])])
+    parts += [book, *([f"l{level}"] if level > 1 else []), *(["ordered"] if order == "chronological" else [])]
+    return "-".join(parts)
 
 
 @dataclass(frozen=True)
@@ -80,24 +89,30 @@ class Outline:
         universe: The universe of the events.
         events: The event of each chapter.
         layouts: The layout of each chapter.
+        plans: In which words each chapter tells its event, at level 2 and higher; empty at level 1.
     """
 
     universe: Universe
     events: list[Event]
     layouts: list[Layout]
+    plans: list[ChapterPlan] = field(default_factory=list)
 
 
 def draw_outline(recipe: Recipe) -> Outline:
-    """Universe → events → layouts, which are the same for every writer.
+    """Universe → events → layouts → plans, which are the same for every writer.
 
     Raises:
-        BadInput: The book or the universe is unknown, a universe of the user's own is faulty or has a name that is
+        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name that is
             taken, or the universe holds fewer events.
     """
+    check_level(recipe.level)
     _check_name(recipe)
     universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
     events = draw_events(universe, recipe.n_events, seed=recipe.seed)
-    return Outline(universe, events, draw_layouts(len(events), list(universe.styles), seed=recipe.seed))
+    layouts = draw_layouts(len(events), list(universe.styles), seed=recipe.seed)
+    if recipe.level == 1:
+        return Outline(universe, events, layouts)
+    return Outline(universe, events, layouts, draw_plans(recipe.level, events, layouts, universe, seed=recipe.seed))
 
 
 def _check_name(recipe: Recipe) -> None:
@@ -105,7 +120,7 @@ def _check_name(recipe: Recipe) -> None:
     if recipe.universe in universe_names():
         return
     for universe, book in product(universe_names(), BOOKS):
-        if recipe.name == dataset_name(book, universe, recipe.order):
+        if recipe.name == dataset_name(book, universe, recipe.order, recipe.level):
             raise BadInput(
                 f"{recipe.universe}: a book from this folder would be named {recipe.name}, which is the {book} book of "
                 f"the universe {universe}; rename the folder"
@@ -130,11 +145,23 @@ def make_book(
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
-    writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed)
-    chapters, writing = write_chapters(events, outline.layouts, writer, secondary_names(recipe.seed), progress=progress)
+    writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed, level=recipe.level)
+    chapters, writing = write_chapters(
+        events,
+        outline.layouts,
+        writer,
+        _side_names(recipe, universe),
+        plans=outline.plans,
+        check=checks_of(universe) if outline.plans else None,
+        progress=progress,
+    )
 
+    if recipe.level >= 4:
+        prove(chapters, universe)
     used = [(event.day, event.space, event.entity, event.content) for event in events]
     questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
+    if recipe.level >= 5:
+        questions += outcome_questions(chapters, seed=recipe.seed)
     if recipe.order == "chronological":
         chapters, questions = _reordered(chapters, questions)
     return BookData(
@@ -145,6 +172,12 @@ def make_book(
         writing=writing,
         universe_hash=universe.files_hash,
     )
+
+
+def _side_names(recipe: Recipe, universe: Universe) -> list[str]:
+    """From level 2 on, a first name alone does not tell a side character from a main character of another chapter."""
+    also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
+    return secondary_names(recipe.seed, also)
 
 
 def _title(recipe: Recipe, writer: str) -> str:

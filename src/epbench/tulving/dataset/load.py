@@ -32,6 +32,13 @@ class Loaded:
     book: Book
     fingerprint: str
 
+    @property
+    def evidence(self) -> dict[str, list[tuple[int, int]]] | None:
+        """The chapters and paragraphs that answer each question, by its id; None for a book without them (level 1)."""
+        if any(row.get("evidence") is None for row in self.rows):
+            return None
+        return {row["id"]: [(one["chapter"], one["paragraph"]) for one in row["evidence"]] for row in self.rows}
+
 
 def load_book(name: str) -> Loaded:
     """Load a book and its questions.

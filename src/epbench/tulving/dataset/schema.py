@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from epbench.hub.dataset_folder import Config, columns_of
 from epbench.tulving.chapters.chapter import Chapter, assemble
 from epbench.tulving.chapters.loop import Writing
+from epbench.tulving.levels.plan import Evidence
+from epbench.tulving.questions.evidence import evidence_of
 from epbench.tulving.questions.generate import Question, single_event
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def configs_of(data: BookData) -> list[Config]:
     """Return the five configs of the dataset, the default first."""
     tuning = single_event(data.questions)
     return [
-        Config("qa", "test", question_features(), columns_of(data.selected, Question._fields)),
+        _qa(data),
         Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
         Config(
             "finetune",
@@ -56,9 +58,46 @@ def configs_of(data: BookData) -> list[Config]:
             _finetune_features(),
             {"id": [question.id for question in tuning], "messages": [chat(question) for question in tuning]},
         ),
-        Config("chapters", "test", _chapter_features(), columns_of(map(_chapter_row, data.chapters), _CHAPTER_COLUMNS)),
+        _chapters(data),
         Config("book", "test", _book_features(), {"title": [data.title], "text": [data.book()]}),
     ]
+
+
+def _qa(data: BookData) -> Config:
+    """The selected questions; from level 2 on with the paragraphs that answer each, and over how many links."""
+    features, columns = question_features(), columns_of(data.selected, Question._fields)
+    if has_evidence(data):
+        chapters = {chapter.number: chapter for chapter in data.chapters}
+        evidence = [evidence_of(question, chapters) for question in data.selected]
+        features |= _evidence_features()
+        columns |= {"links": [one.links for one in evidence], "evidence": [_spots(one) for one in evidence]}
+    return Config("qa", "test", _features(features), columns)
+
+
+def _chapters(data: BookData) -> Config:
+    """The chapters with their events; from level 2 on with how each fact is told, and the paragraphs that prove it."""
+    features, columns = _chapter_features(), columns_of(map(_chapter_row, data.chapters), _CHAPTER_COLUMNS)
+    if has_evidence(data):
+        features |= {"facts": _fact_features()}
+        columns |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
+    return Config("chapters", "test", _features(features), columns)
+
+
+def has_evidence(data: BookData) -> bool:
+    """Whether the chapters come with the evidence of their facts, as they do from level 2 on."""
+    return any(chapter.evidence for chapter in data.chapters)
+
+
+def _fact_rows(chapter: Chapter) -> list[dict[str, Any]]:
+    assert chapter.told is not None, "a chapter with evidence has words for its facts"
+    return [
+        {"fact": fact, "words": chapter.told[fact], "links": evidence.links, "evidence": _spots(evidence)}
+        for fact, evidence in chapter.evidence.items()
+    ]
+
+
+def _spots(evidence: Evidence) -> list[dict[str, int]]:
+    return [{"chapter": chapter, "paragraph": paragraph} for chapter, paragraph in sorted(evidence.spots)]
 
 
 def chat(question: Question) -> list[dict[str, str]]:
@@ -97,8 +136,26 @@ def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
     )
 
 
+def _features(columns: Mapping[str, Any]) -> Features:
+    from datasets import Features
+
+    return Features(dict(columns))
+
+
+def _evidence_features() -> dict[str, Any]:
+    from datasets import List, Value
+
+    return {"links": Value("int32"), "evidence": List({"chapter": Value("int32"), "paragraph": Value("int32")})}
+
+
+def _fact_features() -> Any:
+    from datasets import List, Value
+
+    return List({"fact": Value("string"), "words": Value("string"), **_evidence_features()})
+
+
 def question_features() -> Features:
-    """Return the types of the columns of `qa` and `all_questions`; `Question` describes them."""
+    """Return the types of the columns of `all_questions`, and of `qa` at level 1; `Question` describes them."""
     from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")

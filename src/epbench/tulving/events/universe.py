@@ -7,8 +7,9 @@ in a folder of the same form; `universe_files` reads and checks both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 from epbench.draws import RandomStream
@@ -38,6 +39,8 @@ class Universe:
         styles: Three adjectives for each style of a chapter.
         coordinates: Latitude and longitude of the real locations, in degrees.
         files_hash: A hash of the files of a user's own universe; None for one of the package.
+        folder: Where its files are.
+        listed: The name in the files of each location and content; another one only if names have qualifiers.
     """
 
     name: str
@@ -49,7 +52,9 @@ class Universe:
     details: Mapping[str, tuple[str, ...]]
     styles: Mapping[str, tuple[str, ...]]
     coordinates: Mapping[str, tuple[float, float]]
-    files_hash: str | None = None
+    files_hash: str | None
+    folder: Path = field(compare=False)
+    listed: Mapping[str, str]
 
     @property
     def size(self) -> int:
@@ -61,7 +66,7 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     """Draw a universe from the lists of a world.
 
     Args:
-        name: `default` (New York), `news`, `scifi`, or the path of a folder with lists of one's own (see
+        name: `default` (New York), `news`, `scifi`, `ward` (a hospital), or the path of a folder of one's own (see
             `universe_files`).
         size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
             locations or contents, each of them gets a qualifier (`Upper`, `Grand`).
@@ -95,12 +100,20 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
         styles=files.styles,
         coordinates={full: point for full, plain in spaces if (point := files.locations[plain]) is not None},
         files_hash=files.hash,
+        folder=files.folder,
+        listed=dict([*spaces, *contents]),
     )
 
 
-def secondary_names(seed: int = 0) -> list[str]:
-    """Return 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8)."""
+def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> list[str]:
+    """Return 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8).
+
+    Args:
+        seed: The seed of the order.
+        also: First names of main characters that side characters may have, too; they have other last names.
+    """
     first, last = words_in(NAMES / "secondary_first.txt"), words_in(NAMES / "secondary_last.txt")
+    first = (*first, *dict.fromkeys(also))
     if len(first) * len(last) < N_SECONDARY:
         raise BadInput(f"{NAMES}: expected {N_SECONDARY} names of side characters, found {len(first)} × {len(last)}")
     numbers = RandomStream("secondary names", seed).sample(range(len(first) * len(last)), N_SECONDARY)

@@ -6,6 +6,8 @@
 - `locations.csv`: the column `name`, and for real locations `latitude` and `longitude` in degrees.
 - `contents.json`: for each kind of event, at least 30 things that a person may do there.
 - `first.txt` and `last.txt`, which are optional: first and last names of main characters, separated by white space.
+- `scenes.json` and `places.json`, which books of level 2 and higher need: how each kind of event goes, and what the
+  locations are like (see `scenes.scene_files`).
 
 A cue must identify one thing. So no name may occur twice or be part of another name, in upper or lower case.
 """
@@ -28,6 +30,7 @@ from epbench.tulving.events.universe_lists import read_contents, read_locations,
 DATA = packaged("epbench.tulving")
 
 _FILES = ("universe.toml", "locations.csv", "contents.json")
+SCENE_FILES = ("scenes.json", "places.json")
 _OWN_NAMES = ("first.txt", "last.txt")
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")  # also valid in the name of a dataset on the Hub
 _LONGEST_NAME = 64  # characters
@@ -153,7 +156,7 @@ def _check_across(folder: Path, locations: Iterable[str], details: Mapping[str, 
 
 def _hash_of(folder: Path) -> str:
     digest = hashlib.sha256()
-    for name in (*_FILES, *_OWN_NAMES):
+    for name in (*_FILES, *_OWN_NAMES, *SCENE_FILES):
         if (folder / name).exists():
             content = (folder / name).read_bytes()
             digest.update(f"{name} {len(content)}\n".encode() + content)

@@ -28,6 +28,8 @@ SORTS: dict[Trace, str] = {
     "contents": "kinds of event",
     "other_entities": "people other than the one that the question names",
     "full_details": "a full account of what happened",
+    "causes": "kinds of event",
+    "states": "things",
 }
 _EXTENTS: dict[Get, str] = {
     "all": "all of them",

@@ -88,7 +88,8 @@ def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeat
 def _to_score(row: Row) -> dict[str, Any]:
     """The fields of `QuestionToScore`."""
     plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
-    return plain | {"cue": (row["time"], row["space"], row["entity"], row["content"]), "reference": row["answer"]}
+    cue = (row["time"], row["space"], row["entity"], row["content"])
+    return plain | {"cue": cue, "reference": row["answer"], "links": row.get("links")}
 
 
 def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[tuple[JudgeInput, Record]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Trace = Literal["times", "spaces", "entities", "contents", "other_entities", "full_details"]
+Trace = Literal["times", "spaces", "entities", "contents", "other_entities", "full_details", "causes", "states"]
 Get = Literal["all", "latest", "chronological"]
 
 CUE_LETTERS = "tsec"  # time, space, entity, content: in this order everywhere
@@ -83,3 +83,11 @@ CUES: tuple[str, ...] = tuple(dict.fromkeys(template.cue for template in TEMPLAT
 TEMPLATES_BY_CUE: dict[str, tuple[Template, ...]] = {
     cue: tuple(template for template in TEMPLATES if template.cue == cue) for cue in CUES
 }
+
+OUTCOME_TEMPLATES: tuple[Template, ...] = (
+    Template(36, "se", "causes", "all", "What kind of event led to {e} no longer being let into {s}? Name the kind of event."),
+    Template(37, "te", "states", "all",
+             "Which belongings had {e} lost and not found again once the event on {t} was over? Name each of them."),
+    Template(38, "e", "states", "all", "Which belongings has {e} still not found again at the end of all events? Name each."),
+)  # fmt: skip
+"""Those of books of level 5, which ask for causes and for the state of things."""

@@ -20,6 +20,7 @@ Pattern = tuple[Part, ...]
 _TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
 _ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
 _VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
+_SPELLED = re.compile(r"[A-Z](?:[A-Z]+s?\b|-)")  # MRI, X-ray
 _SPOKEN_AS_CONSONANTS = re.compile(r"uni(?!n|m)|us[eu]|ut[ei]|ubiq|ukulele|uran|eu|ew|one\b|once\b")
 
 
@@ -40,6 +41,10 @@ class Sentence:
 
     def write(self, draws: RandomStream, fill: Callable[[str], str]) -> str:
         """Return the text with drawn choices and filled slots, with a capital letter, and `a` or `an` as it must be."""
+        return capitalised(self.write_phrase(draws, fill))
+
+    def write_phrase(self, draws: RandomStream, fill: Callable[[str], str]) -> str:
+        """Return the text as a part of a sentence: as `write`, without a capital letter of its own."""
         parts: list[str] = []
         _write(self._pattern, draws, fill, parts)
         return tidy("".join(parts))
@@ -115,14 +120,26 @@ def _without_choices(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Put `a` and `an` right, take out blanks before punctuation, and begin with a capital letter."""
-    text = _ARTICLE.sub(lambda match: match[1] + ("n " if begins_with_vowel(match[2]) else " "), text)
+    """Put `a` and `an` right, and take out blanks before punctuation."""
     text = re.sub(r" +([,.;:!?])", r"\1", re.sub(r"  +", " ", text.strip()))
-    return text[:1].upper() + text[1:]
+    return with_right_articles(text)
+
+
+def with_right_articles(text: str) -> str:
+    """Return a text with `a` before consonants and `an` before vowels, as they are spoken."""
+    return _ARTICLE.sub(lambda match: match[1] + ("n " if begins_with_vowel(match[2]) else " "), text)
+
+
+def capitalised(text: str) -> str:
+    """Return a text whose first letter is a capital, also behind a quotation mark."""
+    at = 1 if text[:1] in '"“' else 0
+    return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
 
 
 @cache
 def begins_with_vowel(word: str) -> bool:
-    """Whether a word is spoken with a vowel first: an hour, an umbrella; a uniform, a one-act play."""
+    """Whether a word is spoken with a vowel first: an hour, an umbrella, an X-ray; a uniform, a one-act play."""
+    if _SPELLED.match(word):
+        return word[0] in "AEFHILMNORSX"
     lowered = word.lower()
     return bool(_VOWELS.match(lowered)) and not _SPOKEN_AS_CONSONANTS.match(lowered)

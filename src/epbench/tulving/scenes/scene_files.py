@@ -7,12 +7,14 @@
 - `things`: what is there, with an article (`the microphone stand`);
 - `begin`, `middle`, `end`: sentences with choices (see `patterns`) that tell it in its order.
 
-`places.json` has `kinds` (for each kind of space `indoors`, its `features` and sentences on its `air`), and `kind_of`, the
-kind of each location. A sentence that begins with `in: ` or `out: ` is only told indoors or outdoors.
+`places.json` has `kinds` (for each kind of space `indoors`, its `features`, sentences on its `air`, and the `preposition` of
+its names if that is not `at`), and `kind_of`, the kind of each location. A sentence that begins with `in: ` or `out: ` is
+only told indoors or outdoors.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -35,7 +37,9 @@ _SCENES = Each(
 )
 _PLACES = Shape(
     {
-        "kinds": Each(Shape({"indoors": (bool,), "features": Items((str,)), "air": Items((str,))})),
+        "kinds": Each(
+            Shape({"indoors": (bool,), "features": Items((str,)), "air": Items((str,))}, {"preposition": (str,)})
+        ),
         "kind_of": Each((str,)),
     }
 )
@@ -72,6 +76,7 @@ class PlaceKind:
     indoors: bool
     features: Sequence[str]
     air: Sequence[Told]
+    preposition: str
 
 
 def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
@@ -125,9 +130,8 @@ def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]
             _check_number(where, field, kind[field])
         for text in kind["features"]:
             _check_phrase(where, text)
-        kinds[name] = PlaceKind(
-            kind["indoors"], kind["features"], [read_sentence(f"{where}, air", text) for text in kind["air"]]
-        )
+        air = [read_sentence(f"{where}, air", text) for text in kind["air"]]
+        kinds[name] = PlaceKind(kind["indoors"], kind["features"], air, kind.get("preposition", "at"))
     _check_keys(path, "location", listed["kind_of"], locations)
     for location, name in listed["kind_of"].items():
         if name not in kinds:
@@ -147,7 +151,7 @@ def _check_phrase(where: str, text: str) -> None:
         raise BadInput(f"{where}: expected a phrase without marks, found {shown(text)}")
 
 
-def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS) -> Told:
+def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS, fewest_texts: int = FEWEST_TEXTS) -> Told:
     """Read a sentence with choices, which may begin with `in: ` or `out: `.
 
     Raises:
@@ -155,15 +159,16 @@ def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS) ->
     """
     label, _, rest = text.partition(": ") if text.startswith(("in: ", "out: ")) else ("", "", text)
     try:
-        return Told(_checked(rest, slots), {"in": True, "out": False}.get(label))
+        return Told(_checked(rest, slots, fewest_texts), {"in": True, "out": False}.get(label))
     except BadInput as error:
         raise BadInput(f"{where}, {shown(text)}: {error}") from None
 
 
 @cache
-def _checked(text: str, slots: frozenset[str]) -> Sentence:
+def _checked(text: str, slots: frozenset[str], fewest_texts: int) -> Sentence:
     sentence = Sentence(text)
-    if "entity" in text.lower() or "$" in text or any(letter.isdigit() for letter in text):
+    written = re.sub(r"\{\w+\}", "", text)
+    if "entity" in written.lower() or "$" in written or any(letter.isdigit() for letter in written):
         raise BadInput("expected a sentence without '$', digits and the letters 'entity'")
     if not text.rstrip(']"”').endswith((".", "!", "?")):
         raise BadInput("expected a full stop, an exclamation mark or a question mark at the end")
@@ -171,8 +176,8 @@ def _checked(text: str, slots: frozenset[str]) -> Sentence:
         raise BadInput(f"unknown slot {min(unknown)!r}; there are {', '.join(sorted(slots))}")
     if {"him", "his", "himself"} & sentence.slots and "who" not in sentence.slots:
         raise BadInput("expected {who} in a sentence with a pronoun of the main character")
-    if (n := expansions(parse(text))) < FEWEST_TEXTS:
-        raise BadInput(f"expected choices for at least {FEWEST_TEXTS} texts, found {n}")
+    if (n := expansions(parse(text))) < fewest_texts:
+        raise BadInput(f"expected choices for at least {fewest_texts} texts, found {n}")
     if (n := longest_literal(text)) > MOST_LITERAL_WORDS:
         raise BadInput(f"expected at most {MOST_LITERAL_WORDS} words in a row without a choice or a slot, found {n}")
     return sentence

@@ -24,8 +24,11 @@ FACTS: Mapping[str, str | None] = {
 """What a sentence of `facts_<tone>.json` may tell, and the slot that it must have for it."""
 STYLE_PARTS = ("hero", "thought", "air", "closing")
 FACT_SLOTS = SCENE_SLOTS | {"when", "where", "name", "deed", "event", "other"}
-FEWEST = {"hero": 24, "thought": 16, "air": 16, "closing": 12}
+FEWEST = {"hero": 16, "thought": 10, "air": 12, "closing": 8}
 FEWEST_FACTS = 24
+FEWEST_STYLE_TEXTS = 12
+FEWEST_TEXTS = 6
+"""A sentence on a fact needs fewer choices than others, since each chapter has the words of its own facts."""
 
 
 @cache
@@ -35,7 +38,7 @@ def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     listed = read_json(path, Each(Items((str,))))
     bank = {}
     for what, slot in FACTS.items():
-        sentences = [read_sentence(f"{path}, {what}", text, FACT_SLOTS) for text in listed.get(what, [])]
+        sentences = [read_sentence(f"{path}, {what}", text, FACT_SLOTS, FEWEST_TEXTS) for text in listed.get(what, [])]
         for told in sentences:
             if slot not in told.sentence.slots or (what in ("side", "detail") and "deed" not in told.sentence.slots):
                 raise BadInput(f"{path}, {what}: expected the slot {{{slot}}} in {told.sentence.text!r}")
@@ -50,7 +53,9 @@ def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
     listed = read_json(path, Each(Items((str,))))
     return {
         part: _enough(
-            f"{path}, {part}", [read_sentence(f"{path}, {part}", text) for text in listed.get(part, [])], FEWEST[part]
+            f"{path}, {part}",
+            [read_sentence(f"{path}, {part}", text, fewest_texts=FEWEST_STYLE_TEXTS) for text in listed.get(part, [])],
+            FEWEST[part],
         )
         for part in STYLE_PARTS
     }

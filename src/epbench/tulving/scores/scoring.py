@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import NothingToScore
@@ -31,6 +31,7 @@ class QuestionToScore:
         cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
             cluster.
         reference: The true items, repeats included.
+        links: Over how many links from chapter to chapter the answer follows; None at level 1.
     """
 
     id: str
@@ -39,6 +40,7 @@ class QuestionToScore:
     n_chapters: int
     cue: tuple[str | None, ...]
     reference: Sequence[str]
+    links: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         simple_recall_score and f1_by_bin (get = all), latest (get = latest, two or more chapters), all_matched and
         kendall_tau (get = chronological, two or more true items), and chronological_awareness: all 0 to 1, tau -1 to 1;
         None for a score that the run asked no question for.
+        f1_by_links: for a book of level 2 or higher, the mean F1 of the questions with get = all and an answer, by the number
+        of links; a number that lost a question is left out. n_by_links: their numbers, lost ones included.
         n_questions and n_failed: the numbers of all and of lost questions. n_by_bin and failed_by_bin: the same for
         questions with get = all, by bin.
         incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong
@@ -114,6 +118,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         "simple_recall_score": complete.pop("simple_recall_score"),
         "f1_by_bin": {bin_: means[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
         **complete,
+        **_by_links(rows, f1, lost),
         "n_questions": len(rows) + len(lost),
         "n_failed": len(lost),
         "n_by_bin": n_by_bin,
@@ -166,6 +171,28 @@ def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
     """The names of the scores that these questions count for."""
     names = {name for name, counts in _COUNTS_FOR.items() if any(map(counts, lost))}
     return names | {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
+
+
+def _by_links(
+    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
+) -> dict[str, dict[str, Any]]:
+    """F1 by number of links; nothing for a book of level 1, whose questions have none."""
+
+    def counts(question: QuestionToScore) -> bool:
+        return question.links is not None and question.get == "all" and question.n_chapters > 0
+
+    of_links: dict[int, list[float]] = defaultdict(list)
+    for row, value in zip(rows, f1, strict=True):
+        if counts(row):
+            of_links[row.links or 0].append(value)
+    n_lost = Counter(question.links or 0 for question in lost if counts(question))
+    found = sorted({*of_links, *n_lost})
+    if not found:
+        return {}
+    return {
+        "f1_by_links": {str(n): math.fsum(of_links[n]) / len(of_links[n]) for n in found if not n_lost[n]},
+        "n_by_links": {str(n): len(of_links[n]) + n_lost[n] for n in found},
+    }
 
 
 def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:

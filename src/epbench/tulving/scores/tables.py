@@ -27,7 +27,7 @@ Cell = Callable[[Scores, str], str]
 def screen_tables(runs: Runs) -> Group:
     """A row for each run: F1 by number of matching chapters (and their questions), latest state and order; then notes."""
     runs = complete_first(runs)
-    return on_screen([_recall(runs, narrow_cell), _order(runs, narrow_cell, notes(runs, mark="* "))])
+    return on_screen([_recall(runs, narrow_cell), *_links(runs), _order(runs, narrow_cell, notes(runs, mark="* "))])
 
 
 def markdown_table(runs: Runs) -> str:
@@ -39,7 +39,7 @@ def markdown_table(runs: Runs) -> str:
         [[name, *(interval_cell(s["intervals"].get(name), " to ") for s in runs.values())] for name in names],
         notes=notes(runs),
     )
-    return in_markdown([_recall(runs, score_cell), _order(runs, score_cell), intervals])
+    return in_markdown([_recall(runs, score_cell), *_links(runs), _order(runs, score_cell), intervals])
 
 
 def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
@@ -69,6 +69,14 @@ def _recall(runs: Runs, shown: Cell) -> Table:
 def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
     rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
     return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes or ())
+
+
+def _links(runs: Runs) -> list[Table]:
+    """F1 by the number of links, if there are runs on books of level 2 or higher."""
+    linked = {label: scores for label, scores in runs.items() if scores.get("f1_by_links")}
+    numbers = sorted({n for scores in linked.values() for n in scores["n_by_links"]}, key=int)
+    rows = [[label, *(cell(scores["f1_by_links"].get(n)) for n in numbers)] for label, scores in linked.items()]
+    return [Table(["F1 by links", *numbers], rows)] if rows else []
 
 
 COVERAGE = ("answered", "possible")

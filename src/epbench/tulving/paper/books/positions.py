@@ -9,7 +9,7 @@ from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.reports.figures import colour_of
 from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter
-from epbench.tulving.chapters.exact_checks import FACTS, paragraphs_with, split_paragraphs
+from epbench.tulving.chapters.exact_checks import FACTS, facts_in_words, paragraphs_with, split_paragraphs
 from epbench.tulving.chapters.positions import QUANTILES, SPANS, Positions, fact_positions
 from epbench.tulving.paper.books.book import PaperBook, identity_of, originals
 
@@ -47,7 +47,7 @@ def positions_figures(books: Sequence[PaperBook]) -> list[Exhibit | Missing]:
 def untold(chapters: Sequence[Chapter]) -> str:
     """Name the first chapter that lacks a fact word for word within a paragraph, with the fact; "" if there is none."""
     for chapter in chapters:
-        for fact, paragraphs in paragraphs_with(split_paragraphs(chapter.text), chapter.event).items():
+        for fact, paragraphs in paragraphs_with(split_paragraphs(chapter.text), facts_in_words(chapter.event)).items():
             if not paragraphs:
                 return f"chapter {chapter.number} does not tell its {FACT_NAMES[fact]} word for word in one paragraph"
     return ""

@@ -1,0 +1,100 @@
+"""The plan of a chapter beyond the template: in which words it tells each fact, and which sentences it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from epbench.tulving.chapters.exact_checks import FACTS
+from epbench.tulving.events.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A sentence that a chapter has word for word.
+
+    Attributes:
+        paragraph: The paragraph, from 1, that alone has it.
+        text: The sentence.
+    """
+
+    paragraph: int
+    text: str
+
+
+class Spot(NamedTuple):
+    """A paragraph of a book.
+
+    Attributes:
+        number: The number of the event that its chapter tells, from 0.
+        paragraph: The number of the paragraph, from 1.
+    """
+
+    number: int
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a reader must have read to know a fact.
+
+    Attributes:
+        links: The number of steps from chapter to chapter; 0 if the chapter says it itself.
+        spots: The paragraphs, each of which is needed.
+    """
+
+    links: int
+    spots: frozenset[Spot]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an event changes for its main character, at level 5.
+
+    Attributes:
+        kind: `lost`, `found` or `barred` (from the location of the chapter, for good).
+        thing: What is lost or found; the location from which somebody is barred.
+        spot: Where it is told.
+    """
+
+    kind: str
+    thing: str
+    spot: Spot
+
+
+@dataclass(slots=True)
+class ChapterPlan:
+    """What any writer of a chapter must keep to; the layout says in which paragraph each fact is told.
+
+    Attributes:
+        level: The level of the book, 2 to 5.
+        when: The words that tell the date, such as `on May 07, 2024`.
+        where: The words that tell the location, such as `at Belvedere Castle`.
+        name: The words that tell who the main character is: the full name, or a description of one person.
+        hero: What the main character is called elsewhere in the chapter: the first name, or a part of a nickname.
+        what: What the event is called, such as `the Poetry Slam`, or `the evening of spoken verse` if it is not named.
+        named: Whether the kind of event is named; if not, only what happens tells it.
+        deeds: What the side characters do, that of `$entity_1` first, each as part of a sentence (`recited a sonnet`).
+        fixed: Sentences that the chapter has word for word.
+        met: Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere.
+        outcomes: What the event changes for its main character.
+        evidence: What tells each fact, by the names of the exact checks (`content` for the kind of event).
+    """
+
+    level: int
+    when: str
+    where: str
+    name: str
+    hero: str
+    what: str
+    named: bool
+    deeds: tuple[str, ...]
+    fixed: list[Fixed] = field(default_factory=list)
+    met: tuple[str, Spot] | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+
+    def words(self, event: Event) -> Mapping[str, str]:
+        """Return the words that tell each fact, by the names of the exact checks."""
+        return dict(zip(FACTS, (self.where, self.when, self.name, event.detail), strict=True))

@@ -1,0 +1,102 @@
+"""The plans of all chapters of a book at level 2 or higher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from epbench.draws import RandomStream
+from epbench.tulving.chapters.template_writer import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
+from epbench.tulving.events.dates import FORMATS
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.asides import draw_asides
+from epbench.tulving.levels.level import check_level
+from epbench.tulving.levels.outcomes import add_accounts, add_corrections, add_outcomes
+from epbench.tulving.levels.plan import ChapterPlan, Evidence, Spot
+from epbench.tulving.levels.references import add_meetings, add_nicknames, add_relations
+from epbench.tulving.scenes.scenery import Scenery, load_scenery, paraphrases
+from epbench.tulving.scenes.spread import Spread
+
+NAMED = 0.5
+"""How often the kind of event is named at level 3 and higher."""
+
+
+def draw_plans(
+    level: int, events: Sequence[Event], layouts: Sequence[Layout], universe: Universe, *, seed: int = 0
+) -> list[ChapterPlan]:
+    """Draw the plan of every chapter.
+
+    Args:
+        level: 2 or higher.
+        events: The event of each chapter.
+        layouts: Its layout.
+        universe: The universe of the events.
+        seed: The same seed gives the same plans on any machine.
+
+    Raises:
+        BadInput: There is no such level, or the universe has no scenes.
+    """
+    check_level(level)
+    scenery = load_scenery(universe)
+    spread = Spread(len(events))
+    for event in events:
+        spread.add(event.detail)
+    streams = [RandomStream("level plan", seed, number) for number in range(len(events))]
+    plans = [
+        _plan(level, number, event, layouts[number], universe, scenery, spread, streams[number])
+        for number, event in enumerate(events)
+    ]
+    if level >= 4:
+        add_nicknames(events, layouts, plans, spread, seed)
+        if level >= 5:
+            add_accounts(layouts, events, plans, universe, spread, seed)
+        add_meetings(events, layouts, plans, spread, seed)
+        if level >= 5:
+            add_corrections(events, layouts, plans, universe, spread, seed)
+        add_relations(events, layouts, plans, seed)
+    if level >= 5:
+        add_outcomes(events, layouts, plans, spread, seed)
+    if level >= 3:
+        for event, layout, plan, draws in zip(events, layouts, plans, streams, strict=True):
+            plan.fixed += draw_asides(event, layout, plan.hero, universe, spread, draws)
+    return plans
+
+
+def _plan(
+    level: int,
+    number: int,
+    event: Event,
+    layout: Layout,
+    universe: Universe,
+    scenery: Scenery,
+    spread: Spread,
+    draws: RandomStream,
+) -> ChapterPlan:
+    """The plan of a chapter that tells every fact itself."""
+    deeds = _deeds(event, universe, spread, draws)
+    told = " ".join([event.detail, *deeds]).lower()
+    varied = level >= 3
+    named = not varied or draws.unit() < NAMED or event.content.lower() in told
+    spots = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
+    return ChapterPlan(
+        level=level,
+        when=f"on {draws.pick(FORMATS)(event.time) if varied else event.day}",
+        where=f"{scenery.places[event.space].preposition} {event.space}",
+        name=event.entity,
+        hero=event.first_name,
+        what=f"the {event.content}" if named else draws.pick(paraphrases(event.content, universe, scenery)),
+        named=named,
+        deeds=deeds,
+        evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in spots.items()},
+    )
+
+
+def _deeds(event: Event, universe: Universe, spread: Spread, draws: RandomStream) -> tuple[str, ...]:
+    """What the side characters do: other details of the same kind of event."""
+    n = draws.weighted(SIDE_CHARACTERS, SIDE_CHARACTER_WEIGHTS)
+    others = [detail for detail in universe.details[event.content] if detail != event.detail and spread.allows(detail)]
+    taken = draws.sample(others, n)
+    for detail in taken:
+        spread.add(detail)
+    return tuple(detail[0].lower() + detail[1:] for detail in taken)

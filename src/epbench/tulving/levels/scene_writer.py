@@ -1,0 +1,191 @@
+"""A writer without a model for level 2 and higher: it tells a scene from its beginning to its end, as the plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from epbench.draws import RandomStream
+from epbench.errors import BadInput
+from epbench.runs.answers import Progress
+from epbench.tulving.chapters.loop import Candidate, Description, Task
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.narration import HIM, HIMSELF, HIS, Teller, resolve
+from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.scenes.people import pronouns_of
+from epbench.tulving.scenes.scenery import Scenery, load_scenery
+from epbench.tulving.scenes.spread import Spread
+from epbench.tulving.scenes.tale_files import facts_bank, style_bank, tale_styles
+
+# The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.
+WORDS_PER_CHAPTER = 120
+WORDS_PER_PARAGRAPH = 42
+
+EVENT_MENTION = 0.35
+CLOSING = 0.25
+
+# How often each part is told between the facts, besides what the scene itself tells.
+_FILLING = ("scene",) * 9 + ("hero",) * 6 + ("thought",) * 3 + ("air",) * 2 + ("place",) * 2 + ("talk",) * 2
+_ABOUT_HERO = ("hero", "thought")
+STAYS_WITH_HERO = 0.5
+
+_TONES: Mapping[str, str] = {"novel": "gathering", "news": "emergency", "scifi": "emergency"}
+
+
+class SceneWriter:
+    """Composes chapters from scenes; the same seed gives the same chapters on any machine."""
+
+    name = "template"
+    description = Description(
+        made="told from the scene of its kind of event (what happens at its beginning, in its middle and at its end) by the "
+        "template writer, without a language model",
+        limits="The prose is composed of sentences with choices. It is plainer and less varied than a model's.",
+    )
+
+    def __init__(self, scenery: Scenery, kind: str, *, seed: int = 0) -> None:
+        """Prepare the writer.
+
+        Args:
+            scenery: The scenes and spaces of the universe.
+            kind: The kind of the universe, which sets the tone of the facts.
+            seed: The seed of all draws.
+        """
+        self._scenery, self._seed = scenery, seed
+        self._facts = facts_bank(_TONES[kind])
+        self._spread = Spread(1)
+
+    @classmethod
+    def of(cls, universe: Universe, *, seed: int = 0) -> Self:
+        """Return the writer for the events of a universe.
+
+        Raises:
+            BadInput: The universe has no scenes, or there are no sentences in one of its styles.
+        """
+        known = tale_styles()
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(
+                    f"universe {universe.name}, style {style!r}: there are no sentences in this style for books of level 2 "
+                    f"and higher; expected {', '.join(known)}"
+                )
+        return cls(load_scenery(universe), universe.kind, seed=seed)
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`; what later chapters may say depends on what earlier ones have said."""
+        if tasks and tasks[0].attempt == 0:
+            self._spread = Spread(len(tasks))
+        return [Candidate(task, self._write(task)) for task in progress(tasks, "chapters", len(tasks))]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """Return no doubts: the sentences have no second date, location, person or event but those of the plan."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Return nothing: there are no prompts and no tokens."""
+        return {}
+
+    def _write(self, task: Task) -> str:
+        assert task.plan is not None, "books of level 2 and higher have plans"
+        return self.write(task.event, task.layout, task.plan, number=task.number, attempt=task.attempt)
+
+    def write(self, event: Event, layout: Layout, plan: ChapterPlan, *, number: int, attempt: int) -> str:
+        """Return the text of one candidate; see `Task` for the arguments."""
+        draws = RandomStream("scene writer", self._seed, number, attempt)
+        scene, place = self._scenery.scenes[event.content], self._scenery.places[event.space]
+        teller = Teller(scene, place, {**self._facts, **style_bank(layout.style)}, self._spread, draws)
+        paragraphs = _Paragraphs(event, layout, plan, teller, draws).told()
+        words = pronouns_of(event.first_name)
+        return "\n\n".join(
+            f"({number}) {resolve(sentences, plan.hero, words, '$entity_', draws)}"
+            for number, sentences in enumerate(paragraphs, 1)
+        )
+
+
+class _Paragraphs:
+    """The sentences of a chapter by paragraph, with marks for the main character."""
+
+    def __init__(self, event: Event, layout: Layout, plan: ChapterPlan, teller: Teller, draws: RandomStream) -> None:
+        self._event, self._layout, self._plan = event, layout, plan
+        self._teller, self._draws = teller, draws
+        self._words = WORDS_PER_CHAPTER // layout.n_paragraphs + WORDS_PER_PARAGRAPH
+
+    def told(self) -> list[list[str]]:
+        n = self._layout.n_paragraphs
+        sides = sorted(self._draws.index(n) for _ in self._plan.deeds)
+        paragraphs = [
+            self._paragraph(number, [i for i, at in enumerate(sides, 1) if at == number - 1])
+            for number in range(1, n + 1)
+        ]
+        told = "".join(sentence for paragraph in paragraphs for sentence in paragraph)
+        if not any(mark in told for mark in (HIM, HIS, HIMSELF)):
+            paragraphs[-1] += [self._teller.must("hero"), self._teller.must("hero")]  # the second one has a pronoun
+        return paragraphs
+
+    def _paragraph(self, number: int, sides: Sequence[int]) -> list[str]:
+        """What must be told, and around it the scene as far as it has come."""
+        early, late = self._facts(number)
+        late += [self._side(i) for i in sides]
+        told = sum(_length(sentence) for sentence in (*early, *late))
+        late += [fixed.text for fixed in self._plan.fixed if fixed.paragraph == number]
+        filling: list[str] = []
+        follow = ""
+        begun = told
+        while told < self._words - 8:
+            done = (number - 1 + (told - begun) / max(1, self._words - begun)) / self._layout.n_paragraphs
+            part = follow or self._draws.pick(_FILLING)
+            sentence = self._filling(part, done)
+            follow = (
+                self._draws.pick(_ABOUT_HERO) if part in _ABOUT_HERO and self._draws.unit() < STAYS_WITH_HERO else ""
+            )
+            if sentence:
+                filling.append(sentence)
+                told += _length(sentence)
+        for sentence in early:
+            filling.insert(self._draws.between(0, len(filling) // 2), sentence)
+        for sentence in late:
+            filling.insert(self._draws.between(min(1, len(filling)), len(filling)), sentence)
+        if number == self._layout.n_paragraphs or self._draws.unit() < CLOSING:
+            filling.append(self._teller.must("closing"))
+        return filling
+
+    def _facts(self, number: int) -> tuple[list[str], list[str]]:
+        """The sentences on when, where and who, which stand early in a paragraph, and those on what."""
+        layout, plan = self._layout, self._plan
+        early = []
+        if layout.time == number:
+            early.append(self._teller.must("time", {"when": plan.when}))
+        if layout.space == number:
+            early.append(self._teller.must("space", {"where": plan.where}))
+        if layout.entity == number:
+            early.append(self._teller.must("name", {"name": plan.name}))
+        late = []
+        if layout.content == number:
+            late.append(self._teller.must("detail", {"deed": self._event.detail_in_sentence}))
+        # From level 4 on, a name that stands twice would make a paragraph of the evidence needless.
+        elsewhere = plan.level < 4 or not plan.named
+        if layout.content == number or (elsewhere and self._draws.unit() < EVENT_MENTION):
+            late.append(self._teller.must("event", {"event": plan.what}))
+        return early, late
+
+    def _side(self, number: int) -> str:
+        deed = self._plan.deeds[number - 1]
+        return self._teller.must("side", {"other": f"$entity_{number}", "deed": deed})
+
+    def _filling(self, part: str, done: float) -> str | None:
+        """A sentence of a part; the scene goes on from its beginning to its end."""
+        if part == "scene":
+            stages = (
+                ("begin", "middle", "end") if done < 0.3 else ("middle", "end") if done < 0.7 else ("end", "middle")
+            )
+            return next(filter(None, map(self._teller.tell, stages)), None)
+        if part == "talk":
+            if not self._plan.deeds:
+                return None
+            return self._teller.tell(part, {"other": f"$entity_{self._draws.between(1, len(self._plan.deeds))}"})
+        return self._teller.tell(part)
+
+
+def _length(sentence: str) -> int:
+    return sentence.count(" ") + 1

@@ -1,0 +1,118 @@
+"""From what the paragraphs say to the facts of each chapter, through other chapters where one only refers to them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from functools import cached_property
+
+from epbench.tulving.solving.statements import Anchor, Claim, Place, Relation, Statement
+
+Known = date | str | None
+
+
+class Solver:
+    """Finds facts in a set of statements, which may be those of a whole book or of a few paragraphs."""
+
+    def __init__(self, statements: Iterable[Statement]) -> None:
+        """Sort the statements by chapter, and by what they may be looked up for."""
+        self._said: dict[tuple[int, str], list[object]] = defaultdict(list)
+        self._met: dict[str, list[int]] = defaultdict(list)
+        self._nicknames: dict[str, set[str]] = defaultdict(set)
+        self._held: dict[str, list[int]] = defaultdict(list)
+        self._trusted: set[str] = set()
+        self._corrections: list[tuple[Anchor, date]] = []
+        self.outcomes: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        """By chapter, what it says that was lost and found, and whether somebody was barred."""
+        for statement in statements:
+            chapter, value = statement.place[0], statement.value
+            if statement.kind == "met":
+                self._met[str(value)].append(chapter)
+            elif statement.kind == "nickname":
+                assert isinstance(value, tuple), "a nickname comes with the person"
+                self._nicknames[value[0]].add(value[1])
+            elif statement.kind == "rule":
+                self._trusted.add(str(value))
+            elif statement.kind == "correction":
+                self._corrections.append(value)  # type: ignore[arg-type]
+            elif statement.kind in ("lost", "found", "barred"):
+                self.outcomes[chapter].append((statement.kind, str(value)))
+            elif statement.kind == "named":
+                self._held[str(value)].append(chapter)
+            else:
+                self._said[chapter, statement.kind].append(value)
+        self._known: dict[tuple[int, str], Known] = {}
+
+    def fact(self, chapter: int, fact: str) -> Known:
+        """Return a fact of a chapter: a date, or a name.
+
+        Args:
+            chapter: The number of the chapter.
+            fact: `date`, `location`, `entity` or `content`.
+
+        Returns:
+            None if the statements say nothing, or say several things.
+        """
+        key = (chapter, fact)
+        if key not in self._known:
+            self._known[key] = None  # a reference that leads back to this chapter says nothing
+            values = {self._value(value, fact) for value in self._said.get(key, ())} - {None}
+            if fact == "date" and chapter in self._corrected:
+                values = set(self._corrected[chapter])
+            self._known[key] = values.pop() if len(values) == 1 else None
+        return self._known[key]
+
+    @cached_property
+    def _corrected(self) -> dict[int, set[Known]]:
+        """The dates that other chapters put right, by the chapter that they are about."""
+        dates: dict[int, set[Known]] = defaultdict(set)
+        for anchor, day in self._corrections:
+            chapters = set(self._chapters(anchor))
+            if len(chapters) == 1:
+                dates[chapters.pop()].add(day)
+        return dates
+
+    def _value(self, value: object, fact: str) -> Known:
+        if isinstance(value, Anchor):
+            return self._of_anchor(value, fact)
+        if isinstance(value, Claim):
+            return value.space if value.witness in self._trusted else None
+        if isinstance(value, Relation):
+            return self._day(value)
+        if fact == "entity" and str(value).startswith("the "):
+            people = self._nicknames.get(str(value), set())
+            return next(iter(people)) if len(people) == 1 else None
+        return value  # type: ignore[return-value]
+
+    def _of_anchor(self, anchor: Anchor, fact: str) -> Known:
+        found = set(self._chapters(anchor))
+        return self.fact(found.pop(), fact) if len(found) == 1 else None
+
+    def _chapters(self, anchor: Anchor) -> Iterator[int]:
+        if anchor.group is not None:
+            yield from self._met.get(anchor.group, ())
+        else:
+            yield from (
+                one for one in self._held.get(anchor.content or "", ()) if self.fact(one, "location") == anchor.space
+            )
+
+    def _day(self, relation: Relation) -> Known:
+        day = self._of_anchor(relation.anchor, "date")
+        if not isinstance(day, date):
+            return None
+        if relation.days is not None:
+            return day + timedelta(days=relation.side * relation.days)
+        step = timedelta(days=relation.side)
+        day += step
+        while day.weekday() != relation.weekday:
+            day += step
+        return day
+
+
+def at_places(statements: Iterable[Statement]) -> dict[Place, list[Statement]]:
+    """Sort statements by the paragraph that makes them."""
+    sorted_: dict[Place, list[Statement]] = defaultdict(list)
+    for statement in statements:
+        sorted_[statement.place].append(statement)
+    return sorted_

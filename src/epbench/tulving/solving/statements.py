@@ -1,0 +1,245 @@
+"""What each paragraph of a book says on date, location, main character and kind of event, directly or by reference.
+
+Only the text is read, with the names of the universe (what a reader knows of the world) and the wording of references. What is
+mentioned in passing is set aside first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from epbench.tulving.events.dates import WEEKDAYS, find_dates
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.numbers import NUMBERS
+from epbench.tulving.levels.vocabulary import Vocabulary
+from epbench.tulving.scenes.scenery import load_scenery, paraphrases
+from epbench.tulving.solving.phrases import asides, said, sentences
+
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z])")
+_SIDE_CHARACTER = re.compile(r"\b(?!The )[A-Z][\w’'-]* [A-Z][\w’'-]* $")
+_BARRED = ("ban", "barred", "shut out", "come back", "stay away", "forbidden", "denied", "list", "return")
+_SAID = ("account", "witness", "notes", "writes", "says", "tells", "believe", "otherwise", "ccording")
+_NICKNAME = re.compile(r"\b[Tt]he [A-Z][\w-]* [A-Z]\w*\b")
+
+Place = tuple[int, int]
+"""The numbers of a chapter and of a paragraph in it, from 1."""
+
+
+class Anchor(NamedTuple):
+    """How another chapter is named: by a group that is met in it, or by its kind of event and its location."""
+
+    group: str | None
+    content: str | None = None
+    space: str | None = None
+
+
+class Relation(NamedTuple):
+    """A date by its distance from another chapter's.
+
+    Attributes:
+        anchor: The other chapter.
+        days: How many days later it is; None with a weekday.
+        weekday: The nearest such day, 0 for Monday, on one side of the other date; None with a number of days.
+        side: 1 for after, -1 for before.
+    """
+
+    anchor: Anchor
+    days: int | None
+    weekday: int | None
+    side: int
+
+
+class Claim(NamedTuple):
+    """What a witness says on the location of a chapter."""
+
+    witness: str
+    space: str
+
+
+Kind = Literal[
+    "date", "location", "entity", "content", "named", "nickname", "met", "rule", "correction", "lost", "found", "barred"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a paragraph says.
+
+    Attributes:
+        place: The chapter and the paragraph.
+        kind: What it is about. `named` is a kind of event by its name (`content` may also follow from what is done),
+            `nickname` gives a name to a person, and `met` says whom the main character met; `rule` names the witness to
+            believe, `correction` gives another chapter its date, and `lost`, `found` and `barred` say what changed.
+        value: The date, name, group or thing itself, a claim, a relation, an anchor, a pair of nickname and person, or a pair
+            of anchor and date.
+    """
+
+    place: Place
+    kind: Kind
+    value: object
+
+
+class Statements:
+    """Reads paragraphs with the names of a universe."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._vocabulary = Vocabulary(universe)
+        self._contents = {content.lower(): content for content in universe.contents}
+        self._spaces = {space.lower(): space for space in universe.spaces}
+        self._details: dict[str, list[tuple[str, str]]] = {}
+        kinds = Counter(universe.listed.values())
+        for content in universe.contents:
+            if kinds[universe.listed[content]] == 1:  # or what happens does not tell which of them it is
+                for detail in universe.details[content]:
+                    told = detail[0].lower() + detail[1:]
+                    self._details.setdefault(told.split()[0], []).append((told, content))
+        scenery = load_scenery(universe)
+        called = [
+            (words, content) for content in universe.contents for words in paraphrases(content, universe, scenery)
+        ]
+        times_used = Counter(words for words, _ in called)
+        self._paraphrases: dict[str, list[tuple[str, str]]] = {}
+        for words, content in called:
+            if times_used[words] == 1:
+                self._paraphrases.setdefault(words.split()[1], []).append((words, content))
+
+    def of_book(self, chapters: Sequence[tuple[int, str]]) -> list[Statement]:
+        """Return what the chapters of a book say, given their numbers and texts."""
+        return [
+            statement
+            for number, text in chapters
+            for at, paragraph in enumerate(text.split("\n\n"), 1)
+            for statement in self.of_paragraph((number, at), paragraph)
+        ]
+
+    def of_paragraph(self, place: Place, text: str) -> Iterator[Statement]:
+        """Yield what a paragraph says."""
+        for sentence in _SENTENCE_END.split(text):
+            yield from self._of_sentence(place, sentence)
+
+    def _of_sentence(self, place: Place, sentence: str) -> Iterator[Statement]:
+        if self._is_aside(sentence):
+            return
+        rest = sentence
+        if " of " in rest and (met := _search("meeting", rest, whole=True)):
+            yield Statement(place, "met", _lowered(said(met, "group")))
+            return
+        if "the " in rest.lower() and (given := _search("nickname", rest, whole=True)):
+            yield Statement(place, "nickname", (_lowered(said(given, "nickname")), said(given, "entity")))
+            return
+        if (changed := self._outcome(place, rest)) is not None:
+            yield changed
+            return
+        if "account" in rest or "telling" in rest or "believed" in rest or "remembers" in rest:
+            for pattern in sentences("claim"):
+                if (match := pattern.search(rest)) and (space := self._last_space(said(match, "where"))):
+                    rest = rest.replace(match[0], "—")
+                    yield Statement(place, "location", Claim(said(match, "witness"), space))
+        for relation, words in self._relations(rest):
+            rest = rest.replace(words, "—")
+            yield Statement(place, "date", relation)
+        if " of " in rest and (found := _search("where", rest)):
+            rest = rest.replace(found[0], "—")
+            yield Statement(place, "location", Anchor(_lowered(said(found, "group"))))
+        yield from self._explicit(place, rest)
+
+    def _outcome(self, place: Place, sentence: str) -> Statement | None:
+        """What a sentence of its own says on the state of things, on the witnesses, or on another chapter's date."""
+        if " with " in sentence:
+            for kind in ("lost", "found"):
+                if match := _search(kind, sentence, whole=True):
+                    return Statement(place, kind, _lowered(said(match, "object")))  # type: ignore[arg-type]
+        if any(word in sentence for word in _BARRED) and _search("barred", sentence, whole=True):
+            return Statement(place, "barred", True)
+        if any(word in sentence for word in _SAID):
+            if match := _search("rule", sentence, whole=True):
+                return Statement(place, "rule", said(match, "trusted"))
+            if (match := _search("counterclaim", sentence, whole=True)) and (
+                space := self._last_space(said(match, "space"))
+            ):
+                return Statement(place, "location", Claim(said(match, "witness"), space))
+        if match := _search("correction", sentence, whole=True):
+            found = self._anchor(said(match, "anchor"))
+            days = [day for _, day, _ in find_dates(sentence)]
+            if found and days:
+                return Statement(place, "correction", (found[0], days[-1]))
+        return None
+
+    def _last_space(self, text: str) -> str | None:
+        spaces = [mention.name for mention in self._vocabulary.mentions(text) if mention.fact == "location"]
+        return spaces[-1] if spaces else None
+
+    def _is_aside(self, sentence: str) -> bool:
+        facts = {"location": "space"}
+        mentioned = dict.fromkeys(facts.get(one.fact, one.fact) for one in self._vocabulary.mentions(sentence))
+        return any(pattern.fullmatch(sentence) for what in mentioned for pattern in asides()[what])
+
+    def _explicit(self, place: Place, text: str) -> Iterator[Statement]:
+        for _, day, _ in find_dates(text):
+            yield Statement(place, "date", day)
+        for mention in self._vocabulary.mentions(text):
+            if mention.fact == "content":
+                yield Statement(place, "named", mention.name)
+                yield Statement(place, "content", mention.name)
+            elif mention.fact != "date":
+                yield Statement(place, mention.fact, mention.name)  # type: ignore[arg-type]
+        for match in _NICKNAME.finditer(text):
+            yield Statement(place, "entity", _lowered(match[0]))
+        for match in re.finditer(r"\b[Tt]he ([\w'-]+)", text):
+            for words, content in self._paraphrases.get(match[1], ()):
+                if text[match.start() :].lower().startswith(words.lower()):
+                    yield Statement(place, "content", content)
+        for match in re.finditer(r"\b[a-z][\w'-]*", text):
+            for told, content in self._details.get(match[0], ()):
+                if text.startswith(told, match.start()) and not _SIDE_CHARACTER.search(text[: match.start()]):
+                    yield Statement(place, "content", content)
+
+    def _relations(self, sentence: str) -> Iterator[tuple[Relation, str]]:
+        if not any(word in sentence for word in (" after ", " before ", "same day")):
+            return
+        for part in ("days", "weeks", "weekday", "same", "day"):
+            for pattern in sentences(part):
+                match = pattern.search(sentence)
+                if match is None or (found := self._anchor(said(match, "anchor"))) is None:
+                    continue
+                anchor, length = found
+                side = 0 if part == "same" else 1 if said(match, "side") == "after" else -1
+                days: int | None = 0 if part == "same" else 1 if part == "day" else None
+                if part in ("days", "weeks"):
+                    days = NUMBERS[said(match, "n").lower()] * (7 if part == "weeks" else 1)
+                weekday = WEEKDAYS.index(said(match, "weekday")) if part == "weekday" else None
+                words = sentence[match.start() : match.start("anchor__0") + length]
+                yield Relation(anchor, days, weekday, side), words
+                return
+
+    def _anchor(self, text: str) -> tuple[Anchor, int] | None:
+        """The chapter that the beginning of a text names, and the length of the words that name it."""
+        for pattern in sentences("landmark"):
+            if match := pattern.match(text):
+                return Anchor(_lowered(said(match, "group"))), match.end()
+        content, space = _first(text, self._contents), _first(text, self._spaces)
+        if content is None or space is None:
+            return None
+        return Anchor(None, content, space), text.lower().index(space.lower()) + len(space)
+
+
+def _first(text: str, names: dict[str, str]) -> str | None:
+    """The name that stands first in a text; of several at one position, the longest."""
+    lowered = text.lower()
+    found = [(at, -len(name), name) for name in names if (at := lowered.find(name)) >= 0]
+    return names[min(found)[2]] if found else None
+
+
+def _search(part: str, text: str, *, whole: bool = False) -> re.Match[str] | None:
+    for pattern in sentences(part):
+        if match := pattern.fullmatch(text) if whole else pattern.search(text):
+            return match
+    return None
+
+
+def _lowered(words: str) -> str:
+    return words[0].lower() + words[1:]

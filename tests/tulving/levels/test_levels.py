@@ -1,0 +1,151 @@
+"""Books of every level: the same events and questions, told in other words."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from epbench.errors import BadInput
+from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
+from epbench.tulving.dataset.schema import configs_of
+from epbench.tulving.events.dates import FORMATS, find_dates, in_words
+from epbench.tulving.levels.vocabulary import Vocabulary
+from epbench.tulving.scenes.people import HE, SHE, pronouns_of
+from tests.tulving.levels.books import LEVELS, UNIVERSE, book, outline
+
+levels = pytest.mark.parametrize("level", LEVELS)
+
+
+@levels
+def test_events_and_questions_are_those_of_level_one(level):
+    template, told = book(1), book(level)
+    assert [c.event for c in told.chapters] == [c.event for c in template.chapters] and not told.writing.dropped
+    asked = {(q.id, tuple(q.answer)) for q in template.questions if q.trace not in ("other_entities", "full_details")}
+    answered = {
+        (q.id, tuple(q.answer))
+        for q in told.questions
+        if q.template < 36 and q.trace not in ("other_entities", "full_details")
+    }
+    assert asked == answered
+
+
+@levels
+def test_same_seed_same_rows(level):
+    again = make_book(Recipe("short", UNIVERSE, level=level))
+    for one, other in zip(configs_of(again), configs_of(book(level)), strict=True):
+        assert one.table.equals(other.table)
+    assert make_book(Recipe("short", UNIVERSE, level=level, seed=1)).book() != again.book()
+
+
+def test_names_of_datasets():
+    assert [Recipe("long", level=level).name for level in (1, 2, 5)] == ["long", "long-l2", "long-l5"]
+    assert Recipe("short", "news", level=3, order="chronological").name == "news-short-l3-ordered"
+
+
+@pytest.mark.parametrize("level", [0, 6])
+def test_other_levels_are_refused(level):
+    with pytest.raises(BadInput, match=rf"level {level}: expected one of 1, 2, 3, 4, 5"):
+        draw_outline(Recipe("short", level=level))
+
+
+@levels
+def test_a_chapter_has_its_paragraphs_and_the_words_of_its_facts(level):
+    for chapter, layout in zip(book(level).chapters, outline(level).layouts, strict=True):
+        paragraphs = chapter.text.lower().split("\n\n")
+        assert len(paragraphs) == layout.n_paragraphs == chapter.n_paragraphs
+        where = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
+        for fact, words in chapter.told.items():
+            assert words.lower() in paragraphs[where[fact] - 1]
+
+
+@levels
+def test_the_main_character_is_she_or_he(level):
+    counts = Counter()
+    for chapter in book(level, "long").chapters:
+        words = Counter(re.findall(r"\b(?:she|he|her|his|him)\b", chapter.text.lower()))
+        own = pronouns_of(chapter.event.first_name)
+        counts["own"] += words[own.subject] + words[own.possessive]
+        counts["chapters"] += 1
+    assert counts["own"] > 2 * counts["chapters"]
+    assert pronouns_of("Amrita") is SHE and pronouns_of("Cormac") is HE
+    assert pronouns_of("Unheard") is pronouns_of("Unheard")
+
+
+@levels
+def test_side_characters_do_other_deeds_of_the_same_kind_of_event(level):
+    universe = outline(level).universe
+    for chapter, plan in zip(book(level).chapters, outline(level).plans, strict=True):
+        deeds = {one[0].lower() + one[1:] for one in universe.details[chapter.event.content]}
+        assert len(chapter.secondary) == len(plan.deeds) and set(plan.deeds) <= deeds
+        assert chapter.event.detail_in_sentence not in plan.deeds
+        for name, deed in zip(chapter.secondary, plan.deeds, strict=True):
+            assert f"{name} {deed}" in chapter.text
+
+
+def test_side_characters_share_first_names_with_main_characters_of_other_chapters():
+    chapters = book(2, "long").chapters
+    main = {chapter.event.first_name for chapter in chapters}
+    sides = [name for chapter in chapters for name in chapter.secondary]
+    assert len(set(sides)) == len(sides)
+    assert sum(name.split()[0] in main for name in sides) > len(sides) / 20
+    assert not any(name.split()[0] == chapter.event.first_name for chapter in chapters for name in chapter.secondary)
+
+
+def test_only_from_level_three_on_other_facts_are_mentioned():
+    for level, fewest, most in ((2, 0, 0), (3, 4, 8)):
+        vocabulary = Vocabulary(outline(level).universe)
+        for chapter in book(level).chapters:
+            event = chapter.event
+            own = {event.space, event.entity, event.content}
+            others = [one for one in vocabulary.mentions(chapter.text) if one.fact != "date" and one.name not in own]
+            dates = [day for _, day, _ in find_dates(chapter.text) if day != event.time]
+            assert fewest <= len(others) + len(dates) and (most > 0 or not others + dates)
+
+
+def test_dates_have_several_formats_and_half_of_the_events_a_name_from_level_three_on():
+    chapters, plans = book(3, "long").chapters, outline(3, "long").plans
+    used = Counter(
+        next(i for i, written in enumerate(FORMATS) if f"on {written(c.event.time)}" == c.told["date"])
+        for c in chapters
+    )
+    assert len(used) == len(FORMATS)
+    assert 0.35 < sum(plan.named for plan in plans) / len(plans) < 0.65
+    for chapter, plan in zip(chapters, plans, strict=True):
+        assert (chapter.event.content.lower() in chapter.text.lower()) == plan.named
+    assert all(in_words(c.event.time) in c.text and c.event.content in c.text for c in book(2).chapters)
+
+
+@pytest.mark.parametrize("level", [4, 5])
+def test_most_facts_of_a_long_book_take_other_chapters(level):
+    links = Counter((fact, one.links) for c in book(level, "long").chapters for fact, one in c.evidence.items())
+    assert max(n for _, n in links) == 3 and {fact for fact, n in links if n} == {"date", "location", "entity"}
+    for fact in ("date", "location", "entity"):
+        implicit = sum(n for (of, steps), n in links.items() if of == fact and steps)
+        assert implicit > 0.3 * 200
+    explicit = [c for c in book(level, "long").chapters if c.evidence["entity"].links == 0]
+    assert all(c.event.entity in c.text for c in explicit)
+    hidden = [c for c in book(level, "long").chapters if c.evidence["entity"].links]
+    assert not any(c.event.entity in c.text for c in hidden)
+
+
+@levels
+def test_the_dataset_says_what_proves_each_fact_and_answers_each_question(level):
+    configs = {config.name: config.table.to_pylist() for config in configs_of(book(level))}
+    paragraphs = {row["chapter"]: row["n_paragraphs"] for row in configs["chapters"]}
+    for row in configs["chapters"]:
+        assert {fact["fact"] for fact in row["facts"]} == {"location", "date", "entity", "content"}
+        for fact in row["facts"]:
+            assert fact["links"] <= 3 and all(
+                1 <= one["paragraph"] <= paragraphs[one["chapter"]] for one in fact["evidence"]
+            )
+    for row in configs["qa"]:
+        assert {one["chapter"] for one in row["evidence"]} >= set(row["chapters"]) or not row["chapters"]
+        assert bool(row["evidence"]) == bool(row["chapters"]) and (level > 3 or row["links"] == 0)
+    assert max(row["links"] for row in configs["qa"]) in ((0,) if level < 4 else (2, 3))
+
+
+def test_level_one_has_no_columns_of_evidence():
+    configs = {config.name: config.table for config in configs_of(book(1))}
+    assert (
+        not {"links", "evidence"} & set(configs["qa"].column_names) and "facts" not in configs["chapters"].column_names
+    )

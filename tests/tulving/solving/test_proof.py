@@ -1,0 +1,65 @@
+"""The solver against the book: every fact follows from its evidence, and from nothing less."""
+
+from dataclasses import replace
+
+import pytest
+
+from epbench.errors import RunFailed
+from epbench.tulving.levels.plan import Evidence, Spot
+from epbench.tulving.solving.proof import flaws_of, prove
+from epbench.tulving.solving.solver import Solver
+from epbench.tulving.solving.statements import Statements
+from tests.tulving.levels.books import LEVELS, book, outline
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_fact_of_a_long_book_is_proved(level):
+    assert flaws_of(book(level, "long").chapters, outline(level, "long").universe) == []
+
+
+def chained(level):
+    """A chapter of a long book with a date that takes other chapters, and all chapters by number."""
+    chapters = {chapter.number: chapter for chapter in book(level, "long").chapters}
+    return next(one for one in chapters.values() if one.evidence["date"].links >= 2), chapters
+
+
+def without(chapter, paragraph):
+    paragraphs = chapter.text.split("\n\n")
+    paragraphs[paragraph - 1] = "Nothing is told here."
+    return replace(chapter, text="\n\n".join(paragraphs))
+
+
+@pytest.mark.parametrize("level", [4, 5])
+def test_the_whole_book_without_one_paragraph_of_the_evidence_does_not_tell_the_date(level):
+    chapter, chapters = chained(level)
+    universe = outline(level, "long").universe
+    for spot in chapter.evidence["date"].spots:
+        cut = {**chapters, spot.number: without(chapters[spot.number], spot.paragraph)}
+        said = Statements(universe).of_book([(number, one.text) for number, one in cut.items()])
+        assert Solver(said).fact(chapter.number, "date") != chapter.event.time
+
+
+def test_evidence_that_is_too_little_too_much_or_of_another_fact_is_found():
+    chapter, chapters = chained(4)
+    universe, true = outline(4, "long").universe, chapter.evidence["date"]
+    other = next(Spot(n, 1) for n in chapters if n not in {spot.number for spot in true.spots})
+    for spots, message in (
+        (true.spots - {max(true.spots)}, "its evidence says"),
+        (true.spots | {other}, "it follows without"),
+    ):
+        changed = {
+            **chapters,
+            chapter.number: replace(chapter, evidence={"date": Evidence(true.links, frozenset(spots))}),
+        }
+        flaws = flaws_of(list(changed.values()), universe)
+        assert [(flaw.chapter, flaw.fact) for flaw in flaws] == [(chapter.number, "date")] and message in flaws[0].what
+
+
+def test_a_book_that_tells_another_date_is_refused():
+    chapter, chapters = chained(4)
+    spot = min(
+        chapter.evidence["date"].spots - {one for one in chapter.evidence["date"].spots if one.number == chapter.number}
+    )
+    spoilt = {**chapters, spot.number: without(chapters[spot.number], spot.paragraph)}
+    with pytest.raises(RunFailed, match=r"facts of the book cannot be proved from its text: chapter \d+, "):
+        prove(list(spoilt.values()), outline(4, "long").universe)

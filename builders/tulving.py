@@ -3,7 +3,7 @@
     python builders/tulving.py --book short --out out
     python builders/tulving.py --book long --universe news --seed 3 --out out
     python builders/tulving.py --book short --universe worlds/harbour --universe-size 40 --out out
-    python builders/tulving.py --book long --level 3 --out out
+    python builders/tulving.py --book long --universe ward --level 4 --out out
     python builders/tulving.py --book long --order chronological --out out
     python builders/tulving.py --book very-long --events 20000 --universe-size 1000 --out out
     python builders/tulving.py --book short --writer openai:gpt-4o --out out
@@ -23,8 +23,14 @@ A universe of your own is a folder with three files, as in src/epbench/tulving/d
                   universe needs more of them than there are)
   locations.csv   the column name, and for real locations latitude and longitude
   contents.json   for each kind of event, at least 30 things that a person may do there
-and, if you like, first.txt and last.txt with the names of your main characters. No name may occur twice or be part of
+and, for books of level 2 and higher, scenes.json and places.json (how each kind of event goes, and what the locations are
+like), and, if you like, first.txt and last.txt with the names of your main characters. No name may occur twice or be part of
 another. The dataset takes the folder's name: worlds/harbour gives harbour-short.
+
+Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 mentions
+other dates, places and people in passing and names half of the events only by what happens, 4 tells facts by reference to
+other chapters, 5 has outcomes, corrections and witnesses who disagree, and asks for causes and states. The dataset is named
+after its level (ward-long-l4) and says which paragraphs prove each fact. At present, only ward has scenes for all its events.
 
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for
@@ -89,7 +95,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
     parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
-                        help="default (New York), news, scifi or ward (a hospital), or a folder of your own")  # fmt: skip
+                        help="default (New York), news, scifi, software, ward (a hospital), or a folder of yours")  # fmt: skip
     parser.add_argument("--level", type=int, default=1, metavar="N",
                         help="1 template, 2 coherent, 3 distracted, 4 implicit, 5 entangled; same events (1)")  # fmt: skip
     parser.add_argument("--events", type=int, metavar="N", help="another number of events")

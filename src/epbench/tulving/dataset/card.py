@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
 from epbench.hub.responsible_use import ResponsibleUse
+from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Description, Writing
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.universe_files import universe_name
+from epbench.tulving.levels.level import LEVELS
 from epbench.tulving.questions.generate import BINS
 
 _COLUMNS = """## Configs
@@ -31,6 +33,12 @@ _COLUMNS = """## Configs
 With `latest` an answer has one item; with `chronological` its items are in date order, and repeats are kept; with
 `full_details` it is the chapter's text. An empty answer means that nothing in the book matches, and that the right reply
 is to say so.
+"""
+
+_EVIDENCE_COLUMNS = """From level 2 on, `qa` also has `links` (over how many steps from chapter to chapter the answer follows) \
+and `evidence` (the chapters and paragraphs that answer the question), and `chapters` has `facts`: in which words each fact \
+is told, over how many links it follows, and which paragraphs prove it. At level 5, the templates 36 to 38 ask for `causes` \
+and `states`.
 """
 
 _USE = """## Use
@@ -89,16 +97,13 @@ def _rules_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, 
         made=f"composed by the rule-based writer `{writing.writer}`, without a language model",
         limits="The prose was composed by rules, so facts may be easier to find than in a novel.",
     )
-    made = (
-        f"{_events(made_by, recipe, data)}; each chapter was {description.made}. Every chapter passed the exact checks: "
-        "date, location, full name and detail occur word for word in the paragraph that its layout gives, and in no other."
-    )
+    made = f"{_events(made_by, recipe, data)}; each chapter was {description.made}. {_checked(recipe)}"
     if writing.dropped:
         made += f" {_dropped(writing)}{_early(writing)}"
     limits = (
         f"{description.limits} Compare scores with those of other systems on this book, not with scores on a book by "
-        "another writer. Chapters are independent: no event causes another."
-    )
+        f"another writer{_OTHER_LEVEL if recipe.level > 1 else ''}. {_INDEPENDENT if recipe.level < 5 else ''}"
+    ).rstrip()
     wording = (
         "The wording and the prose are ours; the names of locations, people and events come from the user's universe."
         if data.universe_hash
@@ -106,7 +111,62 @@ def _rules_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, 
     )
     license = "unknown" if data.universe_hash else "mit"
     use = _responsible_use("rules composed the chapters", _names(data), limits)
-    return _tulving_card(recipe.name, data, configs, made, limits, wording, license, use)
+    return _tulving_card(
+        recipe.name, data, configs, made, limits, wording, license, use, level_text(recipe.level, data)
+    )
+
+
+_OTHER_LEVEL = " or of another level"
+_INDEPENDENT = "Chapters are independent: no event causes another."
+
+
+def _checked(recipe: Recipe) -> str:
+    """What is certain of every chapter."""
+    if recipe.level == 1:
+        return (
+            "Every chapter passed the exact checks: date, location, full name and detail occur word for word in the "
+            "paragraph that its layout gives, and in no other."
+        )
+    checks = (
+        "Every chapter passed the exact checks of its level: the words that tell its date, location, main character and detail "
+        "occur in the paragraph that its layout gives, and in no other, and nothing else in it could be taken for these facts."
+    )
+    if recipe.level < 4:
+        return checks
+    return (
+        f"{checks} A solver that reads only the text has found every fact of every chapter, from its evidence alone, and has not "
+        "found it where any one paragraph of the evidence is missing."
+    )
+
+
+def level_text(level: int, data: BookData) -> str:
+    """Return the section on the level of a book: what each level up to this one adds, with an example; "" at level 1."""
+    if level == 1:
+        return ""
+    adds = [f"{number}. *{LEVELS[number].name}*: {LEVELS[number].adds}" for number in range(1, level + 1)]
+    chapter = max(data.chapters, key=lambda one: (max(e.links for e in one.evidence.values()), len(one.text)))
+    told = chapter.told or {}
+    event = chapter.event
+    facts = (("date", event.day), ("location", event.space), ("entity", event.entity))
+    example = [
+        f"| {fact} | {true} | {told[fact]} | {chapter.evidence[fact].links} | {_spots(chapter, fact)} |"
+        for fact, true in facts
+    ]
+    return "\n".join(
+        [
+            f"## Level {level}\n",
+            "Books of one seed have the same events at every level; each level adds to those below it:\n",
+            *adds,
+            f"\nAn example, chapter {chapter.number}:\n",
+            "| | it is | told as | links | chapters and paragraphs that prove it |\n|---|---|---|---:|---|",
+            *example,
+            "",
+        ]
+    )
+
+
+def _spots(chapter: Chapter, fact: str) -> str:
+    return ", ".join(f"{spot.number}/{spot.paragraph}" for spot in sorted(chapter.evidence[fact].spots))
 
 
 def _events(made_by: str, recipe: Recipe, data: BookData) -> str:
@@ -140,15 +200,16 @@ def _model_card(made_by: str, recipe: Recipe, data: BookData, writing: Writing, 
         "It is certain that a chapter tells its facts. Whether it also tells a second location, date or event was "
         f"judged by {'the model that wrote it' if same else f'`{checker}`'}, which may err. The prose has the habits of "
         "its writer: compare scores with those of other systems on this book, not with scores on a book by another "
-        "writer. Chapters are independent: no event causes another."
-    )
+        f"writer{_OTHER_LEVEL if recipe.level > 1 else ''}. {_INDEPENDENT if recipe.level < 5 else ''}"
+    ).rstrip()
     names = "the user's" if data.universe_hash else "ours"
     wording = (
         f"Names and locations are {names}, and the wording of the questions is ours; the prose is that of "
         f"`{writing.writer}`, and the terms of that model apply to it."
     )
     use = _responsible_use(f"the language model {writing.writer} wrote the chapters", _names(data), limits)
-    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown", use)
+    level = level_text(recipe.level, data)
+    return _tulving_card(recipe.name, data, configs, made, limits, wording, "unknown", use, level)
 
 
 def _rounds(data: BookData, writing: Writing) -> str:
@@ -249,6 +310,7 @@ def _tulving_card(
     wording: str,
     license: str,
     use: ResponsibleUse,
+    level: str = "",
 ) -> str:
     text = "\n".join(
         [
@@ -257,7 +319,9 @@ def _tulving_card(
             "the kind of event, and what the character does there. The questions give some of these elements and ask",
             "for others: for all matches, for the latest one, or for all in chronological order.\n",
             _numbers(data),
+            *([level] if level else []),
             _COLUMNS,
+            *([_EVIDENCE_COLUMNS] if level else []),
             _USE.format(name=name),
             f"## How it was made\n\n{made}\n",
             f"## Limits\n\n{limits}\n",

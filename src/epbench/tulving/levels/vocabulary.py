@@ -48,6 +48,8 @@ class Vocabulary:
         for _, _, written in find_dates(text):
             yield Found("date", written)
         lowered = text.lower()
+        if self._by_first_word.keys().isdisjoint(_WORD.findall(lowered)):
+            return
         for match in _WORD.finditer(lowered):
             for name, found in self._by_first_word.get(match[0], ()):
                 end = match.start() + len(name)

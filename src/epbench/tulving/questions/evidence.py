@@ -46,14 +46,37 @@ def evidence_of(question: Question, chapters: Mapping[int, Chapter]) -> Evidence
 
 
 def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidence:
-    """The paragraphs that tell a ban with its location and its event, or each thing that is still lost with its day."""
-    facts = ("entity", "location", "content") if question.trace == "causes" else ("entity", "date")
+    """The paragraphs that tell a ban with its location and its event, or each thing that is still lost with its day.
+
+    If one of these paragraphs tells of another loss, the chapter in which that thing was found again belongs to the evidence.
+    """
+    facts: tuple[str, ...] = ("entity", "location", "content")
     spots: set[Spot] = set()
-    links = 0
-    for number in question.chapters:
-        chapter = chapters[number]
-        spots |= {one.spot for one in chapter.outcomes if one.kind == "barred" or one.thing in question.answer}
-        for fact in facts:
-            links = max(links, chapter.evidence[fact].links)
-            spots |= chapter.evidence[fact].spots
+    if question.trace == "states":
+        facts = ("entity", "date")
+        mine = [chapter for chapter in chapters.values() if chapter.event.entity == question.entity]
+        found_in = {one.thing: chapter for chapter in mine for one in chapter.outcomes if one.kind == "found"}
+        lost = [one for chapter in mine for one in chapter.outcomes if one.kind == "lost"]
+    else:
+        found_in, lost = {}, []
+    needed = dict.fromkeys(question.chapters, facts)
+    while True:
+        for number in needed:
+            chapter = chapters[number]
+            spots |= {spot for fact in needed[number] for spot in chapter.evidence[fact].spots}
+            spots |= {
+                one.spot
+                for one in chapter.outcomes
+                if (one.kind == "barred" and question.trace == "causes") or one.thing in question.answer
+            }
+        elsewhere = [
+            one for one in lost if one.spot in spots and one.thing not in question.answer and one.thing in found_in
+        ]
+        more = {one.thing: found_in[one.thing] for one in elsewhere}
+        told = {one.spot for thing, chapter in more.items() for one in chapter.outcomes if one.thing == thing}
+        if told <= spots and all(chapter.number in needed for chapter in more.values()):
+            break
+        spots |= told
+        needed |= dict.fromkeys((chapter.number for chapter in more.values()), facts)
+    links = max((chapters[n].evidence[fact].links for n in question.chapters for fact in needed[n]), default=0)
     return Evidence(links, frozenset(spots))

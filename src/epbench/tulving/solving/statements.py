@@ -15,13 +15,12 @@ from typing import Literal, NamedTuple
 from epbench.tulving.events.dates import WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.numbers import NUMBERS
-from epbench.tulving.levels.vocabulary import Vocabulary
+from epbench.tulving.levels.vocabulary import Found, Vocabulary
 from epbench.tulving.scenes.scenery import load_scenery, paraphrases
 from epbench.tulving.solving.phrases import asides, said, sentences
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z])")
 _SIDE_CHARACTER = re.compile(r"\b(?!The )[A-Z][\w’'-]* [A-Z][\w’'-]* $")
-_BARRED = ("ban", "barred", "shut out", "come back", "stay away", "forbidden", "denied", "list", "return")
 _SAID = ("account", "witness", "notes", "writes", "says", "tells", "believe", "otherwise", "ccording")
 _NICKNAME = re.compile(r"\b[Tt]he [A-Z][\w-]* [A-Z]\w*\b")
 
@@ -122,7 +121,8 @@ class Statements:
             yield from self._of_sentence(place, sentence)
 
     def _of_sentence(self, place: Place, sentence: str) -> Iterator[Statement]:
-        if self._is_aside(sentence):
+        mentions = list(self._vocabulary.mentions(sentence))
+        if self._is_aside(sentence, mentions):
             return
         rest = sentence
         if " of " in rest and (met := _search("meeting", rest, whole=True)):
@@ -145,7 +145,7 @@ class Statements:
         if " of " in rest and (found := _search("where", rest)):
             rest = rest.replace(found[0], "—")
             yield Statement(place, "location", Anchor(_lowered(said(found, "group"))))
-        yield from self._explicit(place, rest)
+        yield from self._explicit(place, rest, mentions if rest == sentence else None)
 
     def _outcome(self, place: Place, sentence: str) -> Statement | None:
         """What a sentence of its own says on the state of things, on the witnesses, or on another chapter's date."""
@@ -153,7 +153,7 @@ class Statements:
             for kind in ("lost", "found"):
                 if match := _search(kind, sentence, whole=True):
                     return Statement(place, kind, _lowered(said(match, "object")))  # type: ignore[arg-type]
-        if any(word in sentence for word in _BARRED) and _search("barred", sentence, whole=True):
+        if _search("barred", sentence, whole=True):
             return Statement(place, "barred", True)
         if any(word in sentence for word in _SAID):
             if match := _search("rule", sentence, whole=True):
@@ -173,15 +173,14 @@ class Statements:
         spaces = [mention.name for mention in self._vocabulary.mentions(text) if mention.fact == "location"]
         return spaces[-1] if spaces else None
 
-    def _is_aside(self, sentence: str) -> bool:
-        facts = {"location": "space"}
-        mentioned = dict.fromkeys(facts.get(one.fact, one.fact) for one in self._vocabulary.mentions(sentence))
+    def _is_aside(self, sentence: str, mentions: Sequence[Found]) -> bool:
+        mentioned = dict.fromkeys("space" if one.fact == "location" else one.fact for one in mentions)
         return any(pattern.fullmatch(sentence) for what in mentioned for pattern in asides()[what])
 
-    def _explicit(self, place: Place, text: str) -> Iterator[Statement]:
+    def _explicit(self, place: Place, text: str, mentions: Sequence[Found] | None) -> Iterator[Statement]:
         for _, day, _ in find_dates(text):
             yield Statement(place, "date", day)
-        for mention in self._vocabulary.mentions(text):
+        for mention in self._vocabulary.mentions(text) if mentions is None else mentions:
             if mention.fact == "content":
                 yield Statement(place, "named", mention.name)
                 yield Statement(place, "content", mention.name)

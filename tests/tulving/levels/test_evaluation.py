@@ -1,0 +1,51 @@
+"""A dataset with evidence in an evaluation: the oracle shows the evidence, and scores are reported by number of links."""
+
+import json
+
+from epbench.tulving.context.memory_system import gold_texts
+from epbench.tulving.context.requests import Book, QuestionView
+from epbench.tulving.dataset.load import load_book
+from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
+from tests.scripts.in_process import script
+from tests.tulving.levels.books import UNIVERSE
+
+
+def question(links, f1=None, n=1):
+    about = (f"q{links}{f1}{n}", "all", str(min(n, 2)), n, (None, "x", None, str(f1)), ["a"])
+    if f1 is None:
+        return QuestionToScore(*about, links=links)
+    return ScoredAnswer(*about, ["a"] if f1 else ["b"], [f1], [], links=links)
+
+
+def test_f1_by_links_counts_answerable_questions_alone_and_leaves_out_what_was_lost():
+    rows = [question(0, 1.0), question(0, 0.0), question(1, 1.0), question(2, 1.0), question(0, 0.0, n=0)]
+    scores = score_run(rows, [question(2)])
+    assert scores["f1_by_links"] == {"0": 0.5, "1": 1.0} and scores["n_by_links"] == {"0": 2, "1": 1, "2": 2}
+    assert "f1_by_links" not in score_run([question(None, 1.0)])
+
+
+def test_the_oracle_shows_the_paragraphs_of_the_evidence(tmp_path):
+    built = script("builders/tulving.py", "--book", "short", "--universe", UNIVERSE, "--level", "4", "--out", tmp_path)
+    assert built.returncode == 0, built.stderr
+    name = str(tmp_path / f"{UNIVERSE}-short-l4")
+    data = load_book(name)
+    assert data.evidence and len(data.evidence) == len(data.rows)
+    out = tmp_path / "run"
+    ran = script("eval_scripts/tulving.py", "--dataset", name, "--memory", "oracle", "--limit", "40", "--out", out)
+    assert ran.returncode == 0, ran.stderr
+    scores = json.loads((out / "scores.json").read_text())
+    assert set(scores["n_by_links"]) <= {"0", "1", "2", "3"} and "F1 by links" in (out / "table.md").read_text()
+    asked = [row for row in data.rows if row["id"] in (out / "answers.jsonl").read_text()]
+    assert sum(scores["n_by_links"].values()) == sum(row["get"] == "all" and row["n_chapters"] > 0 for row in asked)
+
+
+def test_what_the_oracle_shows_are_the_paragraphs_of_the_evidence_in_the_order_of_the_book():
+    book = Book("", [(1, "One.\n\nTwo."), (2, "Three.")], "t")
+    views = [QuestionView("a", "who?", 1), QuestionView("b", "where?", 0), QuestionView("c", "who?", 1)]
+    gold = gold_texts(book, views, {}, {"a": [(2, 1), (1, 2)], "b": [], "c": [(1, 1)]})
+    first, second, third = (
+        "Chapter 1, Paragraph 1\n\nOne.",
+        "Chapter 1, Paragraph 2\n\nTwo.",
+        "Chapter 2, Paragraph 1\n\nThree.",
+    )
+    assert gold == {"who?": [first, second, third], "where?": []}

@@ -1,0 +1,56 @@
+"""The grammar of the chapters, by a library that knows it."""
+
+import pytest
+
+from tests.tulving.levels.books import LEVELS, book
+
+harper = pytest.importorskip("harper", reason="harper-py is not installed; `make test` installs it")
+
+ALWAYS_RIGHT = (
+    "Did you mean to repeat this word?",
+    "Incorrect indefinite article.",
+    "This sentence does not start with a capital",
+)
+"""What the library says where it does not err; of style, spelling of names and much else it knows less than our writers."""
+AGREEMENT = "The form of the verb must agree"
+PAST = {
+    "hid",
+    "let",
+    "swore",
+    "bit",
+    "put",
+    "set",
+    "shut",
+    "hurt",
+    "read",
+    "cut",
+    "spread",
+    "slid",
+    "bent",
+    "lost",
+    "came",
+}
+"""Past forms that it takes for present ones."""
+
+
+def faults(text):
+    linter = harper.Linter()
+    for lint in linter.lint(text):
+        around = text[max(0, lint.span.start - 30) : lint.span.end + 30]
+        if lint.message.startswith(ALWAYS_RIGHT):
+            yield lint.message, around
+        if lint.message.startswith(AGREEMENT) and not PAST & set(text[lint.span.start : lint.span.end + 8].split()):
+            yield lint.message, around
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_grammatical_fault_is_found(level):
+    text = "\n\n".join(chapter.text for chapter in book(level).chapters)
+    assert list(faults(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["It was an hat.", "It was a odd hat.", "The the hat fell.", "Nobody saw he bow his head."]
+)
+def test_the_library_finds_what_it_should(text):
+    assert list(faults(text))

@@ -1,0 +1,118 @@
+"""A model that writes a book of a higher level, on loopback: it gets the plan, and what it writes goes through the same checks."""
+
+import json
+
+import pytest
+
+from epbench.models.openai.model import EndpointModel
+from epbench.tulving.chapters.load import load_writer
+from epbench.tulving.chapters.loop import Candidate, first_tasks
+from epbench.tulving.chapters.model_writer import ModelWriter
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.levels.checks import checks_of
+from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.tulving.levels.books import UNIVERSE, outline
+
+LEVEL = 4
+
+
+class Author:
+    """Writes what the scene writer would, with a mistake in the first candidate of some events."""
+
+    def __init__(self, spoil):
+        drawn = outline(LEVEL)
+        writer = load_writer("template", drawn.universe, level=LEVEL)
+        self.tasks = first_tasks(drawn.events, drawn.layouts, drawn.plans)
+        self.spoil, self.prompts = spoil, []
+        self.texts = {}
+        for task in self.tasks:  # the first candidate that passes, as the writer would find it
+            attempts = (
+                writer.write(task.event, task.layout, task.plan, number=task.number, attempt=n) for n in range(9)
+            )
+            self.texts[task.number] = next(
+                one for one in attempts if not checks_of(drawn.universe)(Candidate(task, one))
+            )
+
+    def task_of(self, prompt):
+        asked = (one for one in self.tasks if f'"{one.plan.when}"' in prompt)
+        return next(one for one in asked if f'"{one.event.detail_in_sentence}"' in prompt)
+
+    def answer(self, body):
+        prompt = str(body["messages"][-1]["content"])
+        self.prompts.append(prompt)
+        if "=== Chapter ===" in prompt:
+            return {"message": {"content": json.dumps(dict.fromkeys("1234", True))}}
+        task = self.task_of(prompt)
+        text = self.texts[task.number]
+        if task.number in self.spoil and "The previous attempt" not in prompt:
+            text = self.spoil[task.number](text, task)
+        return {"message": {"content": text}, "choice": {"finish_reason": "stop"}}
+
+
+def book_by(author, folder):
+    with LoopbackEndpoint(script=lambda number, body: None, more=author.answer) as endpoint:
+        model = EndpointModel("tiny", base_url=endpoint.url, window=32768, attempts=1)
+        writer = ModelWriter(model, outline(LEVEL).universe, folder)
+        return make_book(Recipe("short", UNIVERSE, level=LEVEL, writer="openai:tiny"), outline(LEVEL), writer)
+
+
+def test_a_model_gets_the_plan_and_its_mistakes_are_named(tmp_path):
+    spoil = {
+        2: lambda text, task: text.replace(task.plan.fixed[0].text, ""),
+        5: lambda text, task: text + " It was the twelfth of March, 2025, at last.",
+    }
+    author = Author(spoil)
+    data = book_by(author, tmp_path)
+    assert len(data.chapters) == 20 and not data.writing.dropped
+    assert [one.failed_checks for one in data.writing.iterations] == [{"fixed_sentence": 1, "other_date": 1}, {}]
+    asked = [prompt for prompt in author.prompts if "=== Chapter ===" not in prompt]
+    for task in author.tasks:
+        prompt = next(one for one in asked if author.task_of(one) is task)
+        for words in (
+            task.plan.when,
+            task.plan.where,
+            task.plan.name,
+            *(one.text for one in task.plan.fixed),
+            *task.plan.deeds,
+        ):
+            assert words in prompt
+        assert (task.plan.what in prompt) or task.plan.named
+        assert task.event.day not in prompt or task.plan.when.endswith(task.event.day)
+        assert task.event.entity not in prompt or not task.plan.evidence["entity"].links
+    again = [prompt for prompt in asked if "The previous attempt" in prompt]
+    assert (
+        len(again) == 2 and "Another date was named" in "".join(again) and "word for word was missing" in "".join(again)
+    )
+    assert all(chapter.evidence for chapter in data.chapters)
+
+
+def test_a_chapter_that_falls_takes_those_with_it_that_refer_to_it(tmp_path):
+    needed = next(
+        spot.number
+        for plan in outline(LEVEL).plans
+        for spot in plan.evidence["date"].spots
+        if plan.evidence["date"].links and spot.number != outline(LEVEL).plans.index(plan)
+    )
+
+    class Stubborn(Author):
+        def answer(self, body):
+            prompt = str(body["messages"][-1]["content"])
+            if f'"{self.tasks[needed].plan.when}"' in prompt and "=== Chapter ===" not in prompt:
+                return {"message": {"content": "(1) Nothing."}, "choice": {"finish_reason": "stop"}}
+            return super().answer(body)
+
+    data = book_by(Stubborn({}), tmp_path)
+    checks = {number: failed for number, (_, failed) in data.writing.dropped.items()}
+    assert checks.pop(needed) != ["evidence"] and checks and set(map(tuple, checks.values())) == {("evidence",)}
+    assert len(data.chapters) == 20 - 1 - len(checks)
+    numbers = {chapter.number for chapter in data.chapters}
+    assert all(spot.number in numbers for c in data.chapters for one in c.evidence.values() for spot in one.spots)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_prompt_says_whether_the_event_may_be_named(tmp_path, named):
+    drawn = outline(LEVEL)
+    task = next(one for one in first_tasks(drawn.events, drawn.layouts, drawn.plans) if one.plan.named == named)
+    model = EndpointModel("tiny", base_url="http://127.0.0.1:1", window=32768, attempts=1)
+    prompt = ModelWriter(model, drawn.universe, tmp_path).chapter_request(task).question
+    assert ("Never call it by this name" in prompt) == (not named)

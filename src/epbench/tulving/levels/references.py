@@ -29,6 +29,8 @@ BY_NICKNAME, BY_MEETING, BY_RELATION = 0.6, 0.6, 0.75
 """How often a person, a location and a date are told by reference where they can be."""
 MOST_DAYS = 60
 """How many days lie between two events at most if one dates the other."""
+MOST_USES = 0.02
+"""The largest share of chapters that refer to the same one, for a date and for a location; at least one may."""
 TRIES = 24
 """How many chapters are looked at for one that can date another."""
 
@@ -86,14 +88,20 @@ def add_meetings(
     """Tell locations by whom the main character of another chapter had met there."""
     draws = RandomStream("meetings", seed)
     supply = iter(groups(draws, len(events)))
+    uses, most_uses = Counter[int](), _most_uses(events)
     earlier: dict[str, list[int]] = defaultdict(list)
     met: dict[int, str] = {}
     for number in draws.sample(range(len(events)), len(events)):
         space, plan = events[number].space, plans[number]
         told_by_itself = plan.evidence["location"].links == 0
-        anchors = [one for one in earlier[space] if plans[one].evidence["location"].links < MOST_LINKS]
+        anchors = [
+            one
+            for one in earlier[space]
+            if plans[one].evidence["location"].links < MOST_LINKS and uses[one] < most_uses
+        ]
         if anchors and told_by_itself and draws.unit() < BY_MEETING:
             anchor = draws.pick(anchors)
+            uses[anchor] += 1
             if anchor not in met:
                 group = next(supply, None)
                 if group is None:
@@ -107,6 +115,10 @@ def add_meetings(
             plan.where = _met_at(plans[anchor], draws)
             plan.evidence["location"] = _through(plans[anchor], "location", Spot(number, layouts[number].space), [])
         earlier[space].append(number)
+
+
+def _most_uses(events: Sequence[Event]) -> int:
+    return max(1, int(MOST_USES * len(events)))
 
 
 def _met_at(anchor: ChapterPlan, draws: RandomStream) -> str:
@@ -125,6 +137,7 @@ def add_relations(events: Sequence[Event], layouts: Sequence[Layout], plans: Seq
     """Tell dates by how far they are from another chapter's, which is named by its event or by a meeting in it."""
     draws = RandomStream("relations", seed)
     times_held = Counter((event.content, event.space) for event in events)
+    uses, most_uses = Counter[int](), _most_uses(events)
     earlier: list[int] = []
     for number in draws.sample(range(len(events)), len(events)):
         event, plan = events[number], plans[number]
@@ -132,12 +145,18 @@ def add_relations(events: Sequence[Event], layouts: Sequence[Layout], plans: Seq
             for anchor in (draws.pick(earlier) for _ in range(TRIES)):
                 days = (event.time - events[anchor].time).days
                 elsewhere = events[anchor].space != event.space  # or the words for the location would stand twice
-                if not elsewhere or abs(days) > MOST_DAYS or plans[anchor].evidence["date"].links >= MOST_LINKS:
+                if (
+                    uses[anchor] >= most_uses
+                    or not elsewhere
+                    or abs(days) > MOST_DAYS
+                    or plans[anchor].evidence["date"].links >= MOST_LINKS
+                ):
                     continue
                 found = _anchor(anchor, events[anchor], layouts[anchor], plans[anchor], times_held, draws)
                 if found is None:
                     continue
                 words, spots = found
+                uses[anchor] += 1
                 plan.when = _relation(days, event, words, draws)
                 own = Spot(number, layouts[number].time)
                 plan.evidence["date"] = _through(plans[anchor], "date", own, spots)

@@ -4,7 +4,7 @@ from typing import get_args
 
 from epbench.judges.protocol import PastJudge
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.prompts import SORTS, load_judge_prompts
+from epbench.tulving.judging.prompts import OUTCOME_SORTS, SORTS, load_judge_prompts
 from epbench.tulving.judging.protocol import JudgeInput
 from epbench.tulving.questions.templates import Trace
 
@@ -19,7 +19,7 @@ def test_a_key_of_an_earlier_journal_is_found():
 
 
 def test_every_trace_has_words_for_the_judge():
-    assert set(SORTS) == set(get_args(Trace))
+    assert {*SORTS, *OUTCOME_SORTS} == set(get_args(Trace))
 
 
 def test_calls_of_an_earlier_journal_are_found():

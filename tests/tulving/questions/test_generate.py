@@ -10,7 +10,7 @@ from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
 from epbench.tulving.questions.generate import TRACED, bin_of, cue_values, question_id, single_event
 from epbench.tulving.questions.selection import completed_cue, select
-from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, TEMPLATES, Trace
+from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, TEMPLATES, ChapterTrace
 from tests.published_data import published_cases
 
 BOOK = make_book(Recipe("long"))
@@ -56,7 +56,7 @@ def test_templates_name_their_cue_and_nothing_else():
 
 
 def test_every_trace_says_what_a_chapter_contributes():
-    assert tuple(TRACED) == get_args(Trace)
+    assert tuple(TRACED) == get_args(ChapterTrace)
 
 
 def scan(chapters, question):

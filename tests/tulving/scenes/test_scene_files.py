@@ -59,7 +59,7 @@ def test_a_scene_is_read(scenes):
         ({"end": [TOLD.replace("{who}", "{his}"), *sentences(3)]}, "expected {who}"),
         (
             {"end": ["[A man|One girl] [came|went], and {who} left.", *sentences(3)]},
-            "choices for at least 24 texts, found",
+            "choices for at least 8 texts, found",
         ),
         (
             {"end": ["[A|B|C|D] [a|b|c] [d|e] and one two three four five six seven.", *sentences(3)]},

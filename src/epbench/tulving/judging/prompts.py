@@ -28,9 +28,9 @@ SORTS: dict[Trace, str] = {
     "contents": "kinds of event",
     "other_entities": "people other than the one that the question names",
     "full_details": "a full account of what happened",
-    "causes": "kinds of event",
-    "states": "things",
 }
+OUTCOME_SORTS: dict[Trace, str] = {"causes": "kinds of event", "states": "things"}
+"""Those of level 5, which no journal of an earlier version has; so they are no part of the hash."""
 _EXTENTS: dict[Get, str] = {
     "all": "all of them",
     "latest": "only the last one in the time of the story",
@@ -87,7 +87,7 @@ class JudgePrompts:
 
     def verdict_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
         """The first call: items, scores and reason."""
-        sought = SORTS[judge_input.trace]
+        sought = (SORTS | OUTCOME_SORTS)[judge_input.trace]
         if judge_input.trace != "full_details":
             sought += f", {_EXTENTS[judge_input.get]}"
         text = self.case.format(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Trace = Literal["times", "spaces", "entities", "contents", "other_entities", "full_details", "causes", "states"]
+ChapterTrace = Literal["times", "spaces", "entities", "contents", "other_entities", "full_details"]
+"""What one chapter tells by itself."""
+Trace = Literal[ChapterTrace, "causes", "states"]
 Get = Literal["all", "latest", "chronological"]
 
 CUE_LETTERS = "tsec"  # time, space, entity, content: in this order everywhere

@@ -28,7 +28,7 @@ from epbench.tulving.scenes.patterns import Sentence, expansions, longest_litera
 
 SCENE_SLOTS = frozenset(["who", "him", "his", "himself", "thing", "feature", "people"])
 FEWEST = {"what": 2, "things": 6, "begin": 4, "middle": 6, "end": 4, "features": 8, "air": 8}
-FEWEST_TEXTS = 24
+FEWEST_TEXTS = 8
 """A sentence stands for at least so many texts, or chapters of one kind would repeat one another."""
 MOST_LITERAL_WORDS = 6
 

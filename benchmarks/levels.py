@@ -39,7 +39,7 @@ from epbench.tulving.solving.solver import Solver, at_places
 from epbench.tulving.solving.statements import Statements
 
 DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d\d, \d{{4}}")
-TWO_CAPITALS = re.compile(r"\b[A-Z][\w'-]+ [A-Z][\w'-]+")
+TWO_CAPITALS = re.compile(r"\b(?!The )[A-Z][\w'-]+ [A-Z][\w'-]+")
 
 
 class RegularExpression:
@@ -220,7 +220,7 @@ def listed(answer: str, question: Question) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--book", default="long")
-    parser.add_argument("--universe", default="ward", help="one with scenes (ward)")
+    parser.add_argument("--universe", default="default", help="one with scenes (default)")
     parser.add_argument("--levels", type=int, nargs="+", default=list(LEVELS))
     parser.add_argument("--novels", type=Path, help="a folder with texts of novels to compare with")
     parser.add_argument("--quick", action="store_true", help="the short book")

@@ -10,10 +10,10 @@ UNIVERSE = "ward"
 
 
 @cache
-def outline(level: int, book: str = "short") -> Outline:
-    return draw_outline(Recipe(book, UNIVERSE, level=level))
+def outline(level: int, book: str = "short", universe: str = UNIVERSE) -> Outline:
+    return draw_outline(Recipe(book, universe, level=level))
 
 
 @cache
-def book(level: int, name: str = "short") -> BookData:
-    return make_book(Recipe(name, UNIVERSE, level=level), outline(level, name))
+def book(level: int, name: str = "short", universe: str = UNIVERSE) -> BookData:
+    return make_book(Recipe(name, universe, level=level), outline(level, name, universe))

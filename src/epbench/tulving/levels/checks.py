@@ -23,7 +23,7 @@ from epbench.tulving.scenes.patterns import with_right_articles
 from epbench.tulving.scenes.people import pronouns_of
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"”]? +")
-_TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
+_TWICE = re.compile(r"\b((?i:\w+)) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
 _RIGHTLY_TWICE = frozenset(["had", "that"])
 
 

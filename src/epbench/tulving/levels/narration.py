@@ -31,6 +31,8 @@ class Teller:
         banks: Mapping[str, Sequence[Told]],
         spread: Spread,
         draws: RandomStream,
+        *,
+        detail: str,
     ) -> None:
         """Prepare the sentences.
 
@@ -40,7 +42,9 @@ class Teller:
             banks: Further sentences, by what they tell.
             spread: What the book has told so far.
             draws: The draws of this chapter.
+            detail: What the main character does, which no other sentence may say by chance.
         """
+        self._detail = detail.lower()
         self._people, self._spread, self._draws = scene.people, spread, draws
         parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
         self._all = {part: [one for one in told if one.fits(place.indoors)] for part, told in parts.items()}
@@ -57,7 +61,9 @@ class Teller:
         """
         for told in self._waiting[part]:
             for _ in range(TRIES):
-                if self._spread.allows(sentence := self._write(told, known or {})):
+                sentence = self._write(told, known or {})
+                by_chance = part != "detail" and self._detail in sentence.lower()
+                if not by_chance and self._spread.allows(sentence):
                     self._spread.add(sentence)
                     return sentence
         return None

@@ -77,7 +77,10 @@ def _plan(
     deeds = _deeds(event, universe, spread, draws)
     told = " ".join([event.detail, *deeds]).lower()
     varied = level >= 3
-    named = not varied or draws.unit() < NAMED or event.content.lower() in told
+    phrases = [words for words in paraphrases(event.content, universe, scenery) if spread.allows(words)]
+    named = not varied or draws.unit() < NAMED or event.content.lower() in told or not phrases
+    what = f"the {event.content}" if named else draws.pick(phrases)
+    spread.add(what)
     spots = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
     return ChapterPlan(
         level=level,
@@ -85,7 +88,7 @@ def _plan(
         where=f"{scenery.places[event.space].preposition} {event.space}",
         name=event.entity,
         hero=event.first_name,
-        what=f"the {event.content}" if named else draws.pick(paraphrases(event.content, universe, scenery)),
+        what=what,
         named=named,
         deeds=deeds,
         evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in spots.items()},

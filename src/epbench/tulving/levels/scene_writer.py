@@ -94,7 +94,9 @@ class SceneWriter:
         """Return the text of one candidate; see `Task` for the arguments."""
         draws = RandomStream("scene writer", self._seed, number, attempt)
         scene, place = self._scenery.scenes[event.content], self._scenery.places[event.space]
-        teller = Teller(scene, place, {**self._facts, **style_bank(layout.style)}, self._spread, draws)
+        teller = Teller(
+            scene, place, {**self._facts, **style_bank(layout.style)}, self._spread, draws, detail=event.detail
+        )
         paragraphs = _Paragraphs(event, layout, plan, teller, draws).told()
         words = pronouns_of(event.first_name)
         return "\n\n".join(
@@ -165,8 +167,14 @@ class _Paragraphs:
             late.append(self._teller.must("detail", {"deed": self._event.detail_in_sentence}))
         # From level 4 on, a name that stands twice would make a paragraph of the evidence needless.
         elsewhere = plan.level < 4 or not plan.named
-        if layout.content == number or (elsewhere and self._draws.unit() < EVENT_MENTION):
+        if layout.content == number:
             late.append(self._teller.must("event", {"event": plan.what}))
+        elif (
+            elsewhere
+            and self._draws.unit() < EVENT_MENTION
+            and (told := self._teller.tell("event", {"event": plan.what}))
+        ):
+            late.append(told)
         return early, late
 
     def _side(self, number: int) -> str:

@@ -6,6 +6,7 @@ becomes a pronoun if the sentence before was about the main character and nobody
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from epbench.draws import RandomStream
@@ -121,11 +122,31 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
         someone_else = other in sentence
         if WHO in sentence:
             pronoun = clear and not someone_else and draws.unit() < PRONOUN
-            sentence = sentence.replace(WHO, words.subject if pronoun else first_name, 1).replace(WHO, words.subject)
-            sentence = sentence.replace(HIM, words.object).replace(HIS, words.possessive)
-            sentence = capitalised(sentence.replace(HIMSELF, words.reflexive))
+            sentence = capitalised(_named(sentence, first_name, words, first_is_pronoun=pronoun))
             clear = not someone_else
         else:
             clear = False
         told.append(sentence)
     return " ".join(told)
+
+
+_OBJECT = re.compile(
+    r"\b(?:of|to|under|in|into|inside|behind|between|from|at|on|by|with|without|against|around|near|beside|past|over|about|upon"
+    r"|above|below|toward|towards|after|like|for|saw|gave|let|made|left|took|told|asked|reached|met|followed|worried) $"
+)
+"""What stands before a mark that is an object; in other places it is the subject of its clause."""
+
+
+def _named(sentence: str, first_name: str, words: Pronouns, *, first_is_pronoun: bool) -> str:
+    """A sentence with the name, or a pronoun in its right form, in place of each mark."""
+    before, *rest = sentence.split(WHO)
+    for number, after in enumerate(rest):
+        possessive = after.startswith(("'s", "’s"))
+        subject = _OBJECT.search(before) is None and not possessive
+        if number == 0 and not (first_is_pronoun and subject):
+            before += first_name + after
+        elif subject:
+            before += words.subject + after
+        else:
+            before += words.possessive + after[2:] if possessive else words.object + after
+    return before.replace(HIM, words.object).replace(HIS, words.possessive).replace(HIMSELF, words.reflexive)

@@ -76,11 +76,16 @@ class Oracle(FullContext):
     def __init__(self, gold: Mapping[str, Sequence[str]]) -> None:
         """
         Args:
-            gold: by query, the texts that it needs, as the user says them.
+            gold: by query, the texts that it needs, as the user says them; or parts of these, each under a heading of its
+                own with a blank line after it.
         """
         super().__init__()
         self._gold = gold
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         """Return what questions with this query need, as far as it has been stored."""
-        return [text for text in self._gold.get(query, ()) if text in self.stored]
+        return [text for text in self._gold.get(query, ()) if self._is_stored(text)]
+
+    def _is_stored(self, text: str) -> bool:
+        part = text.partition("\n\n")[2]
+        return text in self.stored or (part != "" and any(part in stored for stored in self.stored))

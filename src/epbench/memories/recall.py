@@ -94,7 +94,7 @@ def read_recall(
             f"{_of(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
             f"asked, so later queries met another store than the one that was judged"
         )
-    if unlisted := _unlisted(queries, found, stores):
+    if not system.knows_gold and (unlisted := _unlisted(queries, found, stores)):  # which may be parts of memories
         warnings.append(unlisted)
     warnings += _warnings_of_installed(folder, system, usage)
     return Recall(stores, found, failures, unstored, warnings, usage)

@@ -1,7 +1,7 @@
 # quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
-# test-slow: the tests that take longer than ten seconds each, in the same environment.
+# test-slow: the tests that take longer than ten seconds each, in the same environment, with the two real models.
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
@@ -60,7 +60,7 @@ real: $(VENV)/.real
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not network and not gpu"
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.dev $(VENV)/.real
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
 
 # On a machine with a GPU, after a CUDA build of torch was installed into .venv.

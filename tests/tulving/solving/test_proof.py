@@ -69,6 +69,22 @@ def test_evidence_that_is_too_little_too_much_or_of_another_fact_is_found():
         assert [(flaw.chapter, flaw.fact) for flaw in flaws] == [(chapter.number, "date")] and message in flaws[0].what
 
 
+def test_an_outcome_that_the_text_does_not_tell_or_that_no_plan_has_is_found():
+    chapters = list(book(5, "long").chapters)
+    universe = outline(5, "long").universe
+    at, chapter = next((at, one) for at, one in enumerate(chapters) if one.outcomes)
+    changed = replace(chapter, outcomes=())
+    flaws = flaws_of([*chapters[:at], changed, *chapters[at + 1 :]], universe)
+    assert [(flaw.chapter, flaw.fact) for flaw in flaws] == [(chapter.number, "outcomes")]
+    outcome = chapter.outcomes[0]
+    assert outcome.thing in flaws[0].what
+
+    sentence = chapter.text.split("\n\n")[outcome.spot.paragraph - 1]
+    untold = replace(chapter, text=chapter.text.replace(sentence, "Nothing is told here."), evidence={})
+    flaws = flaws_of([*chapters[:at], untold, *chapters[at + 1 :]], universe)
+    assert (chapter.number, "outcomes") in [(flaw.chapter, flaw.fact) for flaw in flaws]
+
+
 def test_a_book_that_tells_another_date_is_refused():
     chapter, chapters = chained(4)
     spot = min(

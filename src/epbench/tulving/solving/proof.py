@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from epbench.errors import RunFailed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.solving.solver import Known, Solver, at_places
-from epbench.tulving.solving.statements import Place, Statements
+from epbench.tulving.solving.statements import Place, Statement, Statements
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Flaw:
 
     Attributes:
         chapter: The number of the chapter.
-        fact: `date`, `location`, `entity` or `content`.
+        fact: `date`, `location`, `entity`, `content` or `outcomes`.
         what: What is wrong, as part of a sentence.
     """
 
@@ -31,7 +32,8 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
     """Return what cannot be proved of a book; nothing for a right one.
 
     Three things are tried for every fact of every chapter: that the whole book says it, that its evidence alone does, and that
-    the evidence without any one of its paragraphs does not.
+    the evidence without any one of its paragraphs does not. What was lost, what was found and who was barred must stand where
+    the plan has it, and nowhere else.
 
     Args:
         chapters: The chapters with their evidence.
@@ -41,6 +43,10 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
     whole, by_place = Solver(statements), at_places(statements)
     flaws = []
     for chapter in chapters:
+        planned = Counter((one.kind, one.thing, (one.spot.number, one.spot.paragraph)) for one in chapter.outcomes)
+        if (told := _told_outcomes(chapter, by_place)) != planned:
+            shown = ", ".join(f"{kind} ({thing})" for kind, thing, _ in (told - planned) + (planned - told))
+            flaws.append(Flaw(chapter.number, "outcomes", f"the text and the plan differ on what was {shown}"))
         for fact, evidence in chapter.evidence.items():
             true = _truth(chapter)[fact]
             found = whole.fact(chapter.number, fact)
@@ -70,6 +76,18 @@ def prove(chapters: Sequence[Chapter], universe: Universe) -> None:
     if flaws:
         shown = "; ".join(f"chapter {flaw.chapter}, {flaw.fact}: {flaw.what}" for flaw in flaws[:3])
         raise RunFailed(f"{len(flaws)} facts of the book cannot be proved from its text: {shown}")
+
+
+def _told_outcomes(
+    chapter: Chapter, by_place: Mapping[Place, Sequence[Statement]]
+) -> Counter[tuple[str, str, tuple[int, int]]]:
+    """What the text says that was lost, found and barred; a ban is from the location of the event."""
+    return Counter(
+        (one.kind, chapter.event.space if one.kind == "barred" else str(one.value), place)
+        for place in ((chapter.number, at) for at in range(1, chapter.text.count("\n\n") + 2))
+        for one in by_place.get(place, ())
+        if one.kind in ("lost", "found", "barred")
+    )
 
 
 def _truth(chapter: Chapter) -> Mapping[str, Known]:

@@ -68,10 +68,8 @@ def main() -> None:
             for memory in MEMORIES
         }
     console = Console()
-    console.print(
-        f"Python {platform.python_version()}, {platform.processor() or platform.machine()}, {args.book} book of"
-    )
-    console.print(f"the universe {args.universe}, seed 0, {model}, judge {judge}, {limit} questions")
+    where = f"Python {platform.python_version()} on {platform.machine()}, {args.book} book of the universe {args.universe}"
+    console.print(f"{where}, seed 0, {model}, judge {judge}, at most {limit} questions a level")
     table = Table("F1 at level", "questions", *map(str, LEVELS))
     for memory, levels in found.items():
         for kind in ("with an answer", "without"):

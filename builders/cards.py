@@ -19,18 +19,22 @@ from epbench import command
 if TYPE_CHECKING:
     from epbench.tulving.dataset.build import Order
 
-BOOKS: tuple[tuple[str, str, Order], ...] = (
-    ("short", "default", "narrative"),
-    ("long", "default", "narrative"),
-    ("very-long", "default", "narrative"),
-    ("short", "default", "chronological"),
-    ("long", "default", "chronological"),
-    ("short", "news", "narrative"),
-    ("long", "news", "narrative"),
-    ("short", "scifi", "narrative"),
-    ("long", "scifi", "narrative"),
+BOOKS: tuple[tuple[str, str, Order, int], ...] = (
+    ("short", "default", "narrative", 1),
+    ("long", "default", "narrative", 1),
+    ("very-long", "default", "narrative", 1),
+    ("short", "default", "chronological", 1),
+    ("long", "default", "chronological", 1),
+    ("short", "news", "narrative", 1),
+    ("long", "news", "narrative", 1),
+    ("short", "scifi", "narrative", 1),
+    ("long", "scifi", "narrative", 1),
+    ("long", "default", "narrative", 2),
+    ("long", "default", "narrative", 3),
+    ("long", "default", "narrative", 4),
+    ("long", "default", "narrative", 5),
 )
-"""Book, universe and order of each published Tulving book."""
+"""Book, universe, order and level of each published Tulving book."""
 
 MEMFAIL_ROWS = 100
 """Rows of each published config of MemFail."""
@@ -69,11 +73,12 @@ def _tulving_cards() -> Iterator[tuple[str, str]]:
     from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
-    for book, universe, order in command.bar(BOOKS, "cards", len(BOOKS)):
-        recipe = Recipe(book, universe, order=order)
+    for book, universe, order, level in command.bar(BOOKS, "cards", len(BOOKS)):
+        recipe = Recipe(book, universe, order=order, level=level)
         data = make_book(recipe)
         made_by = f"python builders/tulving.py --book {book}"
         made_by += f" --universe {universe}" * (universe != "default") + f" --order {order}" * (order != "narrative")
+        made_by += f" --level {level}" * (level > 1)
         yield recipe.name, made_card(made_by, recipe, data, configs_of(data))
 
 

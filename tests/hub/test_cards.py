@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 CARDS = sorted((ROOT / "dataset_cards").glob("*/README.md"))
 BOOKS = {"short", "long", "very-long", "short-ordered", "long-ordered"}
 BOOKS |= {f"{universe}-{book}" for universe in ("news", "scifi") for book in ("short", "long")}
+BOOKS |= {f"long-l{level}" for level in (2, 3, 4, 5)}
 PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS, "2501.13121")
 RAI = {
     "dataCollection", "dataCollectionType", "dataAnnotationProtocol", "personalSensitiveInformation", "dataBiases",

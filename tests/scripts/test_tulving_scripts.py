@@ -405,7 +405,7 @@ def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, r
     assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3
 
 
-@pytest.mark.parametrize("name", ["short", "news-long", "scifi-short", "long-ordered"])
+@pytest.mark.parametrize("name", ["short", "news-long", "scifi-short", "long-ordered", "long-l4"])
 def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
     committed = ROOT / "dataset_cards" / name / "README.md"
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())

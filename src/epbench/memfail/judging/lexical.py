@@ -118,7 +118,8 @@ def _gold(check: Check) -> GoldMemory:
 def _memories_of(check: Check) -> list[str]:
     """The memories of the fact, without the questions in them: those that have all its links."""
     gold, config = _gold(check), check.question.config
-    found = [memory for memory in _stated(check) if all(_keeps([memory], text, gold.text) for text in gold.link)]
+    links = [_shared(text, gold.text) for text in gold.link]
+    found = [memory for memory in _stated(check) if all(_has(content_of(memory), words) for words in links)]
     if found and config == "persona_retrieval":
         weigh = _weights(check.memories)
         return [memory for memory in found if _is_of(memory, gold, weigh)]
@@ -202,12 +203,19 @@ def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:
 
     A text without a word in common with what was stored is a paraphrase of all of it.
     """
-    words = content_of(text) & content_of(stored) or content_of(stored)
-    return len(words & _words_in(memories)) >= KEPT * len(words)
+    return _has(_words_in(memories), _shared(text, stored))
+
+
+def _shared(text: str, stored: str) -> frozenset[str]:
+    return content_of(text) & content_of(stored) or content_of(stored)
+
+
+def _has(found: frozenset[str], words: frozenset[str]) -> bool:
+    return len(words & found) >= KEPT * len(words)
 
 
 def _words_in(memories: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for memory in memories for word in content_of(memory))
+    return frozenset().union(*map(content_of, memories))
 
 
 def _share(words: frozenset[str], among: frozenset[str]) -> float:

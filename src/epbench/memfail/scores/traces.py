@@ -6,7 +6,7 @@ the fact, by words, and only where the verdicts say that there is one: it illust
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -72,13 +72,18 @@ def nearest(gold: GoldMemory, memories: tuple[str, ...]) -> str | None:
     text = content_of(gold.text)
 
     def common(memory: str, words: frozenset[str]) -> float:
-        return round(sum(log(1 + len(memories) / having[w]) for w in sorted(content_of(memory) & words)), 9)
+        return round(sum(log(1 + len(memories) / len(having[w])) for w in sorted(content_of(memory) & words)), 9)
 
-    ranked = [(common(memory, needed), common(memory, text), -len(memory), memory) for memory in memories]
-    best = max(ranked, default=(0.0, 0.0, 0, ""))
-    return best[3] if best[0] or best[1] else None
+    sharing = {memory for word in needed | text for memory in having.get(word, ())}
+    ranked = [(common(memory, needed), common(memory, text), -len(memory), memory) for memory in sharing]
+    return max(ranked)[3] if ranked else None
 
 
 @lru_cache(maxsize=64)
-def _memories_with(memories: tuple[str, ...]) -> Counter[str]:
-    return Counter(word for memory in memories for word in content_of(memory))
+def _memories_with(memories: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    """The memories that have each word."""
+    having: dict[str, list[str]] = defaultdict(list)
+    for memory in memories:
+        for word in content_of(memory):
+            having[word].append(memory)
+    return having

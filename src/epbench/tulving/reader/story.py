@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 MONTHS = (
@@ -72,11 +73,17 @@ class Chapter:
 
     def holds(self, words: str) -> bool:
         """Whether the chapter has these words, as whole words, in upper or lower case."""
-        return re.search(rf"(?<!\w){re.escape(words.lower())}(?!\w)", self.lowered) is not None
+        sought = words.lower()  # most chapters do not have them at all, which takes no regular expression to see
+        return sought in self.lowered and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", self.lowered) is not None
 
     @cached_property
     def lowered(self) -> str:
         return self.text.lower()
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """How often each word occurs."""
+        return Counter(_WORD.findall(self.text))
 
 
 @dataclass
@@ -104,8 +111,7 @@ class Story:
         often in this chapter, then the one that is named first.
         """
         entities = self.names(chapter, "entity")
-        words = Counter(_WORD.findall(chapter.text))
-        return max(entities, key=lambda name: (self._spread[name], words[name.split()[0]]), default=None)
+        return max(entities, key=lambda name: (self._spread[name], chapter.words[name.split()[0]]), default=None)
 
     @cached_property
     def _spread(self) -> Counter[str]:
@@ -127,8 +133,12 @@ def read_story(text: str) -> Story:
         pieces.setdefault(int(heading[1]), []).append(body.split("\n===")[0].strip())
     story = Story([Chapter(number, "\n\n".join(bodies)) for number, bodies in sorted(pieces.items())])
 
-    ordinary = {word for chapter in story.chapters for word in _WORD.findall(chapter.text) if word[0].islower()}
-    found = {chapter.number: _find_names(DATE.sub("—", chapter.text), ordinary) for chapter in story.chapters}
+    read = {number: [_read_piece(body) for body in bodies] for number, bodies in pieces.items()}
+    ordinary = _OPENERS.union(*(piece.ordinary for several in read.values() for piece in several))
+    found = {
+        chapter.number: [name for piece in read[chapter.number] for name in _names(piece, ordinary)]
+        for chapter in story.chapters
+    }
     certain = {name.text for names in found.values() for name in names if not name.starts_sentence}
     before: dict[str, Counter[str]] = {}
     for number, names in found.items():
@@ -148,18 +158,45 @@ class _Name(NamedTuple):
     starts_sentence: bool
 
 
-def _find_names(text: str, ordinary: set[str]) -> list[_Name]:
-    """Find names of at least two words."""
-    found = []
-    for match in NAME.finditer(text):
-        name = _Name(match[0], _word_before(text, match.start()), False)
-        if _STARTS_SENTENCE.search(text[max(0, match.start() - 3) : match.start()]):
-            name = name._replace(starts_sentence=True)
-            if match[0].split(" ")[0].lower() in ordinary | _OPENERS:
-                name = _drop_first_word(name)
-        if " " in name.text:
-            found.append(name._replace(text=re.sub(r"['’]s$", "", name.text)))
-    return found
+class _Piece(NamedTuple):
+    """What can be read in a part of a chapter alone.
+
+    Attributes:
+        ordinary: Its words that begin with a small letter.
+        names: Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
+            with what is left of it without that word, in case the word has its capital letter only from its place.
+    """
+
+    ordinary: frozenset[str]
+    names: tuple[tuple[_Name, str, _Name | None], ...]
+
+
+@lru_cache(maxsize=8192)
+def _read_piece(body: str) -> _Piece:
+    """Read a part of a chapter once, in however many contexts it is found."""
+    undated = DATE.sub("—", body)
+    names = []
+    for match in NAME.finditer(undated):
+        start = match.start()
+        starts_sentence = _STARTS_SENTENCE.search(undated[max(0, start - 3) : start]) is not None
+        if " " in match[0]:
+            name = _Name(match[0], _word_before(undated, start), starts_sentence)
+            rest = _without_possessive(_drop_first_word(name)) if starts_sentence else None
+            names.append((_without_possessive(name), name.text.split(" ")[0].lower(), rest))
+    return _Piece(frozenset(word for word in _WORD.findall(body) if word[0].islower()), tuple(names))
+
+
+def _names(piece: _Piece, ordinary: frozenset[str]) -> Iterator[_Name]:
+    """The names of at least two words, without a first word that is only capitalised because a sentence starts."""
+    for name, first, rest in piece.names:
+        if rest is None or first not in ordinary:
+            yield name
+        elif " " in rest.text:
+            yield rest
+
+
+def _without_possessive(name: _Name) -> _Name:
+    return name._replace(text=re.sub(r"['’]s$", "", name.text))
 
 
 def _drop_first_word(name: _Name) -> _Name:
@@ -172,8 +209,10 @@ def _drop_first_word(name: _Name) -> _Name:
 
 def _without_first_word(name: _Name, certain: set[str]) -> _Name:
     """Drop the first word of a sentence if what follows it is a name elsewhere."""
+    if not name.starts_sentence or name.text in certain:
+        return name
     shorter = _drop_first_word(name)
-    return shorter if name.starts_sentence and name.text not in certain and shorter.text in certain else name
+    return shorter if shorter.text in certain else name
 
 
 def _word_before(text: str, at: int) -> str:

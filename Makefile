@@ -17,22 +17,20 @@ PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 LIGHTEVAL := .venv-lighteval
 PIP_LIGHTEVAL := $(LIGHTEVAL)/bin/pip install --quiet --disable-pip-version-check
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
+# A command for each line, two side by side; each one's output is shown in one piece when it has ended.
+TWO_AT_ONCE := xargs -P 2 -I {} sh -c 'out=$$(eval "$$0" 2>&1); code=$$?; printf "%s\n" "$$out"; exit $$code'
 
 .PHONY: quickstart real test test-slow test-gpu test-systems test-vllm test-lighteval lint bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
-	$(BIN)/python builders/tulving.py --book short --out out
-	$(BIN)/python builders/tulving.py --book long --out out
-	$(BIN)/python builders/memfail.py --out out
+	@printf '%s\n' 'tulving.py --book long' 'tulving.py --book short' memfail.py | $(TWO_AT_ONCE) '$(BIN)/python builders/{} --out out'
 	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache --force
-	@for memory in in-context rag-chapter rag-paragraph none; do \
-	  $(OFFLINE) $(BIN)/python eval_scripts/tulving.py --dataset epbench/long --memory $$memory --model lexical --judge lexical --out runs/long/$$memory || exit 1; \
-	done
+	@printf '%s\n' rag-chapter rag-paragraph in-context none | $(TWO_AT_ONCE) '$(OFFLINE) $(BIN)/python eval_scripts/tulving.py \
+	  --dataset epbench/long --memory {} --model lexical --judge lexical --out runs/long/{}'
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none --out runs/long/report
-	@for system in none verbatim-bm25 oracle; do \
-	  $(OFFLINE) $(BIN)/python eval_scripts/memfail.py --dataset epbench/memfail --config all --system $$system --out runs/memfail/$$system || exit 1; \
-	done
+	@printf '%s\n' oracle verbatim-bm25 none | $(TWO_AT_ONCE) '$(OFFLINE) $(BIN)/python eval_scripts/memfail.py \
+	  --dataset epbench/memfail --config all --system {} --out runs/memfail/{}'
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
 # As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16; others take longer.

@@ -48,13 +48,13 @@ def metric_module(name: str) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    with _evaluate_alone():
+    with evaluate_alone():
         spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def _evaluate_alone() -> Iterator[None]:
+def evaluate_alone() -> Iterator[None]:
     """Make `import evaluate` skip transformers and torch, which take seconds to import and which no metric needs.
 
     They only serve its pipelines. A later `import evaluate` loads the complete package.

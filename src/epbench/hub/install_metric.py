@@ -7,10 +7,11 @@ cannot be reached or does not know the name.
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from epbench.files.replacing import replacing
-from epbench.metric_folders import metric_path
+from epbench.metric_folders import evaluate_alone, metric_path
 
 
 def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
@@ -50,10 +51,15 @@ def _code(name: str) -> bytes:
 
 def _packages(name: str, namespace: str) -> list[Path]:
     """Where `evaluate` looks for the bare name and for the name with its owner."""
-    from evaluate.loading import init_dynamic_modules
+    return [_modules_folder() / "metrics" / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]
 
-    modules = Path(init_dynamic_modules()) / "metrics"
-    return [modules / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]
+
+@cache
+def _modules_folder() -> Path:
+    with evaluate_alone():
+        from evaluate.loading import init_dynamic_modules
+
+        return Path(init_dynamic_modules())
 
 
 def _holds(package: Path, name: str) -> bool:

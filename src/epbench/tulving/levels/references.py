@@ -138,6 +138,7 @@ def add_relations(events: Sequence[Event], layouts: Sequence[Layout], plans: Seq
     draws = RandomStream("relations", seed)
     times_held = Counter((event.content, event.space) for event in events)
     uses, most_uses = Counter[int](), _most_uses(events)
+    spread = Spread(len(events))  # of these phrases, which the sentences around them must keep as they are
     earlier: list[int] = []
     for number in draws.sample(range(len(events)), len(events)):
         event, plan = events[number], plans[number]
@@ -156,8 +157,12 @@ def add_relations(events: Sequence[Event], layouts: Sequence[Layout], plans: Seq
                 if found is None:
                     continue
                 words, spots = found
+                told = _relation(days, event, words, draws)
+                if not spread.allows(told):
+                    continue
+                spread.add(told)
                 uses[anchor] += 1
-                plan.when = _relation(days, event, words, draws)
+                plan.when = told
                 own = Spot(number, layouts[number].time)
                 plan.evidence["date"] = _through(plans[anchor], "date", own, spots)
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +10,7 @@ from epbench.draws import RandomStream
 from epbench.tulving.scenes.patterns import Sentence
 
 RUN = 8  # words
+_WORD = re.compile(r"[\w'’\x02-\x05]+")  # with the marks that stand for the main character
 TRIES = 4
 """How often the words of a pattern are drawn before another pattern takes its place."""
 MOST_CHAPTERS = 0.03
@@ -56,5 +58,5 @@ def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread
 
 
 def _runs(sentence: str) -> list[str]:
-    words = sentence.lower().replace(",", "").split()
+    words = _WORD.findall(sentence.lower())
     return [" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]

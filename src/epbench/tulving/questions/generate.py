@@ -10,8 +10,11 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from operator import itemgetter
+from string import Formatter
 from typing import Literal, NamedTuple
 
+from epbench.collector import without_collector
 from epbench.draws import RandomStream
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
@@ -70,6 +73,8 @@ TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {
 }
 """By trace, what one chapter contributes to an answer."""
 
+_BETWEEN = "\x1f"  # what separates the values that an id is the hash of
+
 Values = tuple[str, ...]  # the values of a cue, in the order t s e c
 CueIndex = dict[str, dict[Values, list[int]]]
 
@@ -81,8 +86,11 @@ def bin_of(n_chapters: int) -> Bin:
 
 def question_id(template: int, values: Mapping[str, str]) -> str:
     """Return an id that depends only on template and cue, so that answers can be compared between books."""
-    text = "\x1f".join([str(template), *(values.get(letter, "") for letter in CUE_LETTERS)])
-    return f"t{template:02d}-{hashlib.sha1(text.encode()).hexdigest()[:12]}"
+    return _id(template, _BETWEEN.join([values.get(letter, "") for letter in CUE_LETTERS]))
+
+
+def _id(template: int, values: str) -> str:
+    return f"t{template:02d}-{hashlib.sha1((str(template) + _BETWEEN + values).encode()).hexdigest()[:12]}"
 
 
 def cue_values(chapter: Chapter) -> Values:
@@ -99,9 +107,10 @@ def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str
         unused: For each of the letters t, s, e, c, the universe's values that no event uses.
         seed: The seed of the empty questions.
     """
-    by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
-    index = _index_by_cue(by_date)
-    return [*_answered(by_date, index), *_empty(chapters, index, unused, seed)]
+    with without_collector():
+        by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
+        index = _index_by_cue(by_date)
+        return [*_answered(by_date, index), *_empty(chapters, index, unused, seed)]
 
 
 def single_event(questions: Sequence[Question]) -> list[Question]:
@@ -136,10 +145,11 @@ def _answered(by_date: Sequence[Chapter], index: CueIndex) -> Iterator[Question]
     traced = {trace: [items_of(chapter) for chapter in by_date] for trace, items_of in TRACED.items()}
     numbers = [chapter.number for chapter in by_date]
     for cue, matches in index.items():
+        asked = _Asked(cue)
         for values, places in matches.items():
             where = sorted([numbers[place] for place in places])
-            for template in TEMPLATES_BY_CUE[cue]:
-                yield _question(template, values, _answer(template.get, traced[template.trace], places), where, "book")
+            answers = [_answer(template.get, traced[template.trace], places) for template in asked.templates]
+            yield from asked.about(values, answers, where, "book")
 
 
 def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) -> list[str]:
@@ -182,9 +192,36 @@ def question_of(
     )
 
 
-def _question(template: Template, values: Values, answer: list[str], chapters: list[int], origin: Origin) -> Question:
-    given = dict(zip(template.cue, values, strict=True))
-    return question_of(template, given, template.text.format_map(given), answer, chapters, origin)
+class _Asked:
+    """The questions of all templates of one cue: what is the same for all values is prepared once."""
+
+    def __init__(self, cue: str) -> None:
+        self.templates = TEMPLATES_BY_CUE[cue]
+        self._positions = _positions(cue)
+        self._texts = [_with_places(template) for template in self.templates]
+
+    def about(
+        self, values: Values, answers: Sequence[list[str]], chapters: list[int], origin: Origin
+    ) -> Iterator[Question]:
+        """Yield the question of each template about the values of a cue, with the answer to each."""
+        given: list[str | None] = [None] * len(CUE_LETTERS)
+        for position, value in zip(self._positions, values, strict=True):
+            given[position] = value
+        time, space, entity, content = given
+        hashed = _BETWEEN.join([value or "" for value in given])
+        n, of_bin = len(chapters), bin_of(len(chapters))
+        for template, (text, in_order), answer in zip(self.templates, self._texts, answers, strict=True):
+            yield Question(
+                _id(template.id, hashed), template.id, template.cue, time, space, entity, content, template.trace,
+                template.get, text % in_order(values), answer, chapters, n, of_bin, origin,
+            )  # fmt: skip
+
+
+def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:
+    """The text with %s for each value of the cue, which is faster to fill than names, and what puts values in that order."""
+    parts = [(words.replace("%", "%%"), letter) for words, letter, _, _ in Formatter().parse(template.text)]
+    text = "".join([words if letter is None else words + "%s" for words, letter in parts])
+    return text, itemgetter(*(template.cue.index(letter) for _, letter in parts if letter is not None))
 
 
 def _empty(
@@ -201,6 +238,7 @@ def _empty(
         "outer": {letter: sorted(unused[letter]) for letter in CUE_LETTERS},
     }
     positions = {cue: _positions(cue) for cue in CUES}
+    asked = {cue: _Asked(cue) for cue in CUES}
     seen: dict[str, set[Values]] = {cue: set() for cue in CUES}
     for (number, row), origin in product(enumerate(rows), pools):
         draws = RandomStream("empty", seed, origin, number)
@@ -212,8 +250,7 @@ def _empty(
             if values in index[cue] or values in seen[cue]:
                 continue
             seen[cue].add(values)
-            for template in TEMPLATES_BY_CUE[cue]:
-                yield _question(template, values, [], [], origin)
+            yield from asked[cue].about(values, [[] for _ in TEMPLATES_BY_CUE[cue]], [], origin)
 
 
 def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:

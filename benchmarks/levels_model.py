@@ -6,8 +6,8 @@
 
 Every run is one of `epbench eval tulving`, with the judge `minilm` for a real model and `lexical` for the built-in reader
 (--quick). The memory `oracle` shows the paragraphs of the evidence, from level 2 on; of a book of level 1, the chapters that
-answer the question. Printed are F1 over the questions that have an answer, and over those that have none, where any item is
-wrong. Failed questions make a score a range, and none is shown. The last line is one JSON object.
+answer the question. Printed is the simple recall score, the mean of F1 over the bins; a model whose answers do not end within
+512 tokens has failed these, and its score is a range. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 MEMORIES = ("none", "rag-paragraph", "oracle")
 LEVELS = range(1, 6)
@@ -29,14 +28,12 @@ def run(*words: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "epbench", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
 
 
-def f1(folder: Path) -> dict[str, float | None]:
-    """F1 with and without an answer in the reference, from the bins of a run."""
+def recall(folder: Path) -> tuple[float, float]:
+    """The lowest and the highest simple recall score of a run; they differ if answers failed, as those that never end do."""
     scores = json.loads((folder / "scores.json").read_text("utf-8"))
-    means: dict[str, Any] = scores["f1_by_bin"]
-    numbers = {name: n for name, n in scores["n_by_bin"].items() if name != "0"}
-    complete = numbers and all(name in means for name in numbers)
-    answered = sum(means[name] * n for name, n in numbers.items()) / sum(numbers.values()) if complete else None
-    return {"with an answer": answered, "without": means.get("0")}
+    score = scores["simple_recall_score"]
+    low, high = (score, score) if score is not None else scores["incomplete"]["simple_recall_score"]
+    return low, high
 
 
 def main() -> None:
@@ -63,20 +60,17 @@ def main() -> None:
         for memory in MEMORIES:
             run("eval", "tulving", "--dataset", *books, "--memory", memory, "--model", model, "--judge", judge,
                 "--limit", str(limit), "--max-tokens", "512", "--dtype", args.dtype, "--out", out / "runs" / memory)  # fmt: skip
-        found = {
-            memory: {level: f1(out / "runs" / memory / book.name) for level, book in zip(LEVELS, books, strict=True)}
-            for memory in MEMORIES
-        }
+        found = {memory: [recall(out / "runs" / memory / book.name) for book in books] for memory in MEMORIES}
     console = Console()
-    where = f"Python {platform.python_version()} on {platform.machine()}, {args.book} book of the universe {args.universe}"
+    where = (
+        f"Python {platform.python_version()} on {platform.machine()}, {args.book} book of the universe {args.universe}"
+    )
     console.print(f"{where}, seed 0, {model}, judge {judge}, at most {limit} questions a level")
-    table = Table("F1 at level", "questions", *map(str, LEVELS))
-    for memory, levels in found.items():
-        for kind in ("with an answer", "without"):
-            cells = ["–" if (share := levels[level][kind]) is None else f"{share:.3f}" for level in LEVELS]
-            table.add_row(memory, kind, *cells)
+    table = Table("simple recall at level", *map(str, LEVELS))
+    for memory, scores in found.items():
+        table.add_row(memory, *(f"{low:.3f}" if low == high else f"{low:.3f}–{high:.3f}" for low, high in scores))
     console.print(table)
-    print(json.dumps({"book": args.book, "model": model, "judge": judge, "questions": limit, "f1": found}))
+    print(json.dumps({"book": args.book, "model": model, "judge": judge, "questions": limit, "simple_recall": found}))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,11 @@ def test_a_sample_is_a_part_without_repeats(items, k, seed):
     assert set(sample) <= set(items)
 
 
+@given(st.lists(st.integers(), unique=True, max_size=40), st.integers())
+def test_items_one_by_one_are_those_of_the_whole_sample(items, seed):
+    assert list(RandomStream(seed).one_by_one(items)) == RandomStream(seed).sample(items, len(items))
+
+
 def test_sample_and_pick_are_uniform():
     draws = RandomStream("uniform")
     firsts = Counter(draws.sample("abcd", 2)[0] for _ in range(8000))

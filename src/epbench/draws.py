@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -44,12 +44,20 @@ class RandomStream:
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
         """Draw k different items in random order; all of them, shuffled, if there are at most k."""
-        pool = list(items)
-        k = min(k, len(pool))
-        for i in range(k):
-            j = i + self.index(len(pool) - i)
+        unit, pool = self.unit, list(items)
+        n = len(pool)
+        for i in range(min(k, n)):
+            j = i + int(unit() * (n - i))
             pool[i], pool[j] = pool[j], pool[i]
         return pool[:k]
+
+    def one_by_one(self, items: Sequence[T]) -> Iterator[T]:
+        """Draw the items in random order, each when it is asked for: those of `sample`, of as many as are needed."""
+        n, moved = len(items), dict[int, int]()
+        for i in range(n):
+            j = i + int(self.unit() * (n - i))
+            yield items[moved.get(j, j)]
+            moved[j] = moved.pop(i, i)
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """Draw one of the items, with probability proportional to its weight."""

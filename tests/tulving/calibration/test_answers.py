@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from datetime import datetime
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ LISTED = {
     "spaces": {name for world in WORLDS for name in world.spaces},
     "entities": {name for world in WORLDS for name in world.entities},
     "contents": {name for world in WORLDS for name in world.contents},
-    "other_entities": set(secondary_names()[:400]),
+    "other_entities": set(islice(secondary_names(), 400)),
 }
 ITEMS = {"times": DATE} | {
     sort: re.compile(rf"\b(?:{'|'.join(sorted(names, key=len, reverse=True))})\b") for sort, names in LISTED.items()

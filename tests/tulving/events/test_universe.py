@@ -38,7 +38,7 @@ def test_no_name_stands_inside_another_across_the_lists(name):
 
 
 def test_secondary_names_are_100_000_and_no_main_name():
-    names = secondary_names()
+    names = list(secondary_names())
     assert len(names) == len(set(names)) == 100_000
     everything = "\n".join(names)
     for universe in ("default", "news", "scifi"):

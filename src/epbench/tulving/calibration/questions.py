@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from epbench.draws import RandomStream
@@ -88,7 +89,7 @@ _WORLDS = ("default", "news", "scifi")
 @cache
 def _worlds() -> list[dict[Trace, list[str]]]:
     """For every universe, the values of each sort."""
-    side = secondary_names()[:_N_SIDE]
+    side = list(islice(secondary_names(), _N_SIDE))
     worlds = []
     for name in _WORLDS:
         texts = as_texts(load_universe(name))

@@ -191,7 +191,10 @@ def _fill(paragraph: list[str], words: int, others: list[str], sentences: _Sente
     """Extend a paragraph to its length: side characters among the facts, then filling sentences at random positions."""
     for sentence in others:
         paragraph.insert(draws.between(0, len(paragraph)), sentence)
-    while sum(sentence.count(" ") + 1 for sentence in paragraph) < words - 8:
-        paragraph.insert(draws.between(0, len(paragraph)), sentences.filling(draws.pick(FILLING)))
+    n_words = sum(sentence.count(" ") + 1 for sentence in paragraph)
+    while n_words < words - 8:
+        at = draws.between(0, len(paragraph))
+        paragraph.insert(at, sentences.filling(draws.pick(FILLING)))
+        n_words += paragraph[at].count(" ") + 1
     if draws.unit() < CLOSING:
         paragraph.append(sentences.filling("closing"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -174,7 +175,7 @@ def make_book(
     )
 
 
-def _side_names(recipe: Recipe, universe: Universe) -> list[str]:
+def _side_names(recipe: Recipe, universe: Universe) -> Iterator[str]:
     """From level 2 on, a first name alone does not tell a side character from a main character of another chapter."""
     also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
     return secondary_names(recipe.seed, also)

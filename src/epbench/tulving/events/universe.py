@@ -6,9 +6,10 @@ in a folder of the same form; `universe_files` reads and checks both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,8 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     )
 
 
-def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> list[str]:
-    """Return 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8).
+def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> Iterator[str]:
+    """Yield 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8).
 
     Args:
         seed: The seed of the order.
@@ -116,8 +117,9 @@ def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> list[str]:
     first = (*first, *dict.fromkeys(also))
     if len(first) * len(last) < N_SECONDARY:
         raise BadInput(f"{NAMES}: expected {N_SECONDARY} names of side characters, found {len(first)} × {len(last)}")
-    numbers = RandomStream("secondary names", seed).sample(range(len(first) * len(last)), N_SECONDARY)
-    return [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
+    numbers = RandomStream("secondary names", seed).one_by_one(range(len(first) * len(last)))
+    for n in islice(numbers, N_SECONDARY):
+        yield f"{first[n // len(last)]} {last[n % len(last)]}"
 
 
 def as_texts(universe: Universe) -> dict[str, list[str]]:

@@ -262,8 +262,3 @@ def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
         return value
     k = int(choice * (len(pool) - own))
     return pool[k + (own and k >= at)]
-
-
-def sort_key(question: Question) -> tuple[int, int, str]:
-    """Return (template, bin, id), which orders the rows of a dataset."""
-    return (question.template, BINS.index(question.bin), question.id)

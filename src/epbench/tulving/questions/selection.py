@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.tulving.questions.generate import Question, sort_key
+from epbench.tulving.questions.generate import BINS, Bin, Question
 from epbench.tulving.questions.templates import CUE_LETTERS
 
 Selection = Literal["uniform", "alphabetical"]
@@ -31,13 +32,16 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
     if rule not in ("uniform", "alphabetical"):
         raise BadInput(f"selection: expected uniform or alphabetical, found {rule!r}")
     chosen: list[Question] = []
-    for (template, bin_), group in groupby(sorted(questions, key=sort_key), key=lambda q: (q.template, q.bin)):
-        pool = list(group)
+    pools: dict[tuple[int, Bin], list[Question]] = defaultdict(list)
+    for question in questions:
+        pools[question.template, question.bin].append(question)
+    for template, bin_ in sorted(pools, key=lambda key: (key[0], BINS.index(key[1]))):
+        pool = sorted(pools[template, bin_], key=attrgetter("id"))
         if rule == "alphabetical":
             picked = sorted(pool, key=completed_cue)[:PER_TEMPLATE_AND_BIN]
         else:
             picked = RandomStream("selection", seed, template, bin_).sample(pool, PER_TEMPLATE_AND_BIN)
-        chosen += sorted(picked, key=sort_key)
+        chosen += sorted(picked, key=attrgetter("id"))
     return chosen
 
 

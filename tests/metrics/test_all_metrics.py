@@ -11,6 +11,8 @@ from pathlib import Path
 
 import evaluate
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
 from tests.metrics.columns import good_values, new_metric, required_columns
@@ -150,6 +152,9 @@ def test_kendall_of_the_reference_is_reproduced():
             assert result["all_matched"] * result["n_questions"] == pytest.approx(n)
 
 
+ITEMS = st.lists(st.sampled_from(["May 7, 2024", "May 07, 2024", "a", "b", "Book Fair", "“Book Fair”"]), max_size=4)
+
+
 class TestEpisodicF1:
     metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
 
@@ -171,6 +176,28 @@ class TestEpisodicF1:
         spelled = {"predictions": [["May 7, 2024", "May 07, 2024", "x"]], "references": [["May 07, 2024", "y", "z"]]}
         assert self.metric.compute(**spelled)["precision"] == 0.5
         assert self.metric.compute(**spelled, matching_scores=[[1, 0, 0]])["precision"] == pytest.approx(1 / 3)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.tuples(ITEMS, ITEMS, st.integers(0, 2**32)), min_size=1, max_size=8), st.booleans())
+    def test_columns_in_memory_and_rows_from_a_file_get_the_same_numbers_as_the_formula_one_by_one(self, rows, scored):
+        predictions, references = [list(row[0]) for row in rows], [list(row[1]) for row in rows]
+        scores = [[(seed >> i) % 5 / 4 for i in range(len(true))] for _, true, seed in rows] if scored else None
+        columns = {"predictions": predictions, "references": references}
+        added = {"matching_scores": scores} if scored else {}
+        direct = self.metric.compute(**columns, **added)
+        filed = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+        filed.add_batch(**columns)
+        assert filed.compute(**added) == direct
+        normal, formula = metric_module("episodic_f1").normalise, metric_module("episodic_f1").lenient_f1
+        for i, row in enumerate(direct["per_question"]):
+            if scores is None:
+                said, true = set(map(normal, predictions[i])), set(map(normal, references[i]))
+                expected = formula(len(said), len(true), float(len(said & true)))
+            else:
+                first = dict(reversed(list(zip(references[i], scores[i], strict=True))))
+                expected = formula(len(set(predictions[i])), len(first), sum(first.values()))
+            for name, value in zip(("precision", "recall", "f1"), expected, strict=True):
+                assert row[name] == (None if value is None else pytest.approx(min(1.0, value), abs=1e-12))
 
     def test_the_first_score_of_a_repeated_true_item_counts(self):
         result = self.metric.compute(

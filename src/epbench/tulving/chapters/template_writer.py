@@ -56,10 +56,10 @@ class Bank:
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
         """Return the sentence with known values in their slots, and a random filler in every other slot."""
-        parts = [
-            part if i % 2 == 0 else known[part] if part in known else draws.pick(self.words[part])
-            for i, part in enumerate(frame)
-        ]
+        parts, words, pick = list(frame), self.words, draws.pick
+        for i in range(1, len(frame), 2):
+            slot = frame[i]
+            parts[i] = known[slot] if slot in known else pick(words[slot])
         sentence = "".join(parts)
         return sentence[0].upper() + sentence[1:]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from epbench.collector import without_collector
 from epbench.hub.dataset_folder import Config, columns_of
 from epbench.tulving.chapters.chapter import Chapter, assemble
 from epbench.tulving.chapters.loop import Writing
@@ -48,19 +49,20 @@ class BookData:
 
 def configs_of(data: BookData) -> list[Config]:
     """Return the five configs of the dataset, the default first."""
-    tuning = single_event(data.questions)
-    return [
-        _qa(data),
-        Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
-        Config(
-            "finetune",
-            "train",
-            _finetune_features(),
-            {"id": [question.id for question in tuning], "messages": [chat(question) for question in tuning]},
-        ),
-        _chapters(data),
-        Config("book", "test", _book_features(), {"title": [data.title], "text": [data.book()]}),
-    ]
+    with without_collector():
+        tuning = single_event(data.questions)
+        return [
+            _qa(data),
+            Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
+            Config(
+                "finetune",
+                "train",
+                _finetune_features(),
+                {"id": [question.id for question in tuning], "messages": [chat(question) for question in tuning]},
+            ),
+            _chapters(data),
+            Config("book", "test", _book_features(), {"title": [data.title], "text": [data.book()]}),
+        ]
 
 
 def _qa(data: BookData) -> Config:

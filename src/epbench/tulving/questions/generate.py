@@ -73,8 +73,6 @@ TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {
 }
 """By trace, what one chapter contributes to an answer."""
 
-_BETWEEN = "\x1f"  # what separates the values that an id is the hash of
-
 Values = tuple[str, ...]  # the values of a cue, in the order t s e c
 CueIndex = dict[str, dict[Values, list[int]]]
 
@@ -86,11 +84,17 @@ def bin_of(n_chapters: int) -> Bin:
 
 def question_id(template: int, values: Mapping[str, str]) -> str:
     """Return an id that depends only on template and cue, so that answers can be compared between books."""
-    return _id(template, _BETWEEN.join([values.get(letter, "") for letter in CUE_LETTERS]))
+    label, hashed = _id_parts(template)
+    return label + hashlib.sha1(hashed + _hashed([values.get(letter) for letter in CUE_LETTERS])).hexdigest()[:12]
 
 
-def _id(template: int, values: str) -> str:
-    return f"t{template:02d}-{hashlib.sha1((str(template) + _BETWEEN + values).encode()).hexdigest()[:12]}"
+def _id_parts(template: int) -> tuple[str, bytes]:
+    """What the ids of a template begin with, and what is hashed before the values of the cue."""
+    return f"t{template:02d}-", f"{template}\x1f".encode()
+
+
+def _hashed(values: Sequence[str | None]) -> bytes:
+    return "\x1f".join([value or "" for value in values]).encode()
 
 
 def cue_values(chapter: Chapter) -> Values:
@@ -198,7 +202,7 @@ class _Asked:
     def __init__(self, cue: str) -> None:
         self.templates = TEMPLATES_BY_CUE[cue]
         self._positions = _positions(cue)
-        self._texts = [_with_places(template) for template in self.templates]
+        self._prepared = [(template, *_id_parts(template.id), *_with_places(template)) for template in self.templates]
 
     def about(
         self, values: Values, answers: Sequence[list[str]], chapters: list[int], origin: Origin
@@ -208,13 +212,14 @@ class _Asked:
         for position, value in zip(self._positions, values, strict=True):
             given[position] = value
         time, space, entity, content = given
-        hashed = _BETWEEN.join([value or "" for value in given])
+        hashed = _hashed(given)
         n, of_bin = len(chapters), bin_of(len(chapters))
-        for template, (text, in_order), answer in zip(self.templates, self._texts, answers, strict=True):
-            yield Question(
-                _id(template.id, hashed), template.id, template.cue, time, space, entity, content, template.trace,
+        for (template, label, first, text, in_order), answer in zip(self._prepared, answers, strict=True):
+            own_id = label + hashlib.sha1(first + hashed).hexdigest()[:12]
+            yield Question._make((
+                own_id, template.id, template.cue, time, space, entity, content, template.trace,
                 template.get, text % in_order(values), answer, chapters, n, of_bin, origin,
-            )  # fmt: skip
+            ))  # fmt: skip
 
 
 def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:

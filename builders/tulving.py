@@ -254,7 +254,7 @@ def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, r
     if data.writing and (data.writing.checker or data.writing.dropped):
         _print_rounds(data.writing)
     command.console().say(
-        f"{folder}: {len(data.chapters)} chapters, {len(data.book().split()):,} words, "
+        f"{folder}: {len(data.chapters)} chapters, {data.n_words:,} words, "
         f"{len(data.questions):,} questions, {len(data.selected)} selected"
     )
 

@@ -6,11 +6,12 @@ has the canary, by which training data can be filtered; `rows` leaves it out aga
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
@@ -26,6 +27,7 @@ CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
 CANARY_COLUMN = "canary"
 
 ROW_GROUP = 1000  # rows; the Hub's viewer reads one row group at a time
+BLOCK = 50 * ROW_GROUP  # rows that are in Arrow at once while a dataset is written
 LARGEST_DICTIONARY = (
     2**27
 )  # bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated
@@ -71,26 +73,52 @@ class Config:
             if isinstance(column, pa.DictionaryArray):
                 n += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py()
             else:
-                n += pa.array(column, field.type).nbytes
+                n += sum(pa.array(column[at : at + BLOCK], field.type).nbytes for at in range(0, self.n_rows, BLOCK))
         return n
 
-    @property
-    def table(self) -> pa.Table:
-        """The stored rows in Arrow, built anew on each call, since all configs together may not fit into memory.
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the stored rows in Arrow, a block after the other, since all of them together may not fit into memory.
 
-        Its schema carries the features, so that they survive without the card.
+        The schema carries the features, so that they survive without the card.
         """
         import pyarrow as pa
 
         schema = self.stored_features.arrow_schema
-        columns = {**self.columns, CANARY_COLUMN: pa.repeat(CANARY, self.n_rows)}
-        return pa.Table.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
+        for start in range(0, self.n_rows or 1, BLOCK):
+            columns = {name: column[start : start + BLOCK] for name, column in self.columns.items()}
+            columns[CANARY_COLUMN] = pa.repeat(CANARY, min(BLOCK, self.n_rows - start))
+            yield pa.Table.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
+
+    @property
+    def table(self) -> pa.Table:
+        """All stored rows in Arrow at once, built anew on each call."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.tables())
 
 
-def columns_of(rows: Iterable[tuple[Any, ...]], names: Sequence[str]) -> dict[str, Sequence[Any]]:
+class Column(Sequence[Any]):
+    """A column that is computed from rows when it is read, and is stored nowhere."""
+
+    def __init__(self, rows: Sequence[Any], of: Callable[[Any], Any]) -> None:
+        """Take the rows, and what gives the value of each."""
+        self._rows, self._of = rows, of
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        rows = self._rows[at]
+        return list(map(self._of, rows)) if isinstance(at, slice) else self._of(rows)
+
+
+def columns_of(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> dict[str, Sequence[Any]]:
     """Turn rows, each a tuple of values in the order of the names, into columns by name."""
-    values = list(zip(*rows, strict=True))
-    return dict(zip(names, values or [()] * len(names), strict=True))
+    return {name: Column(rows, itemgetter(at)) for at, name in enumerate(names)}
 
 
 def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapping[str, str] | None = None) -> None:
@@ -112,10 +140,9 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
     with replacing(folder) as draft:
         for config in configs:
             file = Path(config.name) / f"{config.split}-00000-of-00001.parquet"
-            table = config.table
             with naming(folder / file):
                 (draft / file).parent.mkdir(exist_ok=True)
-                write_table(table, draft / file)
+                write_tables(config.tables(), config.stored_features.arrow_schema, draft / file)
         rai = rai_file(folder.name, card)
         files = {**(more or {}), **({RAI_FILE: rai} if rai else {}), "README.md": card}
         for name, text in files.items():
@@ -124,22 +151,33 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file in the form that all our datasets have.
+    """Write a Parquet file of a table in the form that all our datasets have; see `write_tables`."""
+    write_tables([table], table.schema, path)
+
+
+def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+    """Write a Parquet file in the form that all our datasets have, from blocks of its rows.
 
     With the page index, the Hub's viewer reads single pages. Pages end where the content says so, so that the Hub stores
     only the pages that differ from those of an earlier version.
+
+    Args:
+        tables: The blocks; all but the last have a multiple of `ROW_GROUP` rows.
+        schema: The schema of each.
+        path: The file.
     """
     import pyarrow.parquet as pq
 
-    pq.write_table(
-        table,
+    with pq.ParquetWriter(
         path,
-        row_group_size=ROW_GROUP,
+        schema,
         compression="zstd",
         write_page_index=True,
         use_content_defined_chunking=True,
         dictionary_pagesize_limit=LARGEST_DICTIONARY,
-    )
+    ) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=ROW_GROUP)
 
 
 def refuse_other_folder(folder: Path) -> None:

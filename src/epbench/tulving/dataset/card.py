@@ -343,7 +343,7 @@ def _numbers(data: BookData) -> str:
     days = sorted(chapter.event.time for chapter in data.chapters)
     rows = [
         ("chapters", len(data.chapters)),
-        ("words", len(data.book().split())),
+        ("words", data.n_words),
         ("first and last day", f"{days[0].isoformat()} to {days[-1].isoformat()}"),
         ("dates, locations, people, kinds of event", ", ".join(map(str, _distinct(data)))),
         ("questions, answerable and empty", f"{_n(data, True)} and {_n(data, False)}"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from epbench.collector import without_collector
-from epbench.hub.dataset_folder import Config, columns_of
+from epbench.hub.dataset_folder import Column, Config, columns_of
 from epbench.tulving.chapters.chapter import Chapter, assemble
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.levels.plan import Evidence
@@ -46,23 +46,28 @@ class BookData:
         """The text of the whole book."""
         return self.text or assemble(self.chapters)
 
+    @property
+    def n_words(self) -> int:
+        """The words of the whole book with its headings, counted without a list of them, which may need half a gigabyte."""
+        lines = self.text.splitlines() if self.text else (assemble([chapter]) for chapter in self.chapters)
+        return sum(len(line.split()) for line in lines)
+
 
 def configs_of(data: BookData) -> list[Config]:
     """Return the five configs of the dataset, the default first."""
-    with without_collector():
-        tuning = single_event(data.questions)
-        return [
-            _qa(data),
-            Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
-            Config(
-                "finetune",
-                "train",
-                _finetune_features(),
-                {"id": [question.id for question in tuning], "messages": [chat(question) for question in tuning]},
-            ),
-            _chapters(data),
-            Config("book", "test", _book_features(), {"title": [data.title], "text": [data.book()]}),
-        ]
+    tuning = single_event(data.questions)
+    return [
+        _qa(data),
+        Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
+        Config(
+            "finetune",
+            "train",
+            _finetune_features(),
+            {"id": Column(tuning, attrgetter("id")), "messages": Column(tuning, chat)},
+        ),
+        _chapters(data),
+        Config("book", "test", _book_features(), {"title": [data.title], "text": Column([data], BookData.book)}),
+    ]
 
 
 def _qa(data: BookData) -> Config:
@@ -78,7 +83,7 @@ def _qa(data: BookData) -> Config:
 
 def _chapters(data: BookData) -> Config:
     """The chapters with their events; from level 2 on with how each fact is told, and the paragraphs that prove it."""
-    features, columns = _chapter_features(), columns_of(map(_chapter_row, data.chapters), _CHAPTER_COLUMNS)
+    features, columns = _chapter_features(), columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS)
     if has_evidence(data):
         features |= {"facts": _fact_features()}
         columns |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}

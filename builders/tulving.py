@@ -30,7 +30,7 @@ another. The dataset takes the folder's name: worlds/harbour gives harbour-short
 Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 mentions
 other dates, places and people in passing and names half of the events only by what happens, 4 tells facts by reference to
 other chapters, 5 has outcomes, corrections and witnesses who disagree, and asks for causes and states. The dataset is named
-after its level (long-l4) and says which paragraphs prove each fact. default, scifi, software and ward have scenes for all their events.
+after its level (long-l4) and says which paragraphs prove each fact. All but news have scenes for their events.
 
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for
@@ -95,7 +95,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser = command.parser(__doc__)
     parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
     parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
-                        help="default (New York), news, scifi, software, ward (a hospital), or a folder of yours")  # fmt: skip
+                        help="default (New York), family, news, scifi, software, ward, or a folder of yours")  # fmt: skip
     parser.add_argument("--level", type=int, default=1, metavar="N",
                         help="1 template, 2 coherent, 3 distracted, 4 implicit, 5 entangled; same events (1)")  # fmt: skip
     parser.add_argument("--events", type=int, metavar="N", help="another number of events")

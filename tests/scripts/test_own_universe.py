@@ -61,6 +61,6 @@ def test_a_faulty_universe_is_one_line_and_leaves_nothing(script, tmp_path):
     refused(script(*build), f"{folder / 'universe.toml'}, key 'kind': expected novel, news, scifi, found 'western'")
     refused(
         script(*build[:-1], tmp_path / "habrour"),
-        "habrour': expected default, news, scifi, software, ward, or a folder with univ",
+        "habrour': expected default, family, news, scifi, software, ward, or a folder with univ",
     )
     assert not (tmp_path / "out").exists()

@@ -297,7 +297,7 @@ def test_bad_answers_are_named(script, short_book, tmp_path, content, message):
         (["--book", "medium"], "unknown book 'medium'; there are: short, long, very-long"),
         (
             ["--book", "short", "--universe", "mars"],
-            "unknown universe 'mars': expected default, news, scifi, software, ward, or a folder with universe.toml",
+            "unknown universe 'mars': expected default, family, news, scifi, software, ward, or a folder with universe.toml",
         ),
         (["--book", "short", "--events", "20000"], "20000 events do not fit into a universe of 100"),
         (["--book", "short", "--events", "0"], "expected at least 1 event, found 0"),

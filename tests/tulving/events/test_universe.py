@@ -71,7 +71,7 @@ def test_a_universe_without_values_is_refused(size):
 
 
 def test_the_error_of_an_unknown_universe_lists_the_names():
-    with pytest.raises(BadInput, match="default, news, scifi"):
+    with pytest.raises(BadInput, match="default, family, news, scifi"):
         load_universe("mars")
 
 

@@ -34,7 +34,7 @@ def faults(text):
             yield lint.message, around
 
 
-@pytest.mark.parametrize("universe", ["default", "scifi", "software", "ward"])
+@pytest.mark.parametrize("universe", ["default", "family", "scifi", "software", "ward"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_grammatical_fault_is_found(level, universe):
     text = "\n\n".join(chapter.text for chapter in book(level, "short", universe).chapters)

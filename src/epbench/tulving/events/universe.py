@@ -67,7 +67,7 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     """Draw a universe from the lists of a world.
 
     Args:
-        name: `default` (New York), `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own (see
+        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own (see
             `universe_files`).
         size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
             locations or contents, each of them gets a qualifier (`Upper`, `Grand`).

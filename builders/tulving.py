@@ -30,7 +30,7 @@ another. The dataset takes the folder's name: worlds/harbour gives harbour-short
 Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 mentions
 other dates, places and people in passing and names half of the events only by what happens, 4 tells facts by reference to
 other chapters, 5 has outcomes, corrections and witnesses who disagree, and asks for causes and states. The dataset is named
-after its level (long-l4) and says which paragraphs prove each fact. All but news have scenes for their events.
+after its level (long-l4) and says which paragraphs prove each fact.
 
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for

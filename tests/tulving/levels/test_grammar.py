@@ -17,7 +17,7 @@ AGREEMENT = "The form of the verb must agree"
 WORDS = re.compile(r"\w+")
 PAST = {
     "hid", "let", "swore", "bit", "put", "set", "shut", "hurt", "read", "cut", "spread", "slid", "bent", "lost", "came",
-    "forgave", "shone", "froze", "tore", "last",
+    "forgave", "shone", "froze", "tore", "last", "leapt",
 }  # fmt: skip
 """Past forms that it takes for present ones."""
 
@@ -34,7 +34,7 @@ def faults(text):
             yield lint.message, around
 
 
-@pytest.mark.parametrize("universe", ["default", "family", "scifi", "software", "ward"])
+@pytest.mark.parametrize("universe", ["default", "family", "news", "scifi", "software", "ward"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_grammatical_fault_is_found(level, universe):
     text = "\n\n".join(chapter.text for chapter in book(level, "short", universe).chapters)

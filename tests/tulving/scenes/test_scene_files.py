@@ -101,7 +101,7 @@ def test_a_universe_without_scenes_has_level_one_only(tmp_path):
         load_scenery(universe)
 
 
-@pytest.mark.parametrize("name", ["default", "family", "scifi", "software", "ward"])
+@pytest.mark.parametrize("name", ["default", "family", "news", "scifi", "software", "ward"])
 def test_our_universes_have_scenes_for_everything(name):
     universe = load_universe(name)
     scenery = load_scenery(universe)

@@ -132,7 +132,7 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
 
 _OBJECT = re.compile(
     r"\b(?:of|to|under|in|into|inside|behind|between|from|at|on|by|with|without|against|around|near|beside|past|over|about|upon"
-    r"|above|below|toward|towards|after|like|for|saw|gave|let|made|left|took|told|asked|reached|met|followed|worried) $"
+    r"|above|below|toward|towards|after|like|for|saw|gave|struck|let|made|left|took|told|asked|reached|met|followed|worried) $"
 )
 """What stands before a mark that is an object; in other places it is the subject of its clause."""
 

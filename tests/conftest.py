@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import subprocess
@@ -43,6 +44,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide the GPUs of this machine: tests compare results with those of a CPU. `-m gpu` alone runs what needs one."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_collection_finish() -> None:
+    """Set thousands of collected tests apart from what the garbage collector looks through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -73,6 +73,7 @@ def read_by(notes):
     return found
 
 
+@pytest.mark.slow
 def test_two_nodes_answer_as_one_process_does(cluster, tmp_path):
     folder = make_tiny_model(tmp_path / "tiny", "The harbour lies quiet. Passage question 0 1 2 3 4 5 6 7 8 9.")
     make = partial(load_model, f"hf:{folder}")
@@ -93,6 +94,7 @@ def test_two_nodes_answer_as_one_process_does(cluster, tmp_path):
     model.close()
 
 
+@pytest.mark.slow
 def test_every_context_is_read_by_one_replica_and_both_work(cluster, tmp_path):
     model = started(slow(tmp_path / "notes", seconds=0.05))
     replies = list(model.answer(requests_of(8)))
@@ -110,6 +112,7 @@ def test_one_book_is_divided_among_the_replicas(cluster, tmp_path):
     model.close()
 
 
+@pytest.mark.slow
 def test_a_killed_replica_is_replaced_and_nothing_is_asked_twice(cluster, tmp_path):
     model = slow(tmp_path / "notes", seconds=0.05)
     requests, killed = requests_of(6), []
@@ -128,6 +131,7 @@ def test_a_killed_replica_is_replaced_and_nothing_is_asked_twice(cluster, tmp_pa
     model.close()
 
 
+@pytest.mark.slow
 def test_a_killed_node_is_done_without(cluster, tmp_path):
     node = cluster.add_node(num_cpus=1)
     make = partial(SlowModel, tmp_path / "notes", seconds=0.05)
@@ -179,6 +183,7 @@ def test_a_model_that_cannot_be_made_is_one_error(cluster, tmp_path):
         list(model.answer(requests_of(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
@@ -235,6 +240,7 @@ def test_too_small_a_cluster_is_refused_with_numbers(engine, gpus, nodes):
         spread(engine, gpus, nodes)
 
 
+@pytest.mark.slow
 def test_replies_of_all_replicas_come_in_turn(cluster, tmp_path):
     """Or those of the second would wait, unjournaled, until the first had nothing more to say."""
     model = started(slow(tmp_path / "notes", seconds=0.03))

@@ -130,6 +130,7 @@ def test_a_system_that_ends_its_process_does_not_end_the_run(script, memfail, tm
     assert "the system's process ended with status 0; it is started again" in done.stderr
 
 
+@pytest.mark.slow
 def test_memory_is_limited(memfail, tmp_path):
     base = ["--dataset", memfail, "--config", "long_hop", "--limit", 2, "--system", f"{ROOT / FAULTY}:TakesAllMemory"]
     evaluate(*base, "--out", tmp_path / "little", "--memory-limit", 1)

@@ -1,5 +1,7 @@
 """Paired comparisons: what they are by hand, and what swapping the two does."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,7 @@ def test_one_cluster_has_no_interval_and_nothing_no_comparison():
             paired(first, second, clusters)
 
 
+@patch("gc.collect", lambda: 0)  # statsmodels calls it each time, which takes a second beside thousands of tests
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_as_statsmodels_has_it(p_values):

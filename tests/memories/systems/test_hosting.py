@@ -126,6 +126,7 @@ _KILLED_WHILE_ASKED = _KILLED_RUN.replace("import lone,", "import lone, many_que
 )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_while_it_asks_goes_on_with_the_same_store(tmp_path, system, cache, endpoint):
     root, retrieved = Path(__file__).parents[3], tmp_path / "run/retrieved.jsonl"
     command = [sys.executable, "-c", _KILLED_WHILE_ASKED, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]

@@ -59,7 +59,7 @@ def main() -> None:
     from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs.bins import EXCERPT_WORDS
     from epbench.booksort.texts.books import books_from
-    from epbench.hub.dataset_folder import write_dataset, write_table
+    from epbench.hub.dataset_folder import write_dataset, write_tables
 
     console = Console()
     console.print(
@@ -90,7 +90,7 @@ def main() -> None:
         writing = 0.0
         for config in configs:  # one table at a time
             table = config.table
-            writing += best(lambda t=table: write_table(t, Path(scratch) / "alone.parquet"), repeats)[0]  # type: ignore[misc]
+            writing += best(lambda t=table: write_tables([t], Path(scratch) / "alone.parquet"), repeats)[0]  # type: ignore[misc]
 
     shown = Table("what", "seconds")
     shown.add_row(f"whole build, {len(books)} books, {pairs:,} pairs, {megabytes:.0f} MB", f"{seconds:.2f}")

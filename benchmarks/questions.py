@@ -42,7 +42,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from epbench.hub.dataset_folder import write_dataset, write_table
+    from epbench.hub.dataset_folder import write_dataset, write_tables
     from epbench.metric_folders import metric_module
     from epbench.tulving.chapters.loop import write_chapters
     from epbench.tulving.chapters.template_writer import TemplateWriter
@@ -76,7 +76,7 @@ def main() -> None:
     configs = configs_of(data)
     tables = [config.table for config in configs]
     with tempfile.TemporaryDirectory() as folder:
-        write, _ = best(lambda: [write_table(table, Path(folder) / "alone.parquet") for table in tables], repeats)
+        write, _ = best(lambda: [write_tables([table], Path(folder) / "alone.parquet") for table in tables], repeats)
 
         def build() -> None:
             write_dataset(Path(folder) / "built", configs_of(make_book(Recipe("very-long"))), "card")

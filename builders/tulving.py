@@ -24,8 +24,8 @@ A universe of your own is a folder with three files, as in src/epbench/tulving/d
   locations.csv   the column name, and for real locations latitude and longitude
   contents.json   for each kind of event, at least 30 things that a person may do there
 and, for books of level 2 and higher, scenes.json and places.json (how each kind of event goes, and what the locations are
-like), and, if you like, first.txt and last.txt with the names of your main characters. No name may occur twice or be part of
-another. The dataset takes the folder's name: worlds/harbour gives harbour-short.
+like; docs/tulving.md shows both), and, if you like, first.txt and last.txt with the names of your main characters. No name
+may occur twice or be part of another. The dataset takes the folder's name: worlds/harbour gives harbour-short.
 
 Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 mentions
 other dates, places and people in passing and names half of the events only by what happens, 4 tells facts by reference to

@@ -11,7 +11,7 @@ from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
 from epbench.hub.card import CANARY, card
-from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset, write_table
+from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset, write_tables
 from epbench.hub.header import default_config
 from epbench.hub.install import install_dataset
 from epbench.hub.install_metric import install_metric
@@ -170,8 +170,8 @@ def test_a_folder_of_an_earlier_version_has_no_canary_and_is_read_as_before(fold
 
 def test_a_canary_for_each_row_takes_hardly_any_space(tmp_path):
     config = Config("first", "test", FEATURES, {"id": [str(i) for i in range(3000)], "n": [*range(3000)]})
-    write_table(config.table, tmp_path / "with.parquet")
-    write_table(config.table.drop_columns(["canary"]), tmp_path / "without.parquet")
+    write_tables([config.table], tmp_path / "with.parquet")
+    write_tables([config.table.drop_columns(["canary"])], tmp_path / "without.parquet")
     sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in ("with", "without")]
     assert sizes[0] - sizes[1] < 2000 < 3000 * len(CANARY)
 
@@ -181,7 +181,7 @@ def test_the_files_have_a_page_index_and_pages_that_follow_the_content(tmp_path)
     configs = [Config("first", "test", FEATURES, {"id": each, "n": [0] * len(each)}) for each in (ids, ids[5:])]
     files = [tmp_path / "whole.parquet", tmp_path / "shorter.parquet"]
     for config, file in zip(configs, files, strict=True):
-        write_table(config.table, file)
+        write_tables([config.table], file)
         column = pq.ParquetFile(file).metadata.row_group(0).column(0)
         assert column.has_column_index and column.has_offset_index
 
@@ -196,7 +196,7 @@ def test_a_long_text_that_many_rows_share_is_stored_once(tmp_path):
     texts = [random.Random(seed).randbytes(50_000).hex() for seed in range(40)]  # 50 kB each, if compressed perfectly
     column = pa.DictionaryArray.from_arrays(pa.array([i for i in range(40) for _ in range(4)]), pa.array(texts))
     config = Config("first", "test", FEATURES, {"id": column, "n": [0] * 160})
-    write_table(config.table, tmp_path / "shared.parquet")
+    write_tables([config.table], tmp_path / "shared.parquet")
     assert (tmp_path / "shared.parquet").stat().st_size < 1.3 * 40 * 50_000
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -79,6 +80,8 @@ class Config:
     def tables(self) -> Iterator[pa.Table]:
         """Yield the stored rows in Arrow, a block after the other, since all of them together may not fit into memory.
 
+        There is at least one block, which may be empty.
+
         The schema carries the features, so that they survive without the card.
         """
         import pyarrow as pa
@@ -142,7 +145,7 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
             file = Path(config.name) / f"{config.split}-00000-of-00001.parquet"
             with naming(folder / file):
                 (draft / file).parent.mkdir(exist_ok=True)
-                write_tables(config.tables(), config.stored_features.arrow_schema, draft / file)
+                write_tables(config.tables(), draft / file)
         rai = rai_file(folder.name, card)
         files = {**(more or {}), **({RAI_FILE: rai} if rai else {}), "README.md": card}
         for name, text in files.items():
@@ -150,33 +153,29 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
                 (draft / name).write_text(text, "utf-8")
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file of a table in the form that all our datasets have; see `write_tables`."""
-    write_tables([table], table.schema, path)
-
-
-def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
     """Write a Parquet file in the form that all our datasets have, from blocks of its rows.
 
     With the page index, the Hub's viewer reads single pages. Pages end where the content says so, so that the Hub stores
     only the pages that differ from those of an earlier version.
 
     Args:
-        tables: The blocks; all but the last have a multiple of `ROW_GROUP` rows.
-        schema: The schema of each.
+        tables: The blocks, at least one; all but the last have a multiple of `ROW_GROUP` rows.
         path: The file.
     """
     import pyarrow.parquet as pq
 
+    blocks = iter(tables)
+    first = next(blocks)
     with pq.ParquetWriter(
         path,
-        schema,
+        first.schema,
         compression="zstd",
         write_page_index=True,
         use_content_defined_chunking=True,
         dictionary_pagesize_limit=LARGEST_DICTIONARY,
     ) as writer:
-        for table in tables:
+        for table in chain([first], blocks):
             writer.write_table(table, row_group_size=ROW_GROUP)
 
 

@@ -1,7 +1,9 @@
 """The files of scenes and spaces: ours are sound, and a faulty one is refused by name."""
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +78,34 @@ def test_a_faulty_scene_is_refused_by_name(scenes, fields, message):
     assert message in str(error.value)
 
 
+def test_a_kind_of_event_may_be_told_with_the_sentences_of_another(tmp_path):
+    path, short = tmp_path / "scenes.json", {key: scene()[key] for key in ("people", "what", "things")}
+
+    def read(**gull_count):
+        path.write_text(
+            json.dumps({"Knot Contest": scene(), "Gull Count": {**short, "people": "the counters", **gull_count}})
+        )
+        return read_scenes(path, ["Knot Contest", "Gull Count"])
+
+    found = read(told_like="Knot Contest")
+    assert found["Gull Count"].middle == found["Knot Contest"].middle and found["Gull Count"].people == "the counters"
+    for faulty, message in (
+        (
+            {"told_like": "Gull Count"},
+            "told_like: expected a kind of event with sentences of its own, found 'Gull Count'",
+        ),
+        (
+            {"told_like": "Crab Race"},
+            "told_like: expected a kind of event with sentences of its own, found 'Crab Race'",
+        ),
+        ({"told_like": "Knot Contest", "end": sentences()}, "found told_like and end, expected one or the other"),
+        ({"begin": sentences()}, "expected the fields 'begin', 'middle', 'end' or 'told_like'"),
+    ):
+        with pytest.raises(BadInput, match="Gull Count") as error:
+            read(**faulty)
+        assert message in str(error.value)
+
+
 def test_every_kind_of_event_and_every_location_is_there(tmp_path, scenes):
     with pytest.raises(BadInput, match="kind of event 'Gull Count' is missing"):
         scenes()
@@ -107,6 +137,25 @@ def test_our_universes_have_scenes_for_everything(name):
     scenery = load_scenery(universe)
     assert set(scenery.scenes) == set(universe.contents) and set(scenery.places) == set(universe.spaces)
     assert set(universe.styles) <= set(tale_styles())
+
+
+def test_the_examples_in_the_docs_are_files_of_scenes_and_places(tmp_path):
+    """Each list that ends with "…" is filled up with sentences of ours."""
+    page = (Path(__file__).parents[3] / "docs/tulving.md").read_text("utf-8")
+    examples = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
+    scenes, places = (example for example in examples if "Poetry Slam" in example or "kinds" in example)
+    for told in (scenes["Poetry Slam"], places["kinds"]["stage"]):
+        for part in set(told) & {"begin", "middle", "end", "air"}:
+            assert told[part].pop() == "…"
+            told[part] += sentences(7)
+    (tmp_path / "scenes.json").write_text(json.dumps(scenes))
+    (tmp_path / "places.json").write_text(json.dumps(places))
+    read = read_scenes(tmp_path / "scenes.json", ["Poetry Slam", "Open Stage"])
+    assert read["Open Stage"].begin == read["Poetry Slam"].begin
+    assert (
+        read_places(tmp_path / "places.json", ["Old Vaudeville", "Lantern Cellar"])["Old Vaudeville"].preposition
+        == "on"
+    )
 
 
 def test_names_with_qualifiers_have_the_scenes_of_the_plain_names():

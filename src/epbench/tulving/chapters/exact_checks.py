@@ -58,7 +58,7 @@ def _misnumbered(paragraphs: list[str]) -> list[str]:
 
 def check_placeholders(text: str) -> str | None:
     """Check that the letters `entity` only occur in `$entity_<number>`: no `Entity_1`, and no `identity` either."""
-    if text.lower().count("entity") == len(PLACEHOLDER.findall(text)):
+    if text.lower().count("entity") == len(PLACEHOLDER.findall(text)):  # so each stands in a placeholder
         return None
     if _outside_marks(text):
         return "other_entities_shape"

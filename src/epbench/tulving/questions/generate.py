@@ -216,10 +216,10 @@ class _Asked:
         n, of_bin = len(chapters), bin_of(len(chapters))
         for (template, label, first, text, in_order), answer in zip(self._prepared, answers, strict=True):
             own_id = label + hashlib.sha1(first + hashed).hexdigest()[:12]
-            yield Question._make((
+            yield Question(
                 own_id, template.id, template.cue, time, space, entity, content, template.trace,
                 template.get, text % in_order(values), answer, chapters, n, of_bin, origin,
-            ))  # fmt: skip
+            )  # fmt: skip
 
 
 def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:

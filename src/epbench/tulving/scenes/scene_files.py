@@ -5,7 +5,8 @@
 - `people`: who takes part, as a plural with an article (`the poets`);
 - `what`: phrases that tell what it is without its name, without an article (`evening of spoken verse`);
 - `things`: what is there, with an article (`the microphone stand`);
-- `begin`, `middle`, `end`: sentences with choices (see `patterns`) that tell it in its order.
+- `begin`, `middle`, `end`: sentences with choices (see `patterns`) that tell it in its order; or instead of these
+  `told_like`, another kind of event whose sentences tell this one, too, with its own people and things.
 
 `places.json` has `kinds` (for each kind of space `indoors`, its `features`, sentences on its `air`, and the `preposition` of
 its names if that is not `at`), and `kind_of`, the kind of each location. A sentence that begins with `in: ` or `out: ` is
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
@@ -32,8 +34,13 @@ FEWEST_TEXTS = 8
 """A sentence stands for at least so many texts, or chapters of one kind would repeat one another."""
 MOST_LITERAL_WORDS = 6
 
+_PARTS = ("begin", "middle", "end")
 _SCENES = Each(
-    Shape({"people": (str,), **{key: Items((str,)) for key in ("what", "things", "begin", "middle", "end")}})
+    Shape(
+        {"people": (str,), "what": Items((str,)), "things": Items((str,))},
+        {**{part: Items((str,)) for part in _PARTS}, "told_like": (str,)},
+        one_of=(_PARTS, ("told_like",)),
+    )
 )
 _PLACES = Shape(
     {
@@ -93,20 +100,33 @@ def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
     scenes = {}
     for content, scene in listed.items():
         where = f"{path}, key {shown(content)}"
-        for field in ("what", "things", "begin", "middle", "end"):
-            _check_number(where, field, scene[field])
-        for text in (*scene["what"], *scene["things"], scene["people"]):
+        parts = _sentences_of(where, scene, listed)
+        for field, texts in (("what", scene["what"]), ("things", scene["things"]), *parts.items()):
+            _check_number(where, field, texts)
+        phrases = (*scene["what"], *scene["things"], scene["people"])
+        for text in phrases:
             _check_phrase(where, text)
-        told = {
-            part: [read_sentence(f"{where}, {part}", text) for text in scene[part]]
-            for part in ("begin", "middle", "end")
-        }
-        everything = "\n".join(text for part in scene.values() for text in ([part] if isinstance(part, str) else part))
+        told = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
+        everything = "\n".join((*phrases, *(text for texts in parts.values() for text in texts)))
         if content.lower() in everything.lower():
             raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
         scenes[content] = Scene(scene["people"], scene["what"], scene["things"], **told)
     _check_keys(path, "kind of event", scenes, contents)
     return scenes
+
+
+def _sentences_of(where: str, scene: Mapping[str, Any], listed: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    """The sentences by part: a scene's own, or those of the kind of event that it is told like."""
+    if "told_like" not in scene:
+        return {part: scene[part] for part in _PARTS}
+    if own := [part for part in _PARTS if part in scene]:
+        raise BadInput(f"{where}: found told_like and {own[0]}, expected one or the other")
+    like = listed.get(scene["told_like"])
+    if like is None or "told_like" in like:
+        raise BadInput(
+            f"{where}, told_like: expected a kind of event with sentences of its own, found {shown(scene['told_like'])}"
+        )
+    return {part: like[part] for part in _PARTS}
 
 
 def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:

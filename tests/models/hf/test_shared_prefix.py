@@ -1,7 +1,9 @@
 import pytest
 import torch
+from accelerate.utils import send_to_device
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from epbench.models.hf import prefix_attention
+from epbench.models.hf import prefix_attention, shared_prefix
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prompt_tokens import common_prefix
@@ -103,11 +105,77 @@ def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dty
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000])
-def test_chunks_change_nothing(chunk):
-    model, _ = tiny("Llama")
+@pytest.mark.parametrize(("kind", "fused"), [("Llama", True), ("Llama", False), ("GPT2", True)])
+def test_chunks_change_nothing(monkeypatch, kind, fused, chunk):
+    if not fused:
+        monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
+    model, _ = tiny(kind)
     asked = prompts(6)
-    found = dict(SharedPrefix(model, [2], chunk=chunk).answer([Prompt(ids, 6) for ids in asked]))
+    reader = SharedPrefix(model, [2], chunk=chunk)
+    found = dict(reader.answer([Prompt(ids, 6) for ids in asked]))
     assert [found[i].ids for i in range(6)] == [alone(model, ids, 6) for ids in asked]
+    assert reader.strategy == "joint"
+
+
+def test_a_piece_of_a_text_needs_no_mask_over_what_was_read_before():
+    forward, ids = SharedPrefix(tiny("Llama")[0], [2]).forward, prompts(1, head=300)[0]
+    forward.model.set_attn_implementation(prefix_attention.NAME)
+    largest = []
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            if isinstance(out, torch.Tensor):
+                largest.append((out.numel(), str(function)))
+            return out
+
+    with Sizes():
+        cache = forward.read(ids, 64)
+    keys = cache.layers[0].keys
+    assert keys.shape[2] == len(ids) and max(largest)[0] <= keys.numel()
+
+
+@pytest.mark.parametrize("ahead", [3, 16])
+def test_looking_at_tokens_only_now_and_then_changes_nothing(monkeypatch, ahead):
+    model, _ = tiny("Llama")
+    asked = [
+        Prompt(ids, 1 + 3 * i, temperature=i % 2, stream=(i,), enough=None if i % 3 else lambda ids: len(ids) >= 16)
+        for i, ids in enumerate(prompts(14))
+    ]
+    each = dict(SharedPrefix(model, range(2, 30)).answer(asked))
+    monkeypatch.setattr(shared_prefix, "_AHEAD", {"cpu": ahead})
+    assert dict(SharedPrefix(model, range(2, 30)).answer(asked)) == each
+    assert {completion.ended for completion in each.values()} == {True, False}
+
+
+@pytest.mark.parametrize("kind", ["Llama", "GPT2"])
+def test_a_device_is_not_waited_for_while_tokens_are_written(monkeypatch, kind):
+    waits, asks_for_values = [], ("_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonzero")
+
+    class Waits(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            waits.append(function.overloadpacket.__name__)
+            return function(*args, **(kwargs or {}))
+
+    add = Rows.add
+
+    def watched(self, tokens):
+        with Waits():
+            return add(self, tokens)
+
+    monkeypatch.setattr(Rows, "add", watched)
+    monkeypatch.setattr(shared_prefix, "_AHEAD", {"cpu": 8})
+    reader = SharedPrefix(tiny(kind)[0], [2])
+    list(reader.answer([Prompt(ids, 8) for ids in prompts(5)]))
+    assert reader.strategy == "joint" and len(waits) > 100
+    assert not set(waits) & set(asks_for_values)
+
+
+def test_a_prefix_is_not_copied_to_the_device_of_every_layer():
+    cache = Forward(tiny("Llama")[0]).read([5, 6, 7], 8)
+    stored = prefix_attention.StoredPrefix(cache.layers)
+    assert send_to_device({"shared_prefix": stored}, "meta")["shared_prefix"] is stored
+    assert send_to_device({"keys": stored.layers}, "meta")["keys"][0][0].device.type == "meta"  # a list would be
 
 
 def test_prompts_of_all_sorts_stand_in_one_call():

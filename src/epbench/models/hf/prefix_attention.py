@@ -2,7 +2,9 @@
 
 The tokens of every question attend to the keys of the prefix and to their own. Both scores go through one softmax, so
 the result is that of ordinary attention, but the prefix is read once for a whole batch and is in memory once (the idea
-of Hydragen, arXiv 2402.05099). Importing this module imports torch and transformers.
+of Hydragen, arXiv 2402.05099). A long text is read in pieces in the same way: the tokens of a piece attend to all that
+was read before, which needs no mask, and to their own piece. Keys are never copied for the queries that share them.
+Importing this module imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -22,7 +24,12 @@ NAME = "sdpa_shared_prefix"
 _MAX_SCORES = 2**27  # 512 MiB in float32; attention is computed in parts that have about as many scores at most
 _OTHER_ATTENTION = ("softcap", "s_aux", "sliding_window", "position_bias")
 
-Prefix = Sequence[tuple[torch.Tensor, torch.Tensor]]
+
+class StoredPrefix:
+    """Keys and values of a prefix by layer, in an object, because accelerate copies those in a list to every layer's device."""
+
+    def __init__(self, layers: Sequence[Any]) -> None:
+        self.layers = [(layer.keys, layer.values) for layer in layers]
 
 
 class NotShareable(Exception):
@@ -79,26 +86,40 @@ def joint_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     scaling: float | None = None,
-    shared_prefix: Prefix | None = None,
+    shared_prefix: StoredPrefix | None = None,
+    n_before: int | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attend to `shared_prefix` and to the own tokens; without a shared prefix this is ordinary attention.
+
+    With `n_before`, the query is a piece of a text, and so many of the keys are those of the tokens before it.
 
     Raises:
         NotShareable: the model's attention does more than a softmax of scaled products.
     """
     more = [name for name in _OTHER_ATTENTION if kwargs.get(name) is not None]
-    if shared_prefix is None:
-        if query.device.type == "cpu" and attention_mask is not None and not more:
+    if shared_prefix is None and n_before is None:
+        if attention_mask is not None and not more:
             return _masked(query, key, value, attention_mask, scaling), None
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
     if more or attention_mask is None:
         raise NotShareable(f"its attention uses {', '.join(more) or 'no mask'}")
-    prefix = shared_prefix[module.layer_idx]
     rows, heads, length, size = query.shape
-    n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
     grouped = (query * (size**-0.5 if scaling is None else scaling)).view(rows, key.shape[1], -1, length, size)
     answer = query.new_empty(rows, length, heads, value.shape[-1])
+    if shared_prefix is not None:
+        prefix = shared_prefix.layers[module.layer_idx]
+    else:
+        prefix, key, value = (
+            (key[:, :, :n_before], value[:, :, :n_before]),
+            key[:, :, n_before:],
+            value[:, :, n_before:],
+        )
+        if _fused(query):
+            return _piece(grouped, prefix, (key, value)).permute(0, 3, 1, 2, 4).flatten(2, 3), None
+        if not n_before:
+            return sdpa_attention_forward(module, query, key, value, None, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
+    n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
     tokens = min(length, max(1, _MAX_SCORES // (heads * n_keys)))  # of a row whose scores alone would be too many
     step = max(1, _MAX_SCORES // (heads * tokens * n_keys))
     for start, first in product(range(0, rows, step), range(0, length, tokens)):
@@ -143,16 +164,42 @@ def _joint(
     return answer
 
 
+def _piece(
+    query: torch.Tensor, before: tuple[torch.Tensor, torch.Tensor], own: tuple[torch.Tensor, torch.Tensor]
+) -> torch.Tensor:
+    """Attend to all tokens before a piece of a text and to those of the piece itself; shapes as for `_joint`."""
+    pieces = [_flash(query[:, :, i], *own, causal=True) for i in range(query.shape[2])]
+    near, near_weight = (torch.stack(parts, 2) for parts in zip(*pieces, strict=True))
+    if not before[0].shape[2]:
+        return near
+    far, far_weight = _flash(query.flatten(2, 3), *before)
+    share = (far_weight.view_as(near_weight) - near_weight).sigmoid()[..., None]
+    return torch.lerp(near.float(), far.view_as(near).float(), share).to(query.dtype)
+
+
 def _fused(query: torch.Tensor) -> bool:
-    """Whether torch has an attention for this device that returns the sums of its softmax and keeps no scores."""
+    """Whether torch has an attention for these queries that returns the sums of its softmax and keeps no scores."""
+    if query.device.type == "cuda":
+        params = torch.backends.cuda.SDPAParams(query, query, query, None, 0.0, False, False)
+        return query.shape[-1] % 8 == 0 and torch.backends.cuda.can_use_flash_attention(params)
     return query.device.type == "cpu" and hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu")
+
+
+def _flash(
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, causal: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what `_attend` does, by the kernel of the device; `causal` lets a token see those up to itself."""
+    aten = torch.ops.aten
+    on_cpu = query.device.type == "cpu"
+    kernel = aten._scaled_dot_product_flash_attention_for_cpu if on_cpu else aten._scaled_dot_product_flash_attention
+    found, weight = kernel(query, keys, values, is_causal=causal, scale=1.0)[:2]
+    return found, weight.float()
 
 
 def _attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the attention of scaled queries to all keys, and for each query log(sum(exp(scores))) in float32."""
     if _fused(query):
-        found, weight = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, keys, values, scale=1.0)
-        return found, weight.float()
+        return _flash(query, keys, values)
     scores = (query @ keys.transpose(2, 3)).float()
     top = scores.amax(-1, keepdim=True)
     total = scores.sub_(top).exp_().sum(-1, keepdim=True)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from epbench.models.hf.prefix_attention import own_tokens
+from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
 
 class Forward:
@@ -50,10 +50,21 @@ class Forward:
     def read(self, ids: Sequence[int], chunk: int) -> DynamicCache:
         """Return the cache of a text, read in pieces of at most `chunk` tokens to limit the memory for activations."""
         cache = self.empty_cache()
+        joint = self.config._attn_implementation == NAME
+        growing: Any = own_tokens(len(cache.layers), len(ids)) if joint else cache
         for start in range(0, len(ids), chunk):
-            piece = ids[start : start + chunk]
-            positions = torch.arange(start, start + len(piece), device=self.model.device)[None]
-            self(self.tensor([list(piece)]), cache, positions)
+            piece = self.tensor([list(ids[start : start + chunk])])
+            n = piece.shape[1]
+            more: dict[str, Any] = {}
+            if joint:
+                earlier = torch.ones(1, 1, n, n, dtype=torch.bool, device=piece.device).tril()
+                more = {"attention_mask": earlier, "n_before": start}
+            self(piece, growing, torch.arange(start, start + n, device=piece.device)[None], **more)
+        if joint and ids:
+            layers: list[Any] = cache.layers
+            for layer, own in zip(layers, growing.layers, strict=True):
+                layer.lazy_initialization(*own.stored)
+                layer.keys, layer.values = own.stored
         return cache
 
 
@@ -102,7 +113,7 @@ class Rows:
         self.padded = False
         if joint:
             layers: list[Any] = prefix.layers
-            self.shared = [(layer.keys, layer.values) for layer in layers]
+            self.shared = StoredPrefix(layers)
             self.cache: Cache = own_tokens(len(prefix.layers), room)
         else:
             self.cache = _repeated(prefix, n, room) if n_prefix else forward.empty_cache()

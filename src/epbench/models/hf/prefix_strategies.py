@@ -47,6 +47,7 @@ def choose_strategy(forward: Forward, ids: Sequence[int]) -> tuple[PrefixStrateg
     def difference(n_prefix: int, joint: bool) -> str | None:
         batches = [[0, 1]] if padded and n_prefix else [[0, 0], [1, 1]]
         try:
+            cache = forward.read(sample[:head], chunk=head // 2)
             for batch in batches:
                 suffixes = [texts[i][n_prefix:-1] for i in batch]
                 rows = Rows(forward, cache, n_prefix, len(batch), _TOKENS - n_prefix, joint=joint)

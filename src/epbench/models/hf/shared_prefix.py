@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 _SPARSE = 0.75
 _LOOK_EVERY = 16  # tokens, to see whether an answer has said enough
+_AHEAD = {"cuda": 16}  # tokens that are written before the first of them is looked at: a GPU then never waits for us
 
 
 @dataclass(slots=True)
@@ -197,7 +198,7 @@ class SharedPrefix:
         if not prompts[0].labels:
             yield from self._generate(prompts, completions, rows, logits)
             return
-        for n, probabilities in enumerate(logits.softmax(-1)):
+        for n, probabilities in enumerate(logits.softmax(-1).cpu()):
             completions[n].ids = [int(probabilities.argmax())]
             by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in prompts[n].labels.items()}
             completions[n].probabilities = by_label
@@ -210,25 +211,36 @@ class SharedPrefix:
         draws = [RandomStream("answer", *prompt.stream) for prompt in prompts]
         going = list(range(len(prompts)))  # the prompt of each row
         open_ = set(going)
+        ahead = _AHEAD.get(logits.device.type, 1)
         while True:
-            tokens = _choose(logits, [prompts[i].temperature for i in going], [draws[i] for i in going])
-            for i, token in zip(going, tokens.tolist(), strict=True):
-                if i not in open_:
-                    continue
-                if token in self.end_ids:
-                    completions[i].ended = True
-                else:
-                    completions[i].ids.append(token)
-                if completions[i].ended or _is_over(prompts[i], completions[i].ids):
+            n = min(ahead, max(prompts[i].max_tokens - len(completions[i].ids) for i in open_))
+            choice = _Choice([prompts[i].temperature for i in going], [draws[i] for i in going], n, logits.device)
+            written = [choice.next_tokens(logits)]
+            while len(written) < n:
+                written.append(choice.next_tokens(rows.add(written[-1])))
+            for i, tokens in zip(going, torch.stack(written, 1).tolist(), strict=True):
+                if i in open_ and self._takes(prompts[i], completions[i], tokens):
                     open_.discard(i)
                     yield i
             if not open_:
                 return
+            last = written[-1]
             if len(open_) <= _SPARSE * len(going):  # rows that have ended cost as much as others
                 kept = [row for row, i in enumerate(going) if i in open_]
                 rows.keep(kept)
-                tokens, going = tokens[kept], [going[row] for row in kept]
-            logits = rows.add(tokens)
+                last, going = last[kept], [going[row] for row in kept]
+            logits = rows.add(last)
+
+    def _takes(self, prompt: Prompt, completion: Completion, tokens: Sequence[int]) -> bool:
+        """Add tokens to a completion up to its end, and return whether that has come."""
+        for token in tokens:
+            if token in self.end_ids:
+                completion.ended = True
+                return True
+            completion.ids.append(token)
+            if _is_over(prompt, completion.ids):
+                return True
+        return False
 
     def _joins(self, shared: int, width: int) -> bool:
         """Whether all rows attend to one prefix: joint attention keeps the scores of the rows' own tokens in memory."""
@@ -256,17 +268,34 @@ def _is_over(prompt: Prompt, ids: Sequence[int]) -> bool:
     return prompt.enough is not None and len(ids) % _LOOK_EVERY == 0 and prompt.enough(ids)
 
 
-def _choose(logits: torch.Tensor, temperatures: Sequence[float], draws: Sequence[RandomStream]) -> torch.Tensor:
-    """Choose the next token of each row: the most probable one, or one drawn with a number from the row's own stream.
+class _Choice:
+    """Chooses the next tokens of some rows: the most probable one, or one drawn with a number from the row's own stream.
 
     Drawing takes one number and the running sum of the distribution, so it is the same on every device, up to rounding.
+    All numbers are put on the device at once, because it would wait for each.
+
+    Args:
+        temperatures: of each row; 0 for the most probable token.
+        draws: the stream of each row.
+        n: how many tokens will be chosen.
+        device: where the logits are.
     """
-    chosen = logits.argmax(-1)
-    warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
-    if warm:
-        heat = torch.tensor([temperatures[row] for row in warm], device=logits.device)
-        running = (logits[warm] / heat[:, None]).softmax(-1).cumsum(-1)
-        marks = torch.tensor([draws[row].unit() for row in warm], device=logits.device)
-        drawn = torch.searchsorted(running, marks[:, None] * running[:, -1:], right=True)[:, 0]
-        chosen[warm] = drawn.clamp(max=logits.shape[-1] - 1)
-    return chosen
+
+    def __init__(
+        self, temperatures: Sequence[float], draws: Sequence[RandomStream], n: int, device: torch.device
+    ) -> None:
+        warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
+        self._any = bool(warm)
+        self._rows = torch.tensor(warm, dtype=torch.long, device=device)
+        self._heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
+        marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
+        self._marks = iter(marks[..., None])
+
+    def next_tokens(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return a token for each row of logits."""
+        chosen = logits.argmax(-1)
+        if self._any:
+            running = (logits[self._rows] / self._heat).softmax(-1).cumsum(-1)
+            drawn = torch.searchsorted(running, next(self._marks) * running[:, -1:], right=True)[:, 0]
+            chosen[self._rows] = drawn.clamp(max=logits.shape[-1] - 1)
+        return chosen

@@ -6,9 +6,12 @@ import contextlib
 import gc
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,6 +37,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
 settings.register_profile("epbench", deadline=None)
 settings.load_profile("epbench")
 
+ssl.create_default_context = cache(
+    ssl.create_default_context
+)  # every client of a server on loopback reads all certificates
+
 NINE_TEXTS = {"made": None} | ({"gutenberg": SHARED / "gutenberg"} if (SHARED / "gutenberg").is_dir() else {})
 
 Script = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -50,6 +57,23 @@ def pytest_collection_finish() -> None:
     """Set thousands of collected tests apart from what the garbage collector looks through again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pictures_without_layout() -> Iterator[Callable[[], AbstractContextManager[object]]]:
+    """Spare the half of the time for a picture in which matplotlib finds out how much room its labels need."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    real = ConstrainedLayoutEngine.execute
+    with patch.object(ConstrainedLayoutEngine, "execute", lambda engine, figure: None):
+        yield lambda: patch.object(ConstrainedLayoutEngine, "execute", real)
+
+
+@pytest.fixture
+def pictures_with_layout(pictures_without_layout: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+    """For one test, pictures are laid out as users get them."""
+    with pictures_without_layout():
+        yield
 
 
 @pytest.fixture(scope="session")

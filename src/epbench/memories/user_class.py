@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 from functools import partial
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -81,10 +81,16 @@ def _digest(modules: set[str]) -> str:
 def _version(module: ModuleType) -> str:
     """Return the version of the package that the module was installed with; empty if it belongs to none."""
     top = module.__name__.partition(".")[0]
-    try:
-        return version(next(iter(packages_distributions().get(top, [])), ""))
-    except (PackageNotFoundError, ValueError):
-        return ""
+    return next((found.version for found in distributions() if _brings(found, top)), "")
+
+
+def _brings(found: Distribution, top: str) -> bool:
+    """Whether a distribution has a module of this name: `packages_distributions` reads every file name of every package."""
+    named = found.read_text("top_level.txt")
+    if named is not None:
+        return top in named.split()
+    files = "\n" + (found.read_text("RECORD") or "")
+    return f"\n{top}/" in files or f"\n{top}.py," in files
 
 
 def _load_module(name: str, module: str) -> ModuleType:

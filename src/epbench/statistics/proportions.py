@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import NormalDist
+
 
 def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
     """Wilson's score interval of a proportion.
@@ -16,7 +19,8 @@ def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | 
     """
     if n == 0:
         return None
-    from scipy.stats import binomtest
-
-    interval = binomtest(right, n).proportion_ci(confidence_level=level, method="wilson")
-    return float(interval.low), float(interval.high)
+    # scipy's binomtest has it, too, but computes a test first, a hundred times as much work.
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (right + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * sqrt(right * (n - right) / n + z**2 / 4)
+    return (0.0 if right == 0 else middle - half, 1.0 if right == n else middle + half)

@@ -2,11 +2,21 @@
 
 from functools import cache
 
+import pytest
+
 from epbench.tulving.dataset.build import Outline, Recipe, draw_outline, make_book
 from epbench.tulving.dataset.schema import BookData
 
 LEVELS = (2, 3, 4, 5)
 UNIVERSE = "ward"
+_UNIVERSES = ("default", "family", "news", "scifi", "software", "ward")
+_FAST = {(2, "news"), (3, "software"), (4, "default"), (5, "family")}
+EVERY_BOOK = [
+    pytest.param(level, universe, marks=[] if (level, universe) in _FAST else pytest.mark.slow)
+    for level in LEVELS
+    for universe in _UNIVERSES
+]
+"""Each level of each universe: together they take half a minute, so that one of each level is among the fast tests."""
 
 
 @cache

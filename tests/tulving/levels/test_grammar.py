@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.tulving.levels.books import LEVELS, book
+from tests.tulving.levels.books import EVERY_BOOK, book
 
 harper = pytest.importorskip("harper", reason="harper-py is not installed; `make test` installs it")
 
@@ -34,8 +34,7 @@ def faults(text):
             yield lint.message, around
 
 
-@pytest.mark.parametrize("universe", ["default", "family", "news", "scifi", "software", "ward"])
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "universe"), EVERY_BOOK)
 def test_no_grammatical_fault_is_found(level, universe):
     text = "\n\n".join(chapter.text for chapter in book(level, "short", universe).chapters)
     assert list(faults(text)) == []

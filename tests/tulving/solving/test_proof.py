@@ -11,18 +11,16 @@ from epbench.tulving.levels.plan import Evidence, Spot
 from epbench.tulving.solving.proof import flaws_of, prove
 from epbench.tulving.solving.solver import Solver
 from epbench.tulving.solving.statements import Statements
-from tests.tulving.levels.books import LEVELS, book, outline
+from tests.tulving.levels.books import EVERY_BOOK, book, outline
 
 
-@pytest.mark.parametrize("universe", ["default", "family", "news", "scifi", "software", "ward"])
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "universe"), EVERY_BOOK)
 def test_every_fact_of_a_long_book_is_proved(level, universe):
     data = book(level, "long", universe)
     assert len(data.chapters) == 200 and flaws_of(data.chapters, outline(level, "long", universe).universe) == []
 
 
-@pytest.mark.parametrize("universe", ["default", "family", "news", "scifi", "software", "ward"])
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "universe"), EVERY_BOOK)
 def test_no_run_of_eight_words_is_in_more_than_three_percent_of_the_chapters(level, universe):
     spread = Counter()
     for chapter in book(level, "long", universe).chapters:

@@ -1,7 +1,7 @@
 # quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
-# test-slow: the tests that take longer than ten seconds each, in the same environment, with the two real models.
+# test-slow: the tests that take longer than a second or two each, in the same environment, with the two real models.
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
@@ -80,8 +80,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Writes benchmarks/README.md; `$(BIN)/python benchmarks/claims.py --help` tells how to compare it with another machine's.
 bench: $(VENV)/.dev $(VENV)/.real
-	@for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks/claims.py
 
 cards: $(VENV)/.dev
 	$(BIN)/python builders/cards.py $(if $(TEXTS),--texts $(TEXTS))

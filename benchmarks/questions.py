@@ -4,9 +4,11 @@
     python benchmarks/questions.py --quick
 
 Prints what was run on what, a table, and as its last line one JSON object: seconds by number of events, the exponent
-of growth (slope of log seconds over log events, 1 is linear), of_write (the whole very-long build over the time
-pyarrow takes to write the same files), and seconds of episodic_f1 on a million rows, also over those of its formula alone
-(f1_of_formula). Each time is the least of three.
+of growth (slope of log seconds over log events, 1 is linear), of_reference (how often our time for 2,000 events is contained
+in that of the published code, which took 187 s on two cores), gigabytes_20000 (the most memory that a process takes which
+builds a book of 20,000 events with its dataset), of_write (the whole very-long build over the time pyarrow takes to write the
+same files), and seconds of episodic_f1 on a million rows, also over those of its formula alone (f1_of_formula). Each time is
+the least of three.
 """
 
 from __future__ import annotations
@@ -14,11 +16,26 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+REFERENCE = 187  # seconds of the published code for all questions of 2,000 events
+BUILD = """
+import resource
+import sys
+from pathlib import Path
+from epbench.hub.dataset_folder import write_dataset
+from epbench.tulving.dataset.build import Recipe, make_book
+from epbench.tulving.dataset.schema import configs_of
+recipe = Recipe("very-long", universe_size=1000, events=20_000)
+write_dataset(Path(sys.argv[1]) / "built", configs_of(make_book(recipe)), "card")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 def best(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
@@ -83,6 +100,13 @@ def main() -> None:
 
         whole, _ = best(build, repeats)
 
+    # A large book, in a process of its own.
+    gigabytes = None
+    if not quick:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-c", BUILD, folder]
+            gigabytes = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout) / 1e6
+
     # The metric on many rows.
     rows = 100_000 if quick else 1_000_000
     predictions = [[f"May {i % 28 + 1}, 2024", "Fort Greene Park"] for i in range(rows)]
@@ -97,12 +121,16 @@ def main() -> None:
         table.add_row(f"all questions of {n:,} events", f"{counts[n]:,}", f"{seconds[n]:.4f}")
     table.add_row("very-long, whole build", f"{len(data.questions):,}", f"{whole:.2f}")
     table.add_row("very-long, pyarrow writing the same files", "", f"{write:.2f}")
+    if gigabytes is not None:
+        table.add_row("20,000 events, whole build, memory", "", f"{gigabytes:.2f} GB")
     table.add_row("episodic_f1", f"{rows:,}", f"{scoring:.2f}")
     table.add_row("its formula alone, row by row", f"{rows:,}", f"{formula:.2f}")
     console.print(table)
     result = {
         "seconds": {str(n): round(value, 5) for n, value in seconds.items()},
         "exponent": round(exponent, 3),
+        "of_reference": round(REFERENCE / seconds[2000], 1),
+        "gigabytes_20000": gigabytes,
         "build_seconds": round(whole, 3),
         "write_seconds": round(write, 3),
         "of_write": round(whole / write, 2),

@@ -80,6 +80,7 @@ def test_a_path_is_printed_for_other_programs(tmp_path):
     assert (done.returncode, done.stdout) == (0, f"{ROOT / 'finetune/sort_lm.py'}\n")
 
 
+@pytest.mark.slow
 def test_a_run_notes_the_command_that_repeats_it(short_book, tmp_path):
     out = tmp_path / "run"
     (tmp_path / "a.yaml").write_text(f"dataset: {short_book}\nmemory: none\nlimit: 3\n")
@@ -93,6 +94,7 @@ def test_a_run_notes_the_command_that_repeats_it(short_book, tmp_path):
     assert len((out / "answers.jsonl").read_text().splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_a_card_names_the_command_that_makes_the_dataset_again(short_book, tmp_path):
     done = run("build", "tulving", "--book", "short", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

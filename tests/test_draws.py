@@ -1,6 +1,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def test_streams_of_different_keys_differ():
     assert RandomStream("a", 1).unit() != RandomStream("a", 2).unit() != RandomStream("b", 2).unit()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(), unique=True), st.integers(0, 20), st.integers())
 def test_a_sample_is_a_part_without_repeats(items, k, seed):
     sample = RandomStream(seed).sample(items, k)

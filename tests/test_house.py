@@ -59,6 +59,7 @@ def part_of(module):
     return [*module.split("."), ""][1]
 
 
+@pytest.mark.slow
 def test_no_modules_import_one_another_in_a_circle():
     face = {"epbench"}  # exports lazily from everywhere; importing it runs none of that
     graph = {name: targets - face for name, targets in imports().items() if name not in face}

@@ -24,6 +24,7 @@ class Arguments(Recipe):
     pairs: list[str] = said(["one"], "some names")
 
 
+@pytest.mark.slow
 def test_the_command_line_overrules_the_file_and_the_file_the_defaults(tmp_path):
     file = tmp_path / "recipe.yaml"
     file.write_text("learning_rate: 1e-3\nbatch_size: 7\npairs: [two, three]\n")

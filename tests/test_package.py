@@ -57,6 +57,7 @@ def test_unknown_metric_is_refused_with_the_names():
         metric_path("f1")
 
 
+@pytest.mark.slow
 def test_every_script_has_help_with_examples():
     for script in [*ROOT.glob("builders/*.py"), *ROOT.glob("eval_scripts/*.py")]:
         shown = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT)

@@ -37,6 +37,7 @@ def test_every_form_gives_the_objects_in_order(objects, form, sizes):
     assert list(json_objects("here", pieces_of(FORMS[form](objects), sizes))) == objects
 
 
+@pytest.mark.slow
 @given(OBJECTS.filter(bool), st.data())
 def test_a_truncated_array_is_refused(objects, data):
     text = json.dumps(objects)

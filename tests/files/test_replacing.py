@@ -44,6 +44,7 @@ def test_an_error_leaves_the_old_folder(tmp_path):
     assert (tmp_path / "set/a").read_text() == "one" and [path.name for path in tmp_path.iterdir()] == ["set"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["exchanges", "moves"])
 def test_a_kill_leaves_one_whole_folder_or_one_that_the_next_start_finds(tmp_path, how, monkeypatch):
     folder, chance = tmp_path / "set", random.Random(how)

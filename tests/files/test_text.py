@@ -103,6 +103,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", WRITERS)
 def test_a_file_that_cannot_be_written_whole_is_named(tmp_path, file):
     """A limit of the size of files stands for a full disk: the same call fails, at the same place."""

@@ -44,6 +44,7 @@ def test_the_head_that_is_the_embedding_counts_once_as_memory_and_once_as_work()
     assert apart.multiplied == found.multiplied
 
 
+@pytest.mark.slow
 def test_other_models_are_refused_in_one_line():
     with pytest.raises(BadInput, match="^model of type t5: expected a causal language model") as error:
         parameters_of(T5Config())

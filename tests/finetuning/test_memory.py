@@ -120,6 +120,7 @@ def test_lengths_of_samples_take_less_than_a_mask():
     assert masked.activations - lengths.activations == 1000 * (3 * 4 * (1000 + 2 * 32) + 1000)
 
 
+@pytest.mark.slow
 def test_the_paper_s_model_needs_several_devices():
     alone = estimate_memory(LLAMA_3_8B, row_tokens=8192, checkpointing=True)
     assert alone.total > 16 * 8e9

@@ -87,6 +87,7 @@ def test_a_commit_on_an_old_parent_is_refused(hub: HubDouble):
     assert asked(hub, "/api/datasets/lab/diary/commit/main", "POST", commit(repo.head))[0] == 200
 
 
+@pytest.mark.slow
 def test_rows_are_streamed_in_parts(hub: HubDouble, python: Python, tmp_path: Path):
     from datasets import Features, Value
 

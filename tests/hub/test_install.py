@@ -29,6 +29,7 @@ def publish(script: Publish, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pu
     return lambda *args: script("builders/publish.py", *args, "--to", "cache", "--namespace", "lab")
 
 
+@pytest.mark.slow
 def test_other_rows_are_refused_without_force(publish: Publish, python: Python, cache: Path, tmp_path: Path):
     folder, _ = diary(tmp_path / "one", [["a"]])
     other, _ = diary(tmp_path / "two", [["b"], ["c"]])

@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return diary(tmp_path, [["old"]])[0]
 
 
+@pytest.mark.slow
 def test_the_same_again_makes_no_commit(hub: HubDouble, python: Python, folder: Path):
     push = (PUBLISH, folder, "--to", "hub", "--namespace", "lab")
     first, sent = python(*push), len(hub.uploads)
@@ -34,6 +35,7 @@ def test_the_same_again_makes_no_commit(hub: HubDouble, python: Python, folder: 
     assert len(hub.uploads) == sent == 2
 
 
+@pytest.mark.slow
 def test_other_rows_need_another_version_or_force(hub: HubDouble, python: Python, folder: Path, tmp_path: Path):
     push = (PUBLISH, folder, "--to", "hub", "--namespace", "lab")
     assert python(*push).returncode == 0
@@ -78,6 +80,7 @@ def test_rows_of_a_config_that_is_gone_are_deleted_and_foreign_files_stay(hub: H
     }
 
 
+@pytest.mark.slow
 def test_a_broken_connection_is_mended_in_the_same_run(hub: HubDouble, python: Python, folder: Path):
     hub.cut_uploads = 1
     done = python(PUBLISH, folder, "--to", "hub", "--namespace", "lab")
@@ -86,6 +89,7 @@ def test_a_broken_connection_is_mended_in_the_same_run(hub: HubDouble, python: P
     assert "Signature" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_refused_upload_is_continued_by_the_next_run(hub: HubDouble, python: Python, folder: Path):
     def refuse_the_second(request: str) -> None:
         if request.startswith("PUT") and hub.uploads:
@@ -117,6 +121,7 @@ def test_a_connection_that_stays_broken_is_one_line_and_the_next_run_continues(
     assert python(*push).returncode == 0 and len(hub.uploads) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["PUT", COMMIT, "POST /api/datasets/lab/diary/tag/"])
 def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, python: Python, folder: Path):
     child: list[subprocess.Popen[bytes]] = []
@@ -164,6 +169,7 @@ def test_a_commit_of_somebody_else_stays(hub: HubDouble, python: Python, folder:
     assert repo.files["notes.md"] == b"theirs" and repo.files["README.md"] == (folder / "README.md").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_change_of_the_same_file_by_somebody_else_is_not_overwritten(hub: HubDouble, python: Python, folder: Path):
     def interfere(request: str) -> None:
         if request == COMMIT and hub.requests.count(COMMIT) == 1:

@@ -63,6 +63,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
     assert "uploaded" not in done.stdout
 
 
+@pytest.mark.slow
 def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, tmp_path: Path):
     folder, configs = diary(tmp_path / "out", [["a", "b"], [], None])
     (folder / "eval.yaml").write_text("name: Diary\n")
@@ -76,6 +77,7 @@ def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python,
     assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
 
 
+@pytest.mark.slow
 def test_published_dataset_is_streamed_and_found_by_tag_and_config(hub: HubDouble, python: Python, tmp_path: Path):
     hub.page = 2
     for version, answers in (("0.1.0", [["a"]]), ("0.2.0", [["a"], ["b"]])):
@@ -119,6 +121,7 @@ def test_namespace_of_others_is_refused_in_one_line(hub: HubDouble, python: Pyth
     assert not hub.repos
 
 
+@pytest.mark.slow
 def test_repository_that_may_no_longer_be_written_stays_as_it_is(hub: HubDouble, python: Python, tmp_path: Path):
     push = (PUBLISH, tmp_path / "diary", "--to", "hub", "--namespace", "lab")
     diary(tmp_path, [["old"]])
@@ -136,6 +139,7 @@ def test_hub_out_of_reach_is_said_in_one_line(python: Python, tmp_path: Path):
     assert_refused(python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", HF_ENDPOINT=gone.url), "lab/diary")
 
 
+@pytest.mark.slow
 def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):
     folder, _ = diary(tmp_path, [["a"]])
     push = (PUBLISH, folder, "--to", "hub", "--namespace", "lab")
@@ -160,6 +164,7 @@ def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, pytho
     assert not any(request.startswith(("POST", "PUT")) for request in hub.requests[-4:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "flags"), [("license: unknown\n", ()), ("", ("--dry-run",))])
 def test_rows_without_a_licence_are_kept_from_the_hub(
     line: str, flags: Sequence[str], hub: HubDouble, python: Python, tmp_path: Path

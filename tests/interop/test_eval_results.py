@@ -97,6 +97,7 @@ def test_a_score_with_failed_questions_is_refused(hub_run, tmp_path):
         write_eval_results(hub_run, "lab/tiny", tmp_path)
 
 
+@pytest.mark.slow
 def test_tulving_and_memfail_say_memory_judge_and_k(script, short_book, tmp_path):
     built = script("builders/memfail.py", "--config", "long_hop", "--rows", 5, "--out", tmp_path)
     assert built.returncode == 0, built.stderr

@@ -69,6 +69,7 @@ def test_each_opening_gives_a_new_instance(make, opened, tmp_path):
     assert guard.call("get_all_memories") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -107,6 +108,7 @@ def test_a_constructor_that_raises_is_a_failure(make, opened):
         opened(make, "RaisesInConstructor")
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, opened, tmp_path):
     guard = opened(make, "HangsInRetrieval", seconds=1.5)
     with pytest.raises(SystemLost, match=r"no answer within 1\.5 s"):
@@ -161,6 +163,7 @@ def test_half_a_character_can_be_printed(make, opened, tmp_path):
     assert (tmp_path / "system.log").read_text() == "half ?\n"
 
 
+@pytest.mark.slow
 def test_a_system_may_print_a_lot(make, opened, tmp_path):
     guard = opened(make, "PrintsALot")
     assert ask(guard) == ["I drink tea"]

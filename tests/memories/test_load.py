@@ -81,6 +81,7 @@ def test_a_module_that_cannot_be_imported_is_refused(load, tmp_path, content):
         load(f"{tmp_path / 'broken.py'}:Memory")
 
 
+@pytest.mark.slow
 def test_a_module_that_ends_or_hangs_its_process_is_refused(tmp_path, monkeypatch):
     (tmp_path / "ends.py").write_text("import os\nprint('no licence')\nos._exit(0)")
     with pytest.raises(BadInput, match=r"\(the system's process ended with status 0; it printed last: no licence\)"):

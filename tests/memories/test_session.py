@@ -83,6 +83,7 @@ def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(run,
     assert recall.usage["retrieving"]["failed"] == {reason: 2}
 
 
+@pytest.mark.slow
 def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
     asked = queries(ks=(1, 2, 3))
     recall = run(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
@@ -91,6 +92,7 @@ def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
     assert reasons[3:] == ["memory system: not called: 3 calls in a row hung or ended the system's process"] * 3
 
 
+@pytest.mark.slow
 def test_a_system_that_hangs_now_and_then_is_called_again(run, tmp_path):
     recall = run(tmp_path, "HangsOnTea", limit=1.5)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
@@ -112,6 +114,7 @@ def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_
     assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -229,12 +232,14 @@ def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_
     )
 
 
+@pytest.mark.slow
 def test_a_conversation_that_hung_is_not_stored_and_the_others_are(run, tmp_path):
     recall = run(tmp_path, "HangsInStoring", limit=1.5)
     assert recall.unstored == {("", "u2"): "no answer within 1.5 s"}
     assert recall.stores == {"": [FACTS[0], FACTS[1], FACTS[3]]} and len(recall.found) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reason", "limits"),
     [
@@ -253,6 +258,7 @@ def test_what_would_end_or_stop_a_run_fails_its_questions(tmp_path, name, reason
     assert recall.stores == {"": list(FACTS)} and not recall.unstored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "stored_again"), [("CountingDies", 8), ("DurableCountingDies", 0)])
 def test_a_system_that_died_gets_everything_again_unless_it_is_durable(tmp_path, calls, name, stored_again):
     recall = in_its_own(tmp_path, name)
@@ -276,6 +282,7 @@ def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_p
     assert "is not deterministic" in recall.warnings[0]
 
 
+@pytest.mark.slow
 def test_a_system_that_dies_while_storing_holds_the_other_conversations(tmp_path):
     recall = in_its_own(tmp_path, "DiesInStoring")
     assert recall.unstored == {("", "u2"): "the system's process ended with status 1"}
@@ -313,6 +320,7 @@ def test_a_system_begins_in_the_folder_of_the_user(run, tmp_path, monkeypatch):
     assert run(Path("r"), "NamesItsFolder").stores == {"": [str(tmp_path)]}
 
 
+@pytest.mark.slow
 def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_next_start_with_a_warning(
     tmp_path, calls
 ):

@@ -177,6 +177,7 @@ class TestEpisodicF1:
         assert self.metric.compute(**spelled)["precision"] == 0.5
         assert self.metric.compute(**spelled, matching_scores=[[1, 0, 0]])["precision"] == pytest.approx(1 / 3)
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.tuples(ITEMS, ITEMS, st.integers(0, 2**32)), min_size=1, max_size=8), st.booleans())
     def test_columns_in_memory_and_rows_from_a_file_get_the_same_numbers_as_the_formula_one_by_one(self, rows, scored):

@@ -42,6 +42,7 @@ def no_telemetry(monkeypatch):
     monkeypatch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", metric_names())
 def test_the_page_computes_the_example_of_the_card(name, no_telemetry):
     import evaluate

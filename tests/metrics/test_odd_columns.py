@@ -47,6 +47,7 @@ def compute_all(seed: int, n: int) -> dict[str, int]:
     return outcomes
 
 
+@pytest.mark.slow
 def test_no_column_ends_in_another_error():
     outcomes = compute_all(0, 1500)
     assert outcomes["computed"] >= 200 and outcomes["refused"] >= 800

@@ -18,6 +18,7 @@ objects = st.dictionaries(st.text(max_size=3), values, max_size=4)
 prose = st.text(max_size=20).filter(lambda text: "{" not in text)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(objects, max_size=4), prose)
 def test_all_objects_are_found_and_none_of_them_repeats_a_key(written, between):

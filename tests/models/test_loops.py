@@ -107,6 +107,7 @@ def forgetful(tmp_path_factory):
 REQUESTS = [Request(f"{i}", "", TEXT, f"Who met {i}?", Sampling(max_tokens=1024)) for i in range(12)]
 
 
+@pytest.mark.slow
 def test_generation_stops_at_a_loop_and_the_answer_is_the_one_of_all_tokens(forgetful, monkeypatch):
     short = {reply.id: reply for reply in forgetful.answer(REQUESTS)}
     monkeypatch.setattr(shared_prefix, "_LOOK_EVERY", 10**9)
@@ -117,6 +118,7 @@ def test_generation_stops_at_a_loop_and_the_answer_is_the_one_of_all_tokens(forg
     assert {reply.usage.completion for reply in whole.values()} == {1024}
 
 
+@pytest.mark.slow
 def test_drawn_answers_and_wanted_texts_go_on(forgetful):
     warm = replace(REQUESTS[0], sampling=Sampling(max_tokens=700, temperature=1e-6))
     kept = replace(REQUESTS[1], sampling=Sampling(max_tokens=700), keep_cut=True)

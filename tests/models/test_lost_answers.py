@@ -229,6 +229,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(ANYTHING | st.text() | st.binary().map(lambda b: b.decode("latin-1")))
 def test_any_body_is_a_reply_or_one_of_two_errors(body):
@@ -241,6 +242,7 @@ def test_any_body_is_a_reply_or_one_of_two_errors(body):
             json.dumps(asdict(reply), allow_nan=False)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.dictionaries(st.sampled_from(["usage", "model", "id"]), ANYTHING),
        st.dictionaries(st.sampled_from(["logprobs", "finish_reason", "index"]), ANYTHING),

@@ -41,6 +41,7 @@ def loop(chunks, query, k):
 numbers = st.integers(-3, 3)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.integers(1, 5), st.integers(0, 30))
 def test_search_is_what_a_plain_loop_finds(data, size, n):

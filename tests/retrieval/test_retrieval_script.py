@@ -5,6 +5,7 @@ import json
 import pytest
 
 
+@pytest.mark.slow
 def test_a_run_searches_by_embeddings_and_finds_them_again(script, short_book, tiny_model, tmp_path):
     pytest.importorskip("sentence_transformers")
     base = [

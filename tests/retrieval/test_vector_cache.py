@@ -70,6 +70,7 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_vector(tmp_path_factory, cut):
     assert right(cache.read(keyed([*TEXTS, "new"]))) and len(cache.read(keyed([*TEXTS, "new"]))) == len(found) + 1
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 863), st.integers(1, 255))
 def test_a_damaged_byte_never_gives_a_wrong_vector(tmp_path_factory, place, flip):

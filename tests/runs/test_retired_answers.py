@@ -1,5 +1,7 @@
 """An answer to a prompt that is no longer asked is not scored beside the answer to the prompt that is."""
 
+import pytest
+
 from epbench.files.json_files import read_json
 from epbench.models.protocol import Request
 from epbench.runs.answers import ask, retire_others
@@ -54,6 +56,7 @@ class Forgetful:
 '''
 
 
+@pytest.mark.slow
 def test_a_memory_system_that_is_told_anew_has_each_question_scored_once(tmp_path, short_book, script):
     (tmp_path / "forgetful.py").write_text(_FORGETFUL)
     (tmp_path / "starts").write_text("")

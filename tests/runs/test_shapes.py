@@ -117,6 +117,7 @@ def test_scores_of_another_tool_are_refused(tmp_path):
         tulving.read_scores(tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(SHAPES).flatmap(lambda shape: st.tuples(st.just(shape), values_of(shape))))
 def test_no_value_makes_a_check_fail_otherwise(pair):
@@ -127,6 +128,7 @@ def test_no_value_makes_a_check_fail_otherwise(pair):
         assert str(error).startswith("file.json") and len(str(error)) < 1000
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([*JOURNALS, "any.jsonl"]), st.data())
 def test_no_record_makes_a_journal_fail_otherwise(tmp_path_factory, file, data):

@@ -57,6 +57,7 @@ def test_a_run_without_any_answer(small_sets, endpoint, tmp_path, monkeypatch, n
     )  # there, each question has several calls
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_checked(endpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     done = script(

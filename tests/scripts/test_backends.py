@@ -36,6 +36,7 @@ def scores_of(folder):
     return json.loads((folder / "scores.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["in-context", "rag-paragraph", "rag-chapter", "none"])
 def test_a_model_in_process_answers_by_every_memory(short_book, tiny, tmp_path, memory):
     done = in_process.script(
@@ -127,6 +128,7 @@ def test_an_endpoint_answers_by_every_memory(script, short_book, tmp_path, memor
     assert not [p for p in (tmp_path / "r").iterdir() if p.is_file() and b"secret-of-mine" in p.read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_bad_line_ends_with_every_question_answered_or_failed(script, short_book, tmp_path):
     def faults(number, body):
         if "Karaoke" in str(body["messages"]):

@@ -64,6 +64,7 @@ def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):
     assert all((tmp_path / file).read_bytes() == (built[0].parent / file).read_bytes() for file in files)
 
 
+@pytest.mark.slow
 def test_an_installed_set_loads_by_name_with_both_splits(script, built, tmp_path):
     env = {"HF_HOME": str(tmp_path / "hf")}
     assert script("builders/publish.py", built[0], "--to", "cache", **env).returncode == 0
@@ -128,6 +129,7 @@ def mirror(nine_texts, tmp_path):
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(nine_table, mirror, tmp_path, monkeypatch):
     url, root = mirror
     options = [

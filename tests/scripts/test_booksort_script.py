@@ -147,6 +147,7 @@ def test_a_model_in_process_answers_by_the_other_memories(run, dataset, tiny, tm
     assert read(tmp_path / "r", "scores.json")["n_questions"] == 8
 
 
+@pytest.mark.slow
 def test_a_prompt_is_chosen_on_the_validation_split(run, dataset, tiny, tmp_path):
     arguments = [
         "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--limit", 8,
@@ -184,6 +185,7 @@ def endpoint_run(run, dataset, endpoint, out, *more):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_endpoint_writes_its_answer(run, dataset, tmp_path):
     """It says what it finds, as words; nothing begins the answer, and 25 tokens are asked for."""
 
@@ -275,6 +277,7 @@ def test_the_oracle_is_asked_in_both_orders(run, dataset, tmp_path, memory, cons
     assert other.returncode == 2 and "its both_orders is True, expected None" in other.stderr
 
 
+@pytest.mark.slow
 def test_both_orders_in_parts_are_the_whole_run(run, dataset, tmp_path):
     base = ("--dataset", dataset, "--memory", "none", "--model", "oracle", "--both-orders", "--limit", 24)
     for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):
@@ -288,6 +291,7 @@ def test_both_orders_in_parts_are_the_whole_run(run, dataset, tmp_path):
     assert done.returncode == 0 and half["both_orders"]["n_incomplete"] == half["n_failed"] / 2 > 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_always_says_a_and_both_orders(run, dataset, tmp_path):
     def refuses(number, body):
         return Fault("status", 400, words="filtered") if number == 0 else None
@@ -307,6 +311,7 @@ def test_an_endpoint_that_always_says_a_and_both_orders(run, dataset, tmp_path):
     assert (lost["both_orders"]["n_pairs"], lost["both_orders"]["n_incomplete"]) == (11, 1)
 
 
+@pytest.mark.slow
 def test_a_prompt_is_chosen_one_way_for_both_orders(run, dataset, tiny, tmp_path):
     arguments = (
         "--dataset", dataset, "--memory", "in-context", "--model", f"hf:{tiny}", "--limit", 4, "--select-prompt",
@@ -377,6 +382,7 @@ def test_parts_and_books(run, dataset, tmp_path):
     assert not ids[0] & ids[1] and len(ids[0] | ids[1]) == 48 and all(id_.startswith("102") for id_ in ids[0] | ids[1])
 
 
+@pytest.mark.slow
 def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
     base = ("--dataset", dataset, "--memory", "rag", "--model", "oracle", "--config", "all", "--books", 102)
     for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):

@@ -21,6 +21,7 @@ def runs(short_book, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_two_judges_of_one_run(short_book, tmp_path):
     run = tmp_path / "r"
     assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 40, "--out", run).returncode == 0
@@ -107,6 +108,7 @@ def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs,
     assert "none alone answered 50" in (tmp_path / "out/comparison.md").read_text()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, tmp_path), "no run.json in it")
     refused(script(COMPARE, runs / "none", runs / "none"), "a run is given twice")
@@ -126,6 +128,7 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, runs / "in-context", copy), "on another dataset")
 
 
+@pytest.mark.slow
 def test_a_published_run_and_its_judge(released, tmp_path):
     archive = released
     assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0

@@ -94,6 +94,7 @@ def test_failed_questions_are_left_out_and_counted(dataset, runs, tmp_path):
     assert "the 24 that remain may be easier" in shown
 
 
+@pytest.mark.slow
 def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_path):
     def told(p_a, p_b):
         top = [{"token": t, "logprob": math.log(p)} for t, p in (("A", p_a), ("B", p_b))]
@@ -198,6 +199,7 @@ def test_planted_differences_are_recovered():
     assert compare_log_ratios(high, [Outcome("q0", "e0", True, None)]) is None
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     refused(script(COMPARE, runs / "none"), "expected two or more runs of booksort, found one")
     refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run is given twice")
@@ -225,6 +227,7 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     refused(script(COMPARE, runs / "none", other), "the runs are of different benchmarks")
 
 
+@pytest.mark.slow
 def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(script, runs, tmp_path):
     book = ["--dataset", tmp_path / "short", "--memory", "none", "--limit", "4", "--out", tmp_path / "of-a-book"]
     assert (

@@ -47,6 +47,7 @@ def scores_of(run: Path):
     return json.loads((run / "scores.json").read_text())
 
 
+@pytest.mark.slow
 def test_logs_have_the_scores_of_the_runs_which_stay_as_they_are(small_runs, in_context, tmp_path):
     runs = [
         in_context,
@@ -78,6 +79,7 @@ def test_logs_have_the_scores_of_the_runs_which_stay_as_they_are(small_runs, in_
         )
 
 
+@pytest.mark.slow
 def test_each_question_has_its_prompt_answer_and_score_and_the_book_is_there_once(in_context, small_sets, tmp_path):
     (log,) = exported(tmp_path / "logs", in_context)
     questions = pd.read_parquet(in_context / "questions.parquet").set_index(["id", "repeat"])
@@ -93,6 +95,7 @@ def test_each_question_has_its_prompt_answer_and_score_and_the_book_is_there_onc
     assert sum(event.event == "info" and book in event.data["text"] for event in log.samples[0].events) == 1
 
 
+@pytest.mark.slow
 def test_failed_questions_are_errors(in_context, tmp_path):
     """Some answers of a run were never given: those questions have no score in its log."""
     run = tmp_path / "failed"
@@ -108,6 +111,7 @@ def test_failed_questions_are_errors(in_context, tmp_path):
     assert log.results.completed_samples == len(table) - 3
 
 
+@pytest.mark.slow
 def test_a_run_whose_dataset_is_gone_has_the_questions_alone(in_context, tmp_path):
     run = tmp_path / "moved"
     shutil.copytree(in_context, run)
@@ -119,6 +123,7 @@ def test_a_run_whose_dataset_is_gone_has_the_questions_alone(in_context, tmp_pat
     assert {sample.messages[0].text for sample in log.samples} == asked
 
 
+@pytest.mark.slow
 def test_the_same_run_has_one_log(in_context, tmp_path):
     for _ in range(2):
         exported(tmp_path / "logs", in_context)

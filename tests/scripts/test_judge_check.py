@@ -46,6 +46,7 @@ def yes(prompt):
     return honest(prompt) if is_order(prompt) else json.dumps(verdict(prompt, [1] * n))
 
 
+@pytest.mark.slow
 def test_the_rules_get_their_passport(tmp_path, cache):
     done = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
@@ -69,6 +70,7 @@ def test_the_rules_get_their_passport(tmp_path, cache):
     assert again.returncode == 0 and {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, short_book):
     with LoopbackEndpoint(yes) as endpoint:
         run = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "none", "--limit", 40]
@@ -121,6 +123,7 @@ def test_a_killed_check_asks_nothing_twice(tmp_path):
         assert keys.keys() == {json.loads(line)["key"] for line in lines(tmp_path / "whole", name)}
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_has_no_passport(tmp_path):
     def garbled(prompt):
         return "no verdict" if "Kayak" in prompt or "Bavaria" in prompt else honest(prompt)
@@ -164,6 +167,7 @@ def test_bad_checks_are_named(tmp_path):
     refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, expected 21")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("archive", "expected"), ARCHIVES, ids=lambda path: path.name)
 def test_the_rules_are_held_against_the_published_judge(archive, expected, tmp_path):
     done = script(CHECK, "--judge", "lexical", "--released", archive, "--out", tmp_path / "r")

@@ -26,6 +26,7 @@ def passport_of(folder):
     return json.loads((folder / "passport.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_rules_get_their_passport_and_runs_tell_it(script, tmp_path, cache):
     done = check(script, "--judge", "lexical", "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
@@ -50,6 +51,7 @@ def test_the_rules_get_their_passport_and_runs_tell_it(script, tmp_path, cache):
         assert f"{passport['sensitivity']:.1%}" in (tmp_path / "report" / name).read_text()
 
 
+@pytest.mark.slow
 def test_a_model_is_planned_asked_once_and_exposed(script, tmp_path):
     base = ["--config", "long_hop", "--judge", "openai:tiny", "--out", tmp_path / "r"]
     with LoopbackEndpoint(lambda prompt: verdict(True)) as endpoint:
@@ -65,6 +67,7 @@ def test_a_model_is_planned_asked_once_and_exposed(script, tmp_path):
     assert by_fault["answer wrong"]["rate"] == 1  # a letter needs no judge
 
 
+@pytest.mark.slow
 def test_an_honest_model_has_a_good_passport(script, tmp_path):
     with LoopbackEndpoint(honest) as endpoint:
         base = ["--config", "coexisting_facts", "--judge", "openai:tiny", "--base-url", endpoint.url]

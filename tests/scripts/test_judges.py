@@ -204,6 +204,7 @@ def odd_answers(run):
     return odd
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_on_some_answers_leaves_the_scores_of_the_one_before(short_book, run):
     odd, before = odd_answers(run), results(run)
     with LoopbackEndpoint(lambda p: "{no}" if answer(p) in odd else honest(p)) as endpoint:
@@ -226,6 +227,7 @@ def test_a_judge_that_fails_on_some_answers_leaves_the_scores_of_the_one_before(
     assert read(run, "run.json")["judge"]["name"] == read(run, "scores.json")["judge"]["name"] == "openai:tiny"
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_wholly_leaves_no_trace_in_a_run(short_book, run, tmp_path):
     before = results(run)
     with LoopbackEndpoint(lambda p: "{no}") as endpoint:
@@ -250,6 +252,7 @@ def test_a_judge_that_fails_wholly_leaves_no_trace_in_a_run(short_book, run, tmp
     assert done.returncode == 0 and read(tmp_path / "n", "scores.json") == read(run, "scores.json"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_first_judge_that_fails_on_some_answers_gives_bounds(short_book, run, tmp_path):
     odd = odd_answers(run)
     with LoopbackEndpoint(lambda p: "{no}" if answer(p) in odd else honest(p)) as endpoint:
@@ -293,6 +296,7 @@ module.main(sys.argv[1:])
     assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["scores.json", *(pytest.param(n, marks=pytest.mark.slow) for n in ("table.md", "run.json"))]
 )
@@ -315,6 +319,7 @@ def test_a_kill_between_two_result_files_is_mended_by_the_next_start(short_book,
     assert (read(run, "scores.json") == before) == (again == "reader")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores.json", "run.json"])
 def test_a_kill_at_the_end_of_a_first_judging_is_mended_by_the_same_command(
     short_book, judged_by_rules, tmp_path, name
@@ -376,6 +381,7 @@ def test_reader_and_judge_of_one_name_are_loaded_once(short_book, tmp_path):
     assert done.returncode == 1 and done.stderr.count("device cpu") == 1, done.stderr
 
 
+@pytest.mark.slow
 def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
     with LoopbackEndpoint(honest) as endpoint:
         base = [EVALUATE, "--dataset", short_book, "--memory", "rag-chapter", "--limit", LIMIT]
@@ -413,6 +419,7 @@ def test_shards_with_one_judge_merge_without_judging_anew(short_book, tmp_path):
         assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
     archive = released
     assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
@@ -437,6 +444,7 @@ def test_published_answers_are_judged_again_on_their_book(released, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_own_and_published_runs_on_one_book_stand_side_by_side(released, tmp_path):
     assert script("builders/tulving.py", "--released", released, "--book", "short", "--out", tmp_path).returncode == 0
     assert script(EVALUATE, "--released", released, "--out", tmp_path / "published").returncode == 0

@@ -123,6 +123,7 @@ def test_published_files_are_converted(script, published, tmp_path):
         assert all_rows(str(tmp_path / "memfail"), config, "test") == expected
 
 
+@pytest.mark.slow
 def test_converted_rows_go_to_the_cache_and_not_to_the_hub(script, published, tmp_path):
     assert (
         script("builders/memfail.py", "--source", published, "--config", "long_hop", "--out", tmp_path).returncode == 0
@@ -134,6 +135,7 @@ def test_converted_rows_go_to_the_cache_and_not_to_the_hub(script, published, tm
     assert (tmp_path / "home/datasets/epbench___memfail/long_hop").is_dir()
 
 
+@pytest.mark.slow
 def test_rows_come_from_the_hub(script, published, tmp_path):
     repo = Repo({"type": "dataset", "organization": "ishirgarg", "name": "MemFail"})
     repo.commits.append({path: (published / path).read_bytes() for path in PATHS.values()})
@@ -304,6 +306,7 @@ def test_the_card_of_a_generation_states_it(written):
     assert not any("secret-of-mine" in text for text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "after", [pytest.param(2, marks=pytest.mark.slow), 20, pytest.param(45, marks=pytest.mark.slow)]
 )

@@ -170,6 +170,7 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-2)")
 
 
+@pytest.mark.slow
 def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_path, endpoint):
     out = tmp_path / "r"
     whole = _judged(memfail, out, endpoint)
@@ -186,6 +187,7 @@ def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_
     assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny"}
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_before_its_scores_is_free_for_any_judge(memfail, tmp_path, endpoint):
     """Verdicts of the first judge stay in the journal, and count for nothing."""
     out, alone = tmp_path / "r", tmp_path / "alone"
@@ -199,6 +201,7 @@ def test_a_run_that_was_stopped_before_its_scores_is_free_for_any_judge(memfail,
     assert json.loads((out / "run.json").read_text())["judge"]["name"] == "lexical"
 
 
+@pytest.mark.slow
 def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tmp_path):
     base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--isolate"]
     base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
@@ -208,6 +211,7 @@ def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tm
     evaluate(*base, tmp_path / "own", "--in-process")  # nor is it another run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [[], ["--in-process"]])
 def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, tmp_path, option):
     """The process ends too, whatever its threads do."""
@@ -221,6 +225,7 @@ def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, 
     assert "warning: long_hop: 20 retrievals failed; the first reason: not called" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail, tmp_path, capsys):
     """One message of the user is refused for good: its reply fails, so what it told, so the question about it."""
 
@@ -305,6 +310,7 @@ def _command(memfail, name, out):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stage"),
     [
@@ -370,6 +376,7 @@ def _keys(path):
     return [json.loads(line)["key"] for line in content[: content.rfind(b"\n") + 1].splitlines()]
 
 
+@pytest.mark.slow
 def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     """The same class serves the other benchmark; a verbatim one is as good as retrieval by chapter, or nearly."""
     base = ["eval_scripts/tulving.py", "--dataset", short_book, "--limit", 60]
@@ -400,6 +407,7 @@ def test_a_memory_system_reads_a_book(script, short_book, tmp_path):
     assert planned.returncode == 0 and "60 requests" in planned.stdout and not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_a_system_whose_file_was_edited_does_not_go_on_with_the_old_scores(memfail, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(Path(FAULTY).read_text())

@@ -29,6 +29,7 @@ def ran(*args):
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--limit", 5], ["--units-per-conversation", 2]])
 def test_rows_with_stores_of_their_own_are_split(dataset, tmp_path, more):
     base = [

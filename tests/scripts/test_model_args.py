@@ -44,6 +44,7 @@ def keys_in(folder):
     return {json.loads(line)["key"] for line in (folder / "answers.jsonl").open()}
 
 
+@pytest.mark.slow
 def test_an_adapter_is_another_run_which_verify_knows(tiny, tmp_path):
     dataset, adapter = write_set(tmp_path / "booksort"), make_adapter(tmp_path / "adapter", tiny)
     assert sort(dataset, f"hf:{tiny}", tmp_path / "base").returncode == 0
@@ -64,6 +65,7 @@ def test_an_adapter_is_another_run_which_verify_knows(tiny, tmp_path):
     assert verified.returncode == 1 and "weights" in verified.stdout
 
 
+@pytest.mark.slow
 def test_a_revision_is_noted_with_its_commit(tiny, tmp_path):
     newer = make_tiny_model(tmp_path / "newer", TEXT, ends=True, seed=1)
     put_in_hub_cache("org/sorter", {OLD: tiny, NEW: newer}, {"main": NEW})

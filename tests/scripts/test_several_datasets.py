@@ -35,6 +35,7 @@ def loaded(monkeypatch):
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", list(COMMANDS))
 def test_weights_are_loaded_once_for_all(two, tmp_path, loaded, benchmark):
     tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
@@ -56,6 +57,7 @@ def test_weights_are_loaded_once_for_all(two, tmp_path, loaded, benchmark):
     assert len(loaded) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", list(COMMANDS))
 def test_what_cannot_be_is_refused(two, small_sets, tmp_path, benchmark):
     model = ["--model", "oracle"] if benchmark == "booksort" else []

@@ -165,6 +165,7 @@ def test_lora_is_reported_apart(tmp_path):
     assert "LoRA, rank 4" in done.stdout and "LoRA, rank 4" in (tmp_path / "run/table.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -32,6 +32,7 @@ def tiny(tmp_path):
     return make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
 
 
+@pytest.mark.slow
 def test_booksort(tiny, tmp_path):
     dataset = write_set(tmp_path / "booksort")
     command = [
@@ -42,6 +43,7 @@ def test_booksort(tiny, tmp_path):
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
 
 
+@pytest.mark.slow
 def test_another_dtype_is_another_run(tmp_path):
     tiny = make_tiny_model(tmp_path / "tiny", TEXT)
     dataset = write_set(tmp_path / "booksort")
@@ -70,6 +72,7 @@ def test_memfail(tiny, tmp_path):
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_judge_has_the_dtype_too(tiny, tmp_path):
     """These weights give no verdict, but what they wrote is kept under their name."""
     made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
@@ -94,6 +97,7 @@ def test_a_book_by_a_model(tiny, tmp_path):
     assert done.returncode == 2 and "no chapter for any of 1 events" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["booksort", "memfail"])
 def test_verify_tells_that_the_weights_are_others(tiny, tmp_path, benchmark):
     run = tmp_path / "r"

@@ -72,6 +72,7 @@ def test_questions_are_grouped_by_any_column(everything):
     assert {row["origin"] for row in rows_of(path)} == {"book", "inner", "outer"}
 
 
+@pytest.mark.slow
 def test_a_released_archive_needs_no_run(released, tmp_path):
     made("--released", released, "--reported", "paper", "--out", tmp_path)
     board = rows_of(next(tmp_path.glob("leaderboard*.csv")))
@@ -80,6 +81,7 @@ def test_a_released_archive_needs_no_run(released, tmp_path):
     assert (tmp_path / "table-07.csv").is_file() and (tmp_path / "figure-07.svg").is_file()
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(everything, small_runs, tmp_path):
     made(
         small_runs / "tulving", small_runs / "tulving-none", "--reported", "paper", "--by", "origin", "--out", tmp_path
@@ -89,6 +91,7 @@ def test_the_same_command_gives_the_same_bytes(everything, small_runs, tmp_path)
             assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
+@pytest.mark.slow
 def test_what_cannot_be_used_is_refused_with_one_line(small_runs, tmp_path):
     run = small_runs / "tulving"
     refused(script(TABLES, run, "--by", "weather", "--out", tmp_path), "weather")

@@ -93,6 +93,7 @@ def test_the_whole_book_beats_its_passages(runs):
     assert scores["rag-chapter"]["simple_recall_score"] > scores["rag-paragraph"]["simple_recall_score"]
 
 
+@pytest.mark.slow
 def test_the_built_in_memory_systems_read_a_book(script, short_book, runs, tmp_path):
     scores = {}
     for memory in ("oracle", "verbatim-bm25"):
@@ -141,6 +142,7 @@ def test_a_second_start_asks_nothing_twice_and_scores_the_same(script, short_boo
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (300, 700))])
 def test_a_killed_run_goes_on_where_it_was(short_book, runs, tmp_path, hf_home, after):
     """Kill -9 after so many records; the next start answers the rest once, and the scores are those of a whole run."""
@@ -201,6 +203,7 @@ def test_own_answers_are_scored(script, short_book, runs, tmp_path):
     assert mine == whole
 
 
+@pytest.mark.slow
 def test_missing_answers_are_wrong_and_coverage_stands_beside_the_scores(script, short_book, runs, tmp_path):
     lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
     (tmp_path / "part.jsonl").write_text("\n".join(lines[:3]))
@@ -244,6 +247,7 @@ def test_a_recorded_failure_is_neither_right_nor_wrong(script, short_book, runs,
     assert "An incomplete score is a range" in done.stdout and "(incomplete)" in (tmp_path / "r/table.md").read_text()
 
 
+@pytest.mark.slow
 def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp_path):
     """Nothing said of what never happened is not right: someone who is asked in vain has abstained from nothing."""
     answers = [json.loads(line) for line in (runs / "in-context/answers.jsonl").read_text().splitlines()]
@@ -372,6 +376,7 @@ def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
     refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
+@pytest.mark.slow
 def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
     lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
     failed = [json.dumps({"id": json.loads(line)["id"], "failure": "lost"}) for line in lines]
@@ -417,6 +422,7 @@ def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
     assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow
 
 
+@pytest.mark.slow
 def test_shards_merge_into_the_whole_run(script, short_book, runs, tmp_path):
     base = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]
     for i in (1, 2, 3):

@@ -195,6 +195,7 @@ def test_a_run_that_was_judged_again_holds(runs, books, tmp_path):
     assert "0 do not" in ran(VERIFY, run).stdout
 
 
+@pytest.mark.slow
 def test_merged_shards_and_own_answers_hold(books, tmp_path):
     for part in ("1/2", "2/2"):
         shard = tmp_path / part[0]
@@ -208,6 +209,7 @@ def test_merged_shards_and_own_answers_hold(books, tmp_path):
         assert "0 do not" in ran(VERIFY, tmp_path / name).stdout
 
 
+@pytest.mark.slow
 def test_a_published_run_is_scored_again_from_its_archive(released, tmp_path):
     ran("eval_scripts/tulving.py", "--released", released, "--out", tmp_path / "published")
     run = sorted((tmp_path / "published").glob("*/*"))[0]

@@ -150,6 +150,7 @@ def test_no_key_is_in_any_file(book):
         assert not path.is_file() or b"secret-of-mine" not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_written_book_is_published(book, script, hf_home, tmp_path):
     folder, _, _ = book
     done = script("builders/publish.py", folder, "--to", "cache", "--namespace", "scripted")
@@ -161,6 +162,7 @@ def test_a_written_book_is_published(book, script, hf_home, tmp_path):
     assert chapters == 19 and questions > 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 40))])
 def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
     """Kill -9 after so many records, in the first chapters, in the checks, in later rounds."""
@@ -211,6 +213,7 @@ def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
     assert rows(tmp_path / "short") == rows(whole)
 
 
+@pytest.mark.slow
 def test_the_ordered_book_has_the_same_chapters_and_costs_nothing(script, tmp_path):
     from datasets import load_dataset
 
@@ -272,6 +275,7 @@ def test_a_writer_of_whom_nothing_is_accepted_is_asked_for_one_round(script, tmp
         assert (again.returncode, again.stderr) == (2, done.stderr) and len(endpoint.calls) == 20
 
 
+@pytest.mark.slow
 def test_another_model_checks_and_the_files_say_so(script, tmp_path):
     script_of_both = scripted()
     with script_of_both.endpoint() as author, script_of_both.endpoint() as reviewer:

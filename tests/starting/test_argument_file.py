@@ -219,6 +219,7 @@ def test_names_of_configs_stay_beside_a_file(file, tmp_path):
     assert sorted(p.name for p in (tmp_path / "out/memfail").iterdir() if p.is_dir()) == ["long_hop"]
 
 
+@pytest.mark.slow
 def test_runs_for_a_report_come_from_a_file(short_book, file, tmp_path):
     runs = [tmp_path / "none", tmp_path / "in-context"]
     for run in runs:

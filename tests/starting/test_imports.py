@@ -49,6 +49,7 @@ def test_help_imports_nothing_of_others(script, tmp_path):
     assert packages(modules) == {"epbench"} and len(modules) < 150
 
 
+@pytest.mark.slow
 def test_a_run_by_rules_imports_no_model_library(short_book, tmp_path):
     modules = imported(
         "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "none", "--limit", "4", "--out", tmp_path / "run",
@@ -57,6 +58,7 @@ def test_a_run_by_rules_imports_no_model_library(short_book, tmp_path):
     assert "datasets" in packages(modules) and not packages(modules) & NOT_FOR_RULES and len(modules) < 2800
 
 
+@pytest.mark.slow
 def test_metrics_are_installed_without_any_model_library(short_book, tmp_path):
     modules = imported("builders/publish.py", short_book, "--metrics", "--to", "cache", home=tmp_path)
     assert not packages(modules) & NOT_FOR_RULES and len(modules) < 2400

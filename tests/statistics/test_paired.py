@@ -61,6 +61,7 @@ def test_holm_by_hand():
 shares = st.sampled_from([0.0, 0.25, 0.5, 2 / 3, 1.0])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(shares, shares, st.integers(0, 3)), min_size=1, max_size=30))
 def test_swapping_the_runs_turns_the_difference(questions):

@@ -35,6 +35,7 @@ def test_a_direction_that_all_books_share_is_found(seed):
     assert found.accuracy == pytest.approx(np.mean(list(found.by_group.values())))  # the books have the same size
 
 
+@pytest.mark.slow
 def test_features_that_say_nothing_are_read_out_by_chance():
     found = [read_out(*made(seed)) for seed in range(20)]
     assert abs(np.mean([one.accuracy for one in found]) - 0.5) < 0.03

@@ -18,6 +18,7 @@ def share(found):
     return sum(found) / len(found)
 
 
+@pytest.mark.slow
 def test_methods_that_do_not_differ_are_told_apart_in_at_most_five_of_a_hundred_runs():
     random = np.random.default_rng(1)
     rejected, paired = [], []

@@ -18,6 +18,7 @@ def test_the_unmutated_archive_is_scored(tmp_path):
     assert outcome.kind == "scored", outcome
 
 
+@pytest.mark.slow
 def test_damaged_and_hostile_archives_end_in_one_line(tmp_path):
     check(tmp_path, 1, 40)
 

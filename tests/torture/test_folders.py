@@ -57,6 +57,7 @@ def check(tmp_path, commands, n, seed):
     assert {result for _, result in found} == {"ok", "refused"}
 
 
+@pytest.mark.slow
 def test_damaged_run_folders_end_in_one_line(tmp_path, commands):
     check(tmp_path, commands, 36, seed=1)
 

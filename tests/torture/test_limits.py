@@ -34,6 +34,7 @@ def table(rows, value="x", as_text=True):
     return content.getvalue()
 
 
+@pytest.mark.slow
 def test_a_bomb_of_a_gigabyte_is_refused_in_little_memory(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as file, file.open("a", "w") as entry:
         for _ in range(64):

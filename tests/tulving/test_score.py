@@ -97,6 +97,7 @@ def value(scores, name):
     return scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n_dropped=st.integers(0, 20), n_failed=st.integers(0, 20))
 def test_dropping_answers_never_raises_a_score_and_bounds_hold(rows, seed, n_dropped, n_failed):
@@ -121,6 +122,7 @@ def test_dropping_answers_never_raises_a_score_and_bounds_hold(rows, seed, n_dro
         assert value(whole, name) is None or low - 1e-9 <= value(whole, name) <= high + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_order_does_not_matter(rows, seed):

@@ -60,6 +60,7 @@ def test_every_config_of_pairs_is_a_task(folder):
     assert all(task["config"] == task["id"] for task in content["tasks"])
 
 
+@pytest.mark.slow
 def test_inspect_runs_the_published_benchmark(folder, tmp_path, monkeypatch):
     with HubDouble("lab") as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path / "home")}

@@ -216,6 +216,7 @@ def nine_csv(request):
     return SHARED / "booksort" if request.param == "published" else request.getfixturevalue("made_csv")
 
 
+@pytest.mark.slow
 def test_a_set_is_the_same_in_the_published_form(made_set, made_csv):
     for config in ("e250_s20", "e20000_s50"):
         for split in ("test", "validation"):
@@ -226,6 +227,7 @@ def test_a_set_is_the_same_in_the_published_form(made_set, made_csv):
             assert ours == theirs and ours
 
 
+@pytest.mark.slow
 def test_every_row_of_the_published_files_can_be_read(nine_csv):
     folder = str(nine_csv)
     test, held_out = load_pairs(folder, ["all"]), load_pairs(folder, ["all"], "validation")

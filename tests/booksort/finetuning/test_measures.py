@@ -231,6 +231,7 @@ def watched(model, notice, stop_after=None):
     return model
 
 
+@pytest.mark.slow
 def test_a_killed_measurement_goes_on_with_any_number_of_processes(measured, tiny, plan, tmp_path):
     asked = []
     stops = iter([(3, 2), (2, 1), (1, 3), (2, None)])  # processes, and how many answers each of them still gives

@@ -49,6 +49,7 @@ def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, dataset):
     assert len(run.scores) == 2
 
 
+@pytest.mark.slow
 def test_runs_that_differ_otherwise_stay_apart(tmp_path, dataset):
     make_run(tmp_path / "m/a", dataset, mostly_right(0.5), configs=["e120_s20"])
     make_run(tmp_path / "m/b", dataset, mostly_right(0.9), configs=["e120_s20"])  # the same config again
@@ -56,6 +57,7 @@ def test_runs_that_differ_otherwise_stay_apart(tmp_path, dataset):
     assert [run.label for run in read_runs([tmp_path / "m"])] == ["m/a", "m/b", "m/c"]
 
 
+@pytest.mark.slow
 def test_a_training_stands_apart_with_its_measures(tmp_path, dataset):
     training = make_training(tmp_path / "books", dataset)
     plain = make_run(tmp_path / "plain", dataset, mostly_right(0.5))
@@ -69,6 +71,7 @@ def test_a_training_stands_apart_with_its_measures(tmp_path, dataset):
     assert {run.training for run in found.runs} == {"books"} and found.runs[2].label == "books, epoch 1"
 
 
+@pytest.mark.slow
 def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, dataset):
     make_training(tmp_path / "all/books", dataset)
     make_training(tmp_path / "all/control", dataset, control="summaries")
@@ -76,6 +79,7 @@ def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, datas
     assert [(one.label, one.control) for one in found] == [("all/books", None), ("all/control", "summaries")]
 
 
+@pytest.mark.slow
 def test_other_runs_are_refused(tmp_path, dataset):
     run = make_run(tmp_path / "r", dataset, mostly_right(0.5))
     content = json.loads((run / "run.json").read_text())

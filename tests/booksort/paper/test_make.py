@@ -40,6 +40,7 @@ def test_without_runs_each_says_what_it_needs():
             assert isinstance(one, Missing) and "run" in one.needs
 
 
+@pytest.mark.slow
 def test_figures_name_their_runs_and_are_the_same_each_time(given):
     hostile = [dataclasses.replace(run, label=f"{run.label} $x^2$ <b>") for run in given.runs]
     for one in make.exhibits(Inputs(hostile, (), given.reported)):
@@ -54,6 +55,7 @@ def test_figures_name_their_runs_and_are_the_same_each_time(given):
             assert "<b>" not in first
 
 
+@pytest.mark.slow
 def test_the_folder_of_exhibits_is_written(tmp_path, found):
     some = ("Table 1", "Table 11", "Figure 3a", "Figure 13", "Share of A")
     write_exhibits(tmp_path / "out", "Book-SORT", [one for one in found if one.name in some])
@@ -63,6 +65,7 @@ def test_the_folder_of_exhibits_is_written(tmp_path, found):
     assert head.startswith("source,label,model,memory,segment_length,accuracy,ci_low,ci_high")
 
 
+@pytest.mark.slow
 def test_a_run_on_one_config_and_a_single_excerpt_is_no_error(tmp_path):
     dataset = write_set(tmp_path / "set")
     only = make_run(tmp_path / "one", dataset, mostly_right(0.5), memory="in-context", configs=["e120_s20"])
@@ -85,6 +88,7 @@ def test_runs_on_other_pairs_are_not_averaged(made):
     assert figure_5(Inputs([other, runs[0]])).records[0]["label"] == "other"
 
 
+@pytest.mark.slow
 def test_an_interval_without_width_is_explained(tmp_path, wide_set, found):
     always = read_runs([make_run(tmp_path / "all", wide_set, mostly_right(1.0), memory="in-context")])
     for one in make.exhibits(Inputs([*always])):

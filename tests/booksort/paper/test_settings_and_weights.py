@@ -47,6 +47,7 @@ def inputs(tmp_path_factory):
     return read_inputs(made)
 
 
+@pytest.mark.slow
 def test_what_was_given_is_shown_and_written(tmp_path, inputs):
     made = exhibits(inputs)
     assert [one.name for one in made] == [*ALL, "Appendix F.5, differences"]
@@ -99,6 +100,7 @@ def drawn(made):
         return {one.name: svg(one.draw()) for one in made if isinstance(one, Exhibit) and one.draw}
 
 
+@pytest.mark.slow
 def test_labels_are_text_and_pictures_are_the_same_each_time(inputs):
     hostile = [replace(run, label=f"_{run.label} $x^2$ <b>") for run in inputs.runs]
     trainings = [replace(one, label="_t $x$ <b>") for one in inputs.trainings]

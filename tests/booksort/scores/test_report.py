@@ -52,6 +52,7 @@ def test_markdown_has_the_papers_tables(rows):
     assert "Warnings" not in text
 
 
+@pytest.mark.slow
 def test_a_run_that_lost_questions_is_shown_as_a_range(rows):
     scores = score_run(with_lost(rows, 80))
     low, high = scores["incomplete"]["accuracy"]

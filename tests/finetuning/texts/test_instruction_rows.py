@@ -135,6 +135,7 @@ def test_what_is_not_in_the_cache_cannot_be_had_offline():
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_dataset_of_the_hub_is_downloaded_once_and_then_found_offline(tmp_path):
     code = """
 from epbench.finetuning.texts.instruction_rows import *

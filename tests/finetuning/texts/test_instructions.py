@@ -81,6 +81,7 @@ def test_the_facts_count_what_is_left_out(tmp_path, tokens):
     assert facts["fingerprint"] != load(path, tokens, seed=1).facts["fingerprint"]
 
 
+@pytest.mark.slow
 def test_what_is_too_long_or_spells_a_special_token_is_passed_over_and_the_source_read_again_if_need_be(tmp_path):
     short = SampleTokens(tokenizer_with("llama"), 200)
     good = rows(14)

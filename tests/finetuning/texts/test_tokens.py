@@ -278,6 +278,7 @@ def spells_a_mark(tokens, *texts):
     return any(token.content in text for token in added for text in texts if token.special or turns)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(ROUND_TRIP)), TEXTS, FILLED, TEXTS, FILLED)
 def test_any_conversation_is_written_whole_and_only_its_answers_are_learned(which, system, question, more, answer):
     tokens = ROUND_TRIP[which]

@@ -34,6 +34,7 @@ def dataset(tmp_path_factory) -> Path:
     return write_set(tmp_path_factory.mktemp("sort") / "booksort")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["in-context", "none"])
 def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, dataset, memory, tmp_path):
     with LoopbackEndpoint(answer) as endpoint:
@@ -56,6 +57,7 @@ def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, datase
     assert len([name for name in found if name.startswith("accuracy_distance_")]) == len(bins) == 4
 
 
+@pytest.mark.slow
 def test_each_excerpt_is_in_the_log_once(dataset, tmp_path):
     log = ran(booksort(dataset=str(dataset)), answer, tmp_path)
     everything = content_of(Path(log.location))

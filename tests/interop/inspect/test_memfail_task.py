@@ -33,6 +33,7 @@ def own_run(script, dataset, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_same_answers_have_the_diagnosis_of_our_own_evaluation(dataset, own_run, tmp_path):
     own = pd.read_parquet(own_run / "questions.parquet").set_index("id")
     rows = own.to_dict("records")
@@ -63,6 +64,7 @@ def test_before_the_first_answer_there_are_no_shares():
     assert shares()([]) == {}
 
 
+@pytest.mark.slow
 def test_an_empty_answer_is_an_error(dataset, tmp_path):
     said = iter([output(""), output("Yes."), output("Yes.")])
     log = ran(memfail(dataset=str(dataset)), lambda prompt: next(said), tmp_path, limit=3)

@@ -71,6 +71,7 @@ def log(short_book, answers, tmp_path_factory):
     return ran(tulving(dataset=str(short_book)), answer, tmp_path_factory.mktemp("logs"))
 
 
+@pytest.mark.slow
 def test_each_question_has_the_f1_of_our_own_evaluation(log, own_run):
     expected = pd.read_parquet(own_run / "questions.parquet").set_index("id")["f1"]
     assert log.status == "success" and len(log.samples) == len(expected)
@@ -90,6 +91,7 @@ def test_the_scores_are_those_of_scores_json(log, own_run):
     assert log.eval.metadata["fingerprint"] == json.loads((own_run / "run.json").read_text())["identity"]["fingerprint"]
 
 
+@pytest.mark.slow
 def test_the_book_is_in_the_log_once(log, short_book):
     book = load_book(str(short_book)).book.text
     assert content_of(Path(log.location)).count(json.dumps(book, ensure_ascii=False)[1:-1]) == 1
@@ -98,6 +100,7 @@ def test_the_book_is_in_the_log_once(log, short_book):
     assert noted.count(book) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [None, Fault("status", 400), Fault("status", 401)])
 def test_a_provider_that_notes_its_request_before_it_is_answered_leaves_the_book_in_the_log_once(
     fault, short_book, tmp_path, monkeypatch
@@ -120,6 +123,7 @@ def test_a_provider_that_notes_its_request_before_it_is_answered_leaves_the_book
         assert "⟦epbench: context" in call.request["messages"][-1]["content"] and call.response
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -153,6 +157,7 @@ def test_a_sample_that_is_asked_again_leaves_the_book_in_the_log(short_book, tmp
     assert [event.data["text"].count(text) for event in sample.events if event.event == "info"] == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["rag-chapter", "none"])
 def test_questions_asked_twice_with_other_memories(memory, short_book, tmp_path):
     log = ran(

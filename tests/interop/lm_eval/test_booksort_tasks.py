@@ -49,6 +49,7 @@ def scored_by_us(pairs, probabilities, folder):
     return score_run(scored_pairs(folder, pairs, {pair.id: pair.id for pair in pairs}))
 
 
+@pytest.mark.slow
 def test_accuracy_is_that_of_our_own_evaluation(datasets, pairs, tmp_path):
     probabilities = scripted(pairs)
     expected = scored_by_us(pairs, probabilities, tmp_path)
@@ -60,6 +61,7 @@ def test_accuracy_is_that_of_our_own_evaluation(datasets, pairs, tmp_path):
     assert scores["failed,none"] == 0 and scores["acc_stderr,none"] > 0
 
 
+@pytest.mark.slow
 def test_a_number_that_is_missing_is_wrong_and_counted(datasets, pairs):
     probabilities = {pair.id: (0.9, 0.1) if pair.answer == "A" else (0.1, 0.9) for pair in pairs}
     probabilities[pairs[0].id] = (-1, 0.5)  # nan
@@ -68,6 +70,7 @@ def test_a_number_that_is_missing_is_wrong_and_counted(datasets, pairs):
     assert scores["failed,none"] == pytest.approx(1 / len(pairs)) and not math.isnan(scores["label_mass,none"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["in-context", "none"])
 @pytest.mark.parametrize("chat", [True, False])
 def test_prompts_are_those_of_our_own_evaluation(memory, chat, datasets, pairs, tmp_path):
@@ -89,6 +92,7 @@ def asked_answer(pairs, id_):
     return next(pair.answer for pair in pairs if pair.id == id_)
 
 
+@pytest.mark.slow
 def test_a_model_of_transformers_gives_the_answers_that_our_backend_gives(datasets, pairs, tmp_path):
     from epbench.models.hf.model import TransformersModel
 

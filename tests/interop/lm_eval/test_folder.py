@@ -29,6 +29,7 @@ def test_the_group_has_every_config_once():
     assert sorted(configs) == sorted(CELLS)
 
 
+@pytest.mark.slow
 def test_both_benchmarks_run_offline_with_the_dummy_of_the_harness(short_book, tmp_path):
     (tmp_path / "short").symlink_to(short_book)
     write_set(tmp_path / "booksort")

@@ -33,6 +33,7 @@ def scored_by_script(script, short_book, answers, out):
     return json.loads((out / "scores.json").read_text()), pd.read_parquet(out / "questions.parquet").set_index("id")
 
 
+@pytest.mark.slow
 def test_the_same_answers_get_the_same_scores_as_from_our_own_script(script, short_book, rows, tmp_path):
     answers = scripted_answers(rows)
     expected, questions = scored_by_script(script, short_book, answers, tmp_path / "run")
@@ -55,6 +56,7 @@ def test_the_same_answers_get_the_same_scores_as_from_our_own_script(script, sho
     assert scores["f1,none"] == pytest.approx(questions["f1"].mean(), abs=1e-9) and scores["f1_stderr,none"] > 0
 
 
+@pytest.mark.slow
 def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(script, short_book, rows, tmp_path):
     answers = scripted_answers(rows)
     empty = [row["id"] for row in rows if row["bin"] == "0"][:7] + [row["id"] for row in rows if row["bin"] == "2"][:3]
@@ -66,6 +68,7 @@ def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(sc
     assert scores["simple_recall,none"] == pytest.approx(expected["simple_recall_score"], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["in-context", "none"])
 @pytest.mark.parametrize("chat", [True, False])
 def test_prompts_are_those_of_our_own_evaluation(memory, chat, short_book, rows, tmp_path):
@@ -82,6 +85,7 @@ def test_prompts_are_those_of_our_own_evaluation(memory, chat, short_book, rows,
         assert how["max_gen_toks"] == 1024 and how["do_sample"] is False and how["until"] == []
 
 
+@pytest.mark.slow
 def test_a_system_instruction_stands_before_ours(short_book):
     found = run(Scripted(), [f"{TASK}_none"], short_book.parent, limit=1, system_instruction="Answer in English.")
     assert found["samples"][f"{TASK}_none"][0]["arguments"][0][0].startswith(

@@ -91,6 +91,7 @@ def test_a_case_without_a_verdict_is_neither_right_nor_wrong(cases):
     assert passport["failed"] == 40 and passport["stage"] == 1
 
 
+@pytest.mark.slow
 def test_a_check_writes_a_passport_that_later_runs_are_told_of(cases, tmp_path):
     judge = LexicalJudge()
     assert passport_note(judge) is None

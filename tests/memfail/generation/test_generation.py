@@ -181,6 +181,7 @@ def chains(asker, n=12):
     return generate(asker, ["long_hop"], n, 42)["long_hop"]
 
 
+@pytest.mark.slow
 def test_chains_become_rows_whose_options_all_stand_in_facts(asking, tmp_path):
     with asking(tmp_path) as asker:
         rows = chains(asker)
@@ -206,6 +207,7 @@ def test_windows_of_the_audit_overlap_and_cover_all(asking, tmp_path):
         assert one[BATCH // 2 :] == other[: BATCH // 2]
 
 
+@pytest.mark.slow
 def test_later_chains_are_told_of_earlier_ones(asking, tmp_path):
     with asking(tmp_path) as asker:
         chains(asker, 24)  # two turns
@@ -214,6 +216,7 @@ def test_later_chains_are_told_of_earlier_ones(asking, tmp_path):
     assert all(prompt.count(" -> ") >= 24 for prompt in prompts if "(none yet)" not in prompt)
 
 
+@pytest.mark.slow
 def test_an_audit_drops_chains_with_its_reason(asking, tmp_path):
     scripted = ScriptedRows(
         {("audit", 0): [lambda row: {"to_drop": [{"id": "chain-2hop-007", "reason": "it is sad"}]}]}
@@ -224,6 +227,7 @@ def test_an_audit_drops_chains_with_its_reason(asking, tmp_path):
     assert asker.log.rejections[0].reason == "it is sad"
 
 
+@pytest.mark.slow
 def test_an_audit_without_a_verdict_drops_nothing_and_is_listed(asking, tmp_path):
     unknown = [lambda row: {"to_drop": [{"id": "chain-9", "reason": "?"}]}] * 3
     with asking(tmp_path, ScriptedRows({("audit", 2): unknown})) as asker:
@@ -233,6 +237,7 @@ def test_an_audit_without_a_verdict_drops_nothing_and_is_listed(asking, tmp_path
     assert about(asker, {}, 12, 42, {})["dropped"] == []
 
 
+@pytest.mark.slow
 def test_a_chain_like_an_earlier_one_or_about_the_same_person_is_dropped(asking, tmp_path):
     kept = {}
 
@@ -254,6 +259,7 @@ def test_a_chain_like_an_earlier_one_or_about_the_same_person_is_dropped(asking,
     assert found(asker) == [("people_are_disjoint", "chains without conflicts", "chain-1hop-003", 0, True)]
 
 
+@pytest.mark.slow
 def test_a_chain_without_options_gives_way_to_a_spare_one(asking, tmp_path):
     three = [lambda row: {"options": row["options"][:3]}] * 3
     with asking(tmp_path, ScriptedRows({("options", 0): three})) as asker:
@@ -280,6 +286,7 @@ def test_chains_whose_ends_are_alike_leave_too_few_candidates(asking, tmp_path):
         chains(asker)
 
 
+@pytest.mark.slow
 def test_a_plan_asks_nothing_and_counts_the_first_tries(asking, tmp_path):
     with asking(tmp_path) as asker:
         planner = Planner(asker.model, PROMPTS, seed=42, max_tokens=4096)

@@ -168,6 +168,7 @@ def model_judge(endpoint, **values):
     return ModelJudge(model, load_judging_prompts())
 
 
+@pytest.mark.slow
 def test_a_store_stands_first_and_is_shared_by_all_facts():
     with LoopbackEndpoint(lambda prompt: verdict("habit 1" in prompt, "seen")) as endpoint:
         model = model_judge(endpoint)

@@ -90,6 +90,7 @@ def test_the_text_of_an_option_is_its_letter(letter, form):
     assert letter_of(form.format(CHOICES["ABCDE".index(letter)]), CHOICES) == letter
 
 
+@pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)).map(json.dumps),
        st.integers(2, 5))  # fmt: skip
 def test_any_text_gives_a_letter_of_the_options_or_none(answer, n):

@@ -30,6 +30,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "system", "model", "label"), FAULTS)
 def test_the_lexical_judge_finds_the_planted_fault(tmp_path, config, system, model, label):
     outcomes = plant.run(tmp_path / "run", config, system, LexicalJudge(), model=model)
@@ -42,6 +43,7 @@ def test_the_lexical_judge_finds_the_planted_fault(tmp_path, config, system, mod
         assert sum(o.vacuous and o.label == "correct" for o in passed) >= 0.95 * len(passed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_system_that_lists_half_or_stores_its_queries_is_warned_about(tmp_path, config):
     half = plant.output_of(tmp_path / "half", config, plant.lists_half)
@@ -78,6 +80,7 @@ def test_an_honest_model_finds_it_too_and_asks_nothing_twice(tmp_path, config, s
         assert again == outcomes and len(endpoint.calls) == paid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_model_judge_and_the_lexical_one_agree_on_the_oracle(tmp_path, config):
     with LoopbackEndpoint(honest) as endpoint:

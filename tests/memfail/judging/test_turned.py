@@ -155,6 +155,7 @@ FOUND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_planted_faults_are_found_in_95_of_100_template_rows(tmp_path, config):
     rows = complete(config, make_rows(config))

@@ -18,6 +18,7 @@ def cell(right, wrong, failed=0, *, k=5, config="long_hop", label="mine"):
     return Cell(config, label, "own", "mine", "", "lexical", False, k, scores)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 50))
 def test_a_rate_is_of_the_judged_questions_and_a_range_where_some_failed(right, wrong, failed):
     one = cell(right, wrong, failed)

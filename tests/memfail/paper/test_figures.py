@@ -155,6 +155,7 @@ def test_stages_are_those_of_the_journals_and_of_the_reported_counts(made):
             assert [record[f"n_{stage}_error"] for stage in SHORT[1:]] == [row[stage] for stage in SHORT[1:]]
 
 
+@pytest.mark.slow
 def test_stages_are_told_apart_without_colour(made):
     figure = drawn(figures_6_to_9(made.inputs)[2])
     assert {"Persona retrieval, direct", "Persona retrieval, misleading", "storage error"} <= set(texts_in(figure))

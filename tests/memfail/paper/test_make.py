@@ -26,6 +26,7 @@ NAMES = [
 MORE = ["Differences", "Scaling in N", "Scaling in K", "Tokens and cost"]
 
 
+@pytest.mark.slow
 def test_everything_is_in_the_order_of_the_paper_and_can_be_written(made, tmp_path):
     found = exhibits(made.inputs)
     assert [one.name for one in found] == [*NAMES, "Figure 9, no model inside", *MORE]

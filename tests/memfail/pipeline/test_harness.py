@@ -244,6 +244,7 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     assert len(judged) <= len(checks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolate", [False, True])
 def test_the_plan_counts_what_the_judge_is_asked_about_absent_facts(tmp_path, isolate):
     setting = Setting((2,), isolate=isolate)

@@ -116,6 +116,7 @@ def parsed(html):
     return parser.seen
 
 
+@pytest.mark.slow
 def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_figure(runs):
     html = comparison_report(runs)
     seen = parsed(html)

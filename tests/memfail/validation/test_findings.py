@@ -167,6 +167,7 @@ def make(config, n=20, seed=0):
     return complete(config, make_rows(config, n, seed))
 
 
+@pytest.mark.slow
 @given(n=st.integers(5, 60), seed=st.integers(0, 99))
 @settings(max_examples=10, deadline=None)
 def test_template_rows_have_no_such_limits(n, seed):

@@ -34,6 +34,7 @@ def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
     assert not any(outcome.expected for outcome in outcomes.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "check", "found"),
     [

@@ -63,6 +63,7 @@ def many_queries(n):
     return [Query(f"q{i}", f"q{i}", "", f"where is {i}?", 2) for i in range(n)]
 
 
+@pytest.mark.slow
 def test_it_runs_in_its_own_environment_with_the_relay_as_its_only_address(tmp_path, system, endpoint):
     recall = run(tmp_path / "run", system, told("one", "call home", "three"))
     assert recall.stores == {"": ["kept one", "kept call home", "kept three"]}
@@ -88,6 +89,7 @@ def test_requests_are_counted_by_operation(tmp_path, system):
     assert records[1]["reply"] == "kept one"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["die", "hang", "raise"])
 def test_what_was_stored_in_part_is_taken_back_and_stored_by_the_next_start(tmp_path, system, how):
     conversations = told("one", how, "three")
@@ -106,6 +108,7 @@ run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), 
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_any_moment_stores_nothing_twice(tmp_path, system, cache, endpoint):
     root = Path(__file__).parents[3]
     command = [sys.executable, "-c", _KILLED_RUN, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]
@@ -163,6 +166,7 @@ def test_a_store_without_its_copy_is_not_filled_up(tmp_path, system):
         run(tmp_path / "run", system, told("one", "two"))
 
 
+@pytest.mark.slow
 def test_a_lock_for_another_python_and_one_that_cannot_be_installed_are_refused(tmp_path, system, cache):
     other = cache / "other.txt"
     other.write_text("# python: 3.8 to 3.9\n")

@@ -50,6 +50,7 @@ def forwards(monkeypatch):
     return shapes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_answers_are_those_of_each_prompt_alone(kind):
     model, _ = tiny(kind)

@@ -40,6 +40,7 @@ def with_own_code(folder, file, **more):
     (folder / "own.py").write_text(f"from pathlib import Path\nPath({str(folder / 'ran')!r}).touch()\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["window", "answer"])
 def test_a_model_with_code_of_its_own_is_refused_without_a_question(folder, call):
     """Transformers would ask on standard input: here one says yes to everything."""

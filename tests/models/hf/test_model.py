@@ -61,6 +61,7 @@ def alone(model, request):
     ).strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["folder", "plain_folder"])
 def test_answers_are_those_of_the_plain_path(which, requests, request):
     path = request.getfixturevalue(which)
@@ -80,6 +81,7 @@ def test_answers_are_those_of_the_plain_path(which, requests, request):
     assert cached[0] == 0 and len(set(cached[1:])) == 1 and shared <= cached[1] <= shared + 20
 
 
+@pytest.mark.slow
 def test_label_probabilities_are_those_of_a_plain_forward(folder, requests):
     model = TransformersModel(str(folder))
     replies = {reply.id: reply for reply in model.answer([replace(r, labels=("A", "B")) for r in requests])}
@@ -96,6 +98,7 @@ def test_label_probabilities_are_those_of_a_plain_forward(folder, requests):
         list(model.answer([replace(requests[0], labels=("Xylophone",))]))
 
 
+@pytest.mark.slow
 def test_draws_are_the_same_for_the_same_seed(folder, requests):
     model = TransformersModel(str(folder))
 
@@ -108,6 +111,7 @@ def test_draws_are_the_same_for_the_same_seed(folder, requests):
     assert sum(texts(1)[i] != text for i, text in texts(1, repeat=1).items()) >= 6
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused_with_both_numbers_and_the_rest_is_answered(made, requests, tmp_path):
     model = TransformersModel(str(make_tiny_model(tmp_path / "m", made.book(), window=4096)))
     assert model.window() == 4096
@@ -265,6 +269,7 @@ def _tokenizers(text):
     yield PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>")
 
 
+@pytest.mark.slow
 def test_tokens_of_a_joined_prompt_are_those_of_the_whole_text(made, questions):
     text = made.book()[:30_000]
     odd = ["é", "", "  spaces  ", "a" * 900, "\n\n\n", "4", "—" * 50, "日本語", *questions]

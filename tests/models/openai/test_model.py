@@ -102,6 +102,7 @@ def test_requests_without_a_context_share_nothing_and_do_not_wait():
     assert {len(call.body["messages"]) for call in endpoint.calls} == {2}
 
 
+@pytest.mark.slow
 def test_concurrency_grows_where_the_endpoint_bears_it():
     """Each answer adds a request, from 8 to 64: the endpoint gives one only when so many are open as that implies."""
 
@@ -113,6 +114,7 @@ def test_concurrency_grows_where_the_endpoint_bears_it():
     assert endpoint.peak == 64 and not endpoint.stuck
 
 
+@pytest.mark.slow
 def test_concurrency_falls_where_it_does_not():
     """The endpoint refuses all that comes while the model holds that it may send more than four at once."""
     with LoopbackEndpoint(script=lambda number, body: SLOW_DOWN if model._limit.value > 4 else None) as endpoint:
@@ -123,6 +125,7 @@ def test_concurrency_falls_where_it_does_not():
     assert len(endpoint.calls) - endpoint.answered < endpoint.answered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE], ids=lambda f: f"{f.kind}{f.status}")
 def test_every_passing_fault_is_tried_again(fault):
     with LoopbackEndpoint(script=first_calls(fault, *([] if fault is HANG else [fault]))) as endpoint:
@@ -132,6 +135,7 @@ def test_every_passing_fault_is_tried_again(fault):
         assert len(endpoint.calls) == 4 and set(endpoint.paid().values()) == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -226,6 +230,7 @@ def test_an_endpoint_that_is_not_there_is_a_failure():
     assert reply.failure.startswith("connection failed: ") and reply.failure.endswith("(2 attempts)")
 
 
+@pytest.mark.slow
 def test_a_book_of_686_questions_over_a_bad_line_is_paid_once():
     faults = tuple(fault for fault in FAULTS if fault is not HANG)  # its timeout could cut answers that are paid
     with LoopbackEndpoint(script=some_calls(0.3, 1, faults)) as endpoint:
@@ -289,6 +294,7 @@ def stops_after(n: int):
     return watched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, concurrency):
     requests = book(120)

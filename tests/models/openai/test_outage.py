@@ -19,6 +19,7 @@ def kept(folder: Path) -> list[bool]:
     return [record.get("failure") is None for record in read_journal(folder / ANSWERS).values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [BROKEN, HANG], ids=lambda fault: fault.kind)
 def test_eight_requests_in_a_row_without_an_answer_end_the_run_and_the_same_command_goes_on(tmp_path, fault):
     with LoopbackEndpoint(script=lambda number, body: fault if number >= 5 else None) as endpoint:

@@ -141,6 +141,7 @@ def test_a_linear_error_is_taken_back(f1, wrong, right, wrong_0, right_0):
     assert outside == {"0": 0.0, "2": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bin_", "right", "wrong"),
     [("0", ("abstention",), ("invented",)), ("2", ("exact", "superset", "other date format"), ("nonsense", "missed"))],
@@ -294,6 +295,7 @@ def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
     assert judge_lines({"a": rules, "b": model, "c": worse}) == [f"a, c: {line}", f"b: {judge_lines({'b': model})[0]}"]
 
 
+@pytest.mark.slow
 def test_published_runs_say_that_their_judge_has_none(released, tmp_path):
     scores = score_published_runs(open_archive(released), tmp_path, no_progress).scores
     (line,) = judge_lines(scores)

@@ -231,6 +231,7 @@ def test_with_few_events_some_candidates_are_written_before_it_stops(tmp_path, n
     assert len(endpoint.calls) == n_events * n_rounds
 
 
+@pytest.mark.slow
 def test_later_rounds_end_early_only_after_many_failures_in_a_row(tmp_path):
     fails = {number: ["name forgotten"] * 10 for number in range(10)}
     with scripted(range(11), fails).endpoint() as endpoint:

@@ -89,6 +89,7 @@ chapters = st.lists(words, min_size=1, max_size=5).map(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(chapters, st.sampled_from(FRONTS), st.sampled_from(BACKS[:7]), st.sampled_from(["\n", "\n\n", "\n\n\n"]))
 def test_a_wrapped_chapter_gives_the_same_text_as_a_clean_one(chapter, front, back, between):

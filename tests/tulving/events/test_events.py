@@ -48,6 +48,7 @@ def test_a_dropped_candidate_occupies_nothing():
 
 # Table 6: items that occur once, twice, three to five, six times or more among n draws of a universe of 100, and the
 # standard deviation. The table's draws are free; ours may not repeat a pair, which spreads the dates a little.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "distribution", "expected", "deviation"),
     [
@@ -89,6 +90,7 @@ def test_too_many_events_are_refused_with_the_numbers(monkeypatch):
         draw_events(UNIVERSE, 5, p=1.5)
 
 
+@pytest.mark.slow
 def test_a_universe_of_1000_holds_20_000_events():
     assert len(draw_events(load_universe("default", 1000), 20_000)) == 20_000
 

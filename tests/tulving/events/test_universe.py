@@ -37,6 +37,7 @@ def test_no_name_stands_inside_another_across_the_lists(name):
     assert not [word for word in forbidden if word in details]
 
 
+@pytest.mark.slow
 def test_secondary_names_are_100_000_and_no_main_name():
     names = list(secondary_names())
     assert len(names) == len(set(names)) == 100_000

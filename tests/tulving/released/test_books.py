@@ -63,6 +63,7 @@ def test_published_texts_are_kept_word_for_word(path):
     assert all(chapter.text in data.book() for chapter in data.chapters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "expected"), ARCHIVES, ids=lambda path: path.name)
 def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path):
     expected = json.loads(expected.read_text())
@@ -107,6 +108,7 @@ def test_files_of_the_operating_system_are_ignored(archive):
     assert [found.folder for found in open_archive(archive).books] == [book.name]
 
 
+@pytest.mark.slow
 def test_the_reordered_book_is_rebuilt_and_scored(archive, tmp_path):
     """As published: answers alone, under a name of their own."""
     base = archive / "Udefault_Sdefault_seed0"

@@ -121,6 +121,7 @@ def test_an_invalid_score_is_named_with_file_question_and_value(archive, run, tm
     assert list(rescored.scores) == ["short, prompting a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "counts"), [("1", 1.0), (" 0.5 ", 0.5), (True, 1.0), (False, 0.0), (2, 2.0), (-1, -1.0)]
 )
@@ -151,6 +152,7 @@ def test_a_repeated_item_of_an_answer_counts_once(archive, run, tmp_path):
     assert found[0]["reference"] == found[1]["reference"] and found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_scores_in_another_order_go_to_the_items_of_their_names(archive, run, tmp_path):
     for number, question in enumerate(BOOK.selected):
         if question.get == "chronological":
@@ -264,6 +266,7 @@ def test_what_fine_tuning_was_given_is_no_run(archive, run, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_scored_now_does_not_look_scored(archive, run, tmp_path):
     before = score(archive, tmp_path / "runs").scores
     out = next((tmp_path / "runs").glob(f"*/{RUNS[1]}"))
@@ -284,6 +287,7 @@ def test_a_run_that_cannot_be_scored_now_does_not_look_scored(archive, run, tmp_
     assert not (out / "scores.json").exists()
 
 
+@pytest.mark.slow
 def test_the_journal_follows_the_archive(archive, run, tmp_path):
     score(archive, tmp_path / "runs")
     items, pairs = pairs_of(run, MANY)
@@ -307,6 +311,7 @@ def test_a_damaged_book_stops_only_its_own_runs(archive, tmp_path):
     assert f"books/{answers.name}/df_qa.parquet: not Parquet, or truncated" in reason
 
 
+@pytest.mark.slow
 def test_runs_of_one_name_in_several_experiments_have_folders_of_their_own(archive, tmp_path):
     for place in (archive, archive / "copy"):
         for seed in (1, 2):
@@ -375,6 +380,7 @@ class TestTheBookOfAMillionTokens:
         )
         assert "one for each true item" in reasons["very-long, prompting other"]
 
+    @pytest.mark.slow
     def test_other_questions_with_as_many_items_are_not_taken_for_them(self, book, archive, tmp_path):
         copy = Path(shutil.copytree(archive, tmp_path / "data"))
         (run,) = copy.glob("*/answers/*/*part")

@@ -116,6 +116,7 @@ def test_every_column_of_every_question_is_that_of_the_journals(rows, tmp_path):
     assert any(record["harsh_f1"] < record["f1"] for record in found)
 
 
+@pytest.mark.slow
 def test_the_same_content_has_the_same_bytes(rows, tmp_path):
     first, second = asked(tmp_path / "one", rows), asked(tmp_path / "two", rows)
     before = (first / QUESTIONS).read_bytes()
@@ -196,6 +197,7 @@ def test_what_has_scores_has_its_questions(rows, tmp_path, monkeypatch):
     assert (tmp_path / "r" / QUESTIONS).exists() and not (tmp_path / "r" / "scores.json").exists()
 
 
+@pytest.mark.slow
 def test_merged_shards_have_the_bytes_of_the_whole_run(script, short_book, rows, tmp_path):
     base = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph", "--limit", 60]
     assert script(*base, "--out", tmp_path / "whole").returncode == 0
@@ -208,6 +210,7 @@ def test_merged_shards_have_the_bytes_of_the_whole_run(script, short_book, rows,
     check(tmp_path / "merged", [row for row in load_book(str(short_book)).rows if row["id"] in asked_ids])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path, _ in ARCHIVES], ids=lambda path: path.stem)
 def test_a_published_run_has_its_questions_too(path, tmp_path):
     archive = open_archive(path)
@@ -220,6 +223,7 @@ def test_a_published_run_has_its_questions_too(path, tmp_path):
     assert [record["reason"] for record in found] == [verdict.reason for verdict in content.verdicts]
 
 
+@pytest.mark.slow
 def test_a_published_run_that_was_asked_less_since_has_only_those_questions(tmp_path):
     path = ARCHIVES[0][0]
     archive = open_archive(path)

@@ -103,6 +103,7 @@ def test_questions_that_no_score_is_made_of_spoil_none():
     }
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(
@@ -237,6 +238,7 @@ def limits(scores):
     return {name: [value, value] for name, value in single.items() if value is not None} | scores["incomplete"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(any_rows(), st.data())
 def test_failing_widens_the_bounds_dropping_lowers_them_and_the_counts_add_up(questions, data):

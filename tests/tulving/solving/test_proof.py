@@ -41,6 +41,7 @@ def without(chapter, paragraph):
     return replace(chapter, text="\n\n".join(paragraphs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [4, 5])
 def test_the_whole_book_without_one_paragraph_of_the_evidence_does_not_tell_the_date(level):
     chapter, chapters = chained(level)

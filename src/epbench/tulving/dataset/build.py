@@ -41,7 +41,7 @@ class Recipe:
 
     Attributes:
         book: `short`, `long` or `very-long`.
-        universe: `default`, `news` or `scifi`, or the path of a folder with a universe of the user's own.
+        universe: One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own.
         events: The number of events; by default that of the published book.
         universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
         level: What the book takes to be understood: 1 (the template) to 5; see `levels.level`. The events are those of level 1.

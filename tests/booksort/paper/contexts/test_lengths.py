@@ -71,10 +71,12 @@ def check(shown, run, reported=0):
     assert "5,200" in picture and "base, 50 words" in picture
 
 
+@pytest.mark.slow
 def test_figure_12_shows_runs_with_long_excerpts(tmp_path, dataset):
     check(figure_12(runs(tmp_path, dataset)), tmp_path / "base")
 
 
+@pytest.mark.slow
 def test_figure_14_shows_base_models_and_reported_ones(tmp_path, dataset):
     shown = figure_14(runs(tmp_path, dataset), [RWKV])
     check(shown, tmp_path / "base", reported=1)
@@ -83,6 +85,7 @@ def test_figure_14_shows_base_models_and_reported_ones(tmp_path, dataset):
     assert shown.table.notes[-1] == "Reported: Paper, Appendix E.2. Other kind."
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(tmp_path, dataset):
     tuned = runs(tmp_path, dataset)[1:]
     for found in (figure_12(tuned), figure_14(tuned, [RWKV])):

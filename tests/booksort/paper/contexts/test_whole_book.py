@@ -124,6 +124,7 @@ def test_pairs_asked_twice_are_tested_once(tmp_path):
         assert record["p"] == pytest.approx(0.5**24)  # 24 pairs, right both times
 
 
+@pytest.mark.slow
 def test_other_memories_are_not_shown(tmp_path, dataset):
     run = make_run(tmp_path / "r", dataset, mostly_right(0.5), memory="in-context")
     missing = figure_10(read_runs([run]))

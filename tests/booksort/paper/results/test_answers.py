@@ -9,6 +9,7 @@ from tests.booksort.paper.plain_counts import p_cell, plain_holm, rows_of, share
 from tests.booksort.sort_set import write_set
 
 
+@pytest.mark.slow
 def test_the_share_of_a_is_counted_over_answers_that_name_a_segment(tmp_path, given, made, wide_set):
     def plan(pair):
         if pair.excerpt_idx == 0:

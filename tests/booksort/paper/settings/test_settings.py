@@ -80,6 +80,7 @@ def test_bins_end_where_the_formulas_say(dataset):
     assert shown.table.rows[0][-1] == shown.table.rows[1][-1] == "L_E/0.8"  # as printed, though it cannot be
 
 
+@pytest.mark.slow
 def test_models_are_those_of_the_paper_and_of_the_runs(tmp_path, dataset):
     weights = {"weights": "abc"}
     made = [

@@ -115,6 +115,7 @@ def test_cells_are_marked_by_the_corrected_p(runs):
     assert 0 < below < len(shown.records)
 
 
+@pytest.mark.slow
 def test_trainings_of_two_models_are_shown_apart(tmp_path):
     dataset = write_set(tmp_path / "booksort")
     plans = {0: mostly_right(0.5), 1: mostly_right(0.6)}

@@ -238,6 +238,7 @@ def test_spaces_lie_in_their_boroughs(space, borough):
     assert inside == ([borough] if borough else [])
 
 
+@pytest.mark.slow
 def test_all_exhibits_of_books_are_written(books, tmp_path):
     made = exhibits(books, repeats=20)
     assert [one.name for one in made] == [

@@ -98,6 +98,7 @@ def test_names_tell_universe_length_and_order(once, tmp_path, short_book):
     assert [book.source for book in found] == ["own"] * 6 and found[5].label == "3"
 
 
+@pytest.mark.slow
 def test_a_converted_book_is_a_released_one(once):
     folder = built(once, "paper-converted", "--released", OURS, "--book", "short")
     (own,), (there,) = read_books([str(folder)]), read_books(archive=OURS)
@@ -147,6 +148,7 @@ def test_checks_of_another_form_are_named(tmp_path, content):
         read_books(archive=tmp_path / "odd.zip")
 
 
+@pytest.mark.slow
 def test_labels_tell_books_apart(once, short_book, tmp_path):
     other = built(once, "paper-seed-3", "--book", "short", "--seed", 3)
     shutil.copytree(short_book, tmp_path / "short")

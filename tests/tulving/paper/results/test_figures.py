@@ -73,6 +73,7 @@ def test_one_run_alone_has_no_rank(given):
     assert isinstance(short_ranks(lines)[0], Missing) and isinstance(estimation_plots(lines)[0], Missing)
 
 
+@pytest.mark.slow
 def test_paired_differences(lines, given):
     made = estimation_plots(lines)
     assert [one.name for one in made] == [f"Figure 8, {text}" for text in (OWN, CLAUDE_BOOK, GPT_BOOK)] or len(

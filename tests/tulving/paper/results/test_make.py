@@ -32,6 +32,7 @@ def test_without_runs_everything_is_missing_and_says_what_it_needs():
     assert names(made) == IN_ORDER and all(isinstance(one, Missing) and one.needs for one in made)
 
 
+@pytest.mark.slow
 def test_everything_can_be_written_in_the_order_of_the_paper(given, tmp_path):
     runs = [run for run in given.inputs.runs if run.source == "own" or "prompting" in run.folder.name]
     runs += [replace(run, book="short-ordered", label=f"{run.label} ordered") for run in runs[:1]]
@@ -59,6 +60,7 @@ def test_names_that_would_make_one_file_are_numbered(given):
     assert len({slug(one.name) for one in made}) == len(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("archive", [book[0] for book in BOOKS], ids=[book[0].stem for book in BOOKS])
 def test_a_published_archive(archive, tmp_path):
     opened = open_archive(archive)

@@ -169,6 +169,7 @@ OF_THE_TEXTS = (
 )
 
 
+@pytest.mark.slow
 def test_the_published_card_is_the_one_that_the_builder_writes(nine_texts, nine_set):
     """To the letter for the real texts; for made-up ones but for what is said of the texts."""
     cards = [card.read_text("utf-8") for card in (ROOT / "dataset_cards/booksort/README.md", nine_set / "README.md")]

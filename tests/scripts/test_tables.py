@@ -29,6 +29,7 @@ def everything(small_runs, tmp_path_factory):
     return out, made(*runs, "--reported", "paper", "--by", "origin", "--out", out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
 def test_each_benchmark_has_a_folder_with_a_leaderboard_a_page_and_three_files_for_each_exhibit(everything, benchmark):
     out = everything[0] / benchmark
@@ -43,6 +44,7 @@ def test_each_benchmark_has_a_folder_with_a_leaderboard_a_page_and_three_files_f
     assert page.index("Leaderboard") < page.index("Table 2") and "Not made" in page
 
 
+@pytest.mark.slow
 def test_own_and_reported_rows_stand_in_one_table(everything):
     rows = rows_of(everything[0] / "tulving/table-13.csv")
     assert {row["source"] for row in rows} == {"own", "reported"}
@@ -52,6 +54,7 @@ def test_own_and_reported_rows_stand_in_one_table(everything):
     )
 
 
+@pytest.mark.slow
 def test_a_leaderboard_repeats_the_scores_of_the_runs(everything, small_runs):
     board = {row["label"]: row for row in rows_of(next((everything[0] / "tulving").glob("leaderboard*.csv")))}
     for name in ("tulving", "tulving-none"):

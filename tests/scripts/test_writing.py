@@ -190,6 +190,7 @@ def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
     assert rows(tmp_path / "short") == rows(whole)
 
 
+@pytest.mark.slow
 def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
     """What fails is tried again; what fails for good ends the run, and the same command goes on."""
 

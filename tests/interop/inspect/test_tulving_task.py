@@ -81,6 +81,7 @@ def test_each_question_has_the_f1_of_our_own_evaluation(log, own_run):
     assert set(expected.round(2)) == {0, 0.67, 0.8, 1}  # the answers are right, wrong and in between
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_scores_json(log, own_run):
     scores, found = json.loads((own_run / "scores.json").read_text()), metrics_of(log)
     assert found["simple_recall"] == pytest.approx(scores["simple_recall_score"], abs=1e-9)

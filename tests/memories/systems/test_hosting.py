@@ -77,6 +77,7 @@ def test_it_runs_in_its_own_environment_with_the_relay_as_its_only_address(tmp_p
         assert not file.is_file() or b"secret-of-the-user" not in file.read_bytes(), file
 
 
+@pytest.mark.slow
 def test_requests_are_counted_by_operation(tmp_path, system):
     run(tmp_path / "run", system, told("one", "two"))
     usage = memory_usage(tmp_path / "run")

@@ -330,6 +330,7 @@ def test_missing_answers_are_an_error_for_a_book_that_was_asked_whole(archive, r
     )
 
 
+@pytest.mark.slow
 class TestTheBookOfAMillionTokens:
     @pytest.fixture(scope="class")
     def book(self):

@@ -32,6 +32,7 @@ EMBEDDER = "embedder.json"
 
 _HOST = "127.0.0.1"
 _OPENAI = "openai:"
+_POLL = 0.05  # seconds that closing waits at most; Python's default is half a second for each run
 
 
 class Relay:
@@ -65,7 +66,7 @@ class Relay:
         self.operation = Operation()
         self._server = ThreadingHTTPServer((_HOST, 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="relay", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), name="relay", daemon=True)
         self._thread.start()
         try:
             self.dimensions = self._measure()

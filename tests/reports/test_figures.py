@@ -6,6 +6,8 @@ import pytest
 
 from epbench.reports.figures import COLOURS, colour_of, drawing, error_bars, figure_html, new_figure, svg
 
+pytestmark = pytest.mark.usefixtures("pictures_with_layout")
+
 
 def ends_of(axes):
     """The ends of each error bar that is drawn, as ((x, y), (x, y))."""

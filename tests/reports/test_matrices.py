@@ -9,6 +9,8 @@ import pytest
 from epbench.reports.figures import drawing, svg
 from epbench.reports.matrices import p_matrix, p_matrix_figure
 
+pytestmark = pytest.mark.usefixtures("pictures_with_layout")
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -8,6 +8,8 @@ from epbench.memfail.figures.panels import MARKERS, STAGES, line, one_legend, pa
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import COLOURS, drawing, new_figure
 
+pytestmark = pytest.mark.usefixtures("pictures_with_layout")
+
 
 @pytest.fixture
 def axes():

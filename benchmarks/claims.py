@@ -102,7 +102,7 @@ def measured(benchmark: str) -> tuple[list[str], dict[str, Any]]:
             print(line, end="", flush=True)
             lines.append(line.rstrip())
     if process.returncode:
-        raise SystemExit(f"{benchmark}.py ended with code {process.returncode}; the page is as it was")
+        raise SystemExit(f"{benchmark}.py ended with code {process.returncode}; the page has what was measured before")
     return lines[:-1], json.loads(lines[-1])
 
 

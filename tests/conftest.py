@@ -60,8 +60,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def pictures_without_layout() -> Iterator[Callable[[], AbstractContextManager[object]]]:
-    """Spare the half of the time for a picture in which matplotlib finds out how much room its labels need."""
+def layout_of_pictures() -> Iterator[Callable[[], AbstractContextManager[object]]]:
+    """Spare the half of the time for a picture in which matplotlib finds out how much room its labels need.
+
+    Yields what brings the layout back, for a picture that is compared with one from a process of its own.
+    """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     real = ConstrainedLayoutEngine.execute
@@ -70,9 +73,9 @@ def pictures_without_layout() -> Iterator[Callable[[], AbstractContextManager[ob
 
 
 @pytest.fixture
-def pictures_with_layout(pictures_without_layout: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+def pictures_with_layout(layout_of_pictures: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
     """For one test, pictures are laid out as users get them."""
-    with pictures_without_layout():
+    with layout_of_pictures():
         yield
 
 

@@ -64,10 +64,10 @@ def keys_of(out):
 
 
 @pytest.fixture(scope="module")
-def book(script, tmp_path_factory):
+def book(script, tmp_path_factory, layout_of_pictures):
     """The whole book, written without a stop; its folder, what was printed, and how often each request was paid."""
     out = tmp_path_factory.mktemp("written")
-    with scripted().endpoint() as endpoint:
+    with layout_of_pictures(), scripted().endpoint() as endpoint:
         done = script(BUILD, *options(endpoint), "--out", out, OPENAI_API_KEY="secret-of-mine")
         assert done.returncode == 0, done.stderr
         return out / "short", done.stdout, paid(endpoint)
@@ -163,7 +163,7 @@ def test_a_written_book_is_published(book, script, hf_home, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 40))])
+@pytest.mark.parametrize("after", [12, 1, 40])
 def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
     """Kill -9 after so many records, in the first chapters, in the checks, in later rounds."""
     with scripted().endpoint(latency_s=0.02) as endpoint:

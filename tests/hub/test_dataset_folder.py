@@ -2,6 +2,7 @@ import os
 import random
 import subprocess
 import sys
+import weakref
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
 from epbench.hub.card import CANARY, card
-from epbench.hub.dataset_folder import Config, columns_of, parquet_files, write_dataset, write_tables
+from epbench.hub.dataset_folder import Column, Config, columns_of, parquet_files, write_dataset, write_tables
 from epbench.hub.header import default_config
 from epbench.hub.install import install_dataset
 from epbench.hub.install_metric import install_metric
@@ -184,6 +185,31 @@ def test_the_files_have_a_page_index_and_pages_that_follow_the_content(tmp_path)
         write_tables([config.table], file)
         column = pq.ParquetFile(file).metadata.row_group(0).column(0)
         assert column.has_column_index and column.has_offset_index
+
+
+def test_a_whole_book_in_one_row_has_no_statistics(tmp_path):
+    """They would be its text twice more, in the file's index and in memory."""
+    features = Features({"text": Value("large_string")})
+    for rows in (["a whole book"], ["a whole book", "another"]):
+        file = tmp_path / "set" / "books" / "test-00000-of-00001.parquet"
+        write_dataset(tmp_path / "set", [Config("books", "test", features, {"text": rows})], "card")
+        assert pq.ParquetFile(file).metadata.row_group(0).column(0).is_stats_set == (len(rows) > 1)
+        assert pq.read_table(file).column("text").to_pylist() == rows
+
+
+def test_values_that_are_computed_for_a_block_are_let_go_when_it_is_in_arrow():
+    class Text(str):
+        pass
+
+    alive = weakref.WeakSet()
+
+    def text(row):
+        alive.add(made := Text(row))
+        return made
+
+    features = Features({"text": Value("string")})
+    tables = Config("all", "test", features, {"text": Column(["a", "b"], text)}).tables()
+    assert next(tables).num_rows == 2 and not alive
 
 
 def test_the_size_of_a_dataset_is_that_of_all_its_configs():

@@ -7,6 +7,7 @@ has the canary, by which training data can be filtered; `rows` leaves it out aga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -28,7 +29,8 @@ CANARY = "epbench:canary:8c0f2e9d-5b1a-4f67-9d3e-71f4c6a2b05e"
 CANARY_COLUMN = "canary"
 
 ROW_GROUP = 1000  # rows; the Hub's viewer reads one row group at a time
-BLOCK = 50 * ROW_GROUP  # rows that are in Arrow at once while a dataset is written
+BLOCK = 2 * ROW_GROUP  # rows that are in Arrow at once while a file is written
+FILES_AT_ONCE = 2
 LARGEST_DICTIONARY = (
     2**27
 )  # bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated
@@ -84,13 +86,17 @@ class Config:
 
         The schema carries the features, so that they survive without the card.
         """
-        import pyarrow as pa
-
         schema = self.stored_features.arrow_schema
         for start in range(0, self.n_rows or 1, BLOCK):
-            columns = {name: column[start : start + BLOCK] for name, column in self.columns.items()}
-            columns[CANARY_COLUMN] = pa.repeat(CANARY, min(BLOCK, self.n_rows - start))
-            yield pa.Table.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
+            yield self._block(start, schema)
+
+    def _block(self, start: int, schema: pa.Schema) -> pa.Table:
+        """The rows from `start` on; when they are in Arrow, nothing else holds what was computed for them."""
+        import pyarrow as pa
+
+        canary = {CANARY_COLUMN: pa.repeat(CANARY, min(BLOCK, self.n_rows - start))}
+        rows = {name: self.columns[name][start : start + BLOCK] for name in self.features}
+        return pa.Table.from_pydict(rows | canary, schema=schema)
 
     @property
     def table(self) -> pa.Table:
@@ -141,11 +147,17 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
     """
     refuse_other_folder(folder)
     with replacing(folder) as draft:
-        for config in configs:
+
+        def write(config: Config) -> None:
             file = Path(config.name) / f"{config.split}-00000-of-00001.parquet"
             with naming(folder / file):
                 (draft / file).parent.mkdir(exist_ok=True)
                 write_tables(config.tables(), draft / file)
+
+        # pyarrow packs the rows of one file while we make those of another. The last config often has the whole text as one
+        # row, which takes the most memory, so it begins.
+        with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+            list(pool.map(write, [*configs[-1:], *configs[:-1]]))
         rai = rai_file(folder.name, card)
         files = {**(more or {}), **({RAI_FILE: rai} if rai else {}), "README.md": card}
         for name, text in files.items():
@@ -163,6 +175,7 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         tables: The blocks, at least one; all but the last have a multiple of `ROW_GROUP` rows.
         path: The file.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     blocks = iter(tables)
@@ -172,11 +185,13 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         first.schema,
         compression="zstd",
         write_page_index=True,
+        write_statistics=first.num_rows > 1,  # of a whole book in one row, they would be its text twice more
         use_content_defined_chunking=True,
         dictionary_pagesize_limit=LARGEST_DICTIONARY,
     ) as writer:
         for table in chain([first], blocks):
             writer.write_table(table, row_group_size=ROW_GROUP)
+    pa.default_memory_pool().release_unused()
 
 
 def refuse_other_folder(folder: Path) -> None:

@@ -46,6 +46,11 @@ def test_gaps_and_two_digits_leave_no_placeholder_unlike_the_reference():
         assert given == case["names"][: len(given)]
 
 
+def test_a_draft_is_let_go_when_its_chapter_is_made():
+    waiting = drafts("(1) $entity_1 met $entity_2.", "(1) $entity_1's hat.")
+    assert len(fill_secondary(waiting, NAMES)) == 2 and not waiting
+
+
 def test_too_few_names_are_an_error():
     with pytest.raises(BadInput, match="expected 2 names for its side characters, found 1"):
         fill_secondary(drafts("(1) $entity_1 $entity_2"), ["A B"])

@@ -60,11 +60,11 @@ class Chapter:
     outcomes: Sequence[Outcome] = ()
 
 
-def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapter]:
+def fill_secondary(drafts: list[Draft], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
     Args:
-        drafts: The drafts in the order of the book.
+        drafts: The drafts in the order of the book. The list is emptied, so that a long book is not held twice.
         names: The names to use. Within a chapter they go to the placeholders in the order of their numbers, whether or
             not the numbers have gaps.
 
@@ -74,7 +74,9 @@ def fill_secondary(drafts: Sequence[Draft], names: Iterable[str]) -> list[Chapte
     supply = _Supply(names)
     number_of = {draft.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
-    for draft in drafts:
+    drafts.reverse()
+    while drafts:
+        draft = drafts.pop()
         numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
         given = dict(zip(numbers, supply.take(len(numbers), draft.event.first_name), strict=False))
         if len(given) < len(numbers):

@@ -198,6 +198,19 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
+    drafts, writing = _accepted_drafts(events, layouts, writer, plans, check, progress)
+    return fill_secondary(drafts, secondary_names), writing
+
+
+def _accepted_drafts(
+    events: Sequence[Event],
+    layouts: Sequence[Layout],
+    writer: Writer,
+    plans: Sequence[ChapterPlan],
+    check: ChapterCheck | None,
+    progress: Progress,
+) -> tuple[list[Draft], Writing]:
+    """All rounds: the drafts in the order of their events, and how they were written."""
     accepted: dict[int, Draft] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
@@ -226,8 +239,7 @@ def write_chapters(
     dropped = {number: (events[number], checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
-    writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
-    return fill_secondary(drafts, secondary_names), writing
+    return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
 
 
 def _left_in_the_air(accepted: Mapping[int, Draft]) -> set[int]:

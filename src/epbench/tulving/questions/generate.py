@@ -244,6 +244,8 @@ def _empty(
     }
     positions = {cue: _positions(cue) for cue in CUES}
     asked = {cue: _Asked(cue) for cue in CUES}
+    no_item, no_chapter = list[str](), list[int]()  # shared by all of them: most questions of a large book are empty
+    nothing = {cue: [no_item] * len(asked[cue].templates) for cue in CUES}
     seen: dict[str, set[Values]] = {cue: set() for cue in CUES}
     for (number, row), origin in product(enumerate(rows), pools):
         draws = RandomStream("empty", seed, origin, number)
@@ -255,7 +257,7 @@ def _empty(
             if values in index[cue] or values in seen[cue]:
                 continue
             seen[cue].add(values)
-            yield from asked[cue].about(values, [[] for _ in TEMPLATES_BY_CUE[cue]], [], origin)
+            yield from asked[cue].about(values, nothing[cue], no_chapter, origin)
 
 
 def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:

@@ -191,7 +191,7 @@ def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
 
 
 @pytest.mark.slow
-def test_a_bad_line_costs_no_candidate(book, script, tmp_path):
+def test_a_bad_line_costs_no_candidate(book, script, tmp_path, pictures_with_layout):
     """What fails is tried again; what fails for good ends the run, and the same command goes on."""
 
     def faults(number, body):

@@ -6,7 +6,8 @@
 
 Prints what was run on what, a table, and as its last line one JSON object: seconds (of the whole build, libraries
 already imported), megabytes (of the dataset folder), and of_write (the whole build over the time pyarrow takes to write
-the same Parquet). Without --texts the texts are made up, of the lengths of the nine books. Each time is the least of two.
+the same rows as Parquet, with every excerpt written out in memory). Without --texts the texts are made up, of the lengths of
+the nine books. Each time is the least of two.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def main() -> None:
     shown.add_row(f"whole build, {len(books)} books, {pairs:,} pairs, {megabytes:.0f} MB", f"{seconds:.2f}")
     shown.add_row(f"texts cleaned and split, {sum(len(book.words) for book in books):,} words", f"{reading:.2f}")
     shown.add_row("excerpts and pairs", f"{drawing:.2f}")
-    shown.add_row("pyarrow writing the same files", f"{writing:.2f}")
+    shown.add_row("pyarrow writing the same rows", f"{writing:.2f}")
     console.print(shown)
     result = {
         "seconds": round(seconds, 2),

@@ -226,6 +226,23 @@ def test_a_long_text_that_many_rows_share_is_stored_once(tmp_path):
     assert (tmp_path / "shared.parquet").stat().st_size < 1.3 * 40 * 50_000
 
 
+def test_a_dictionary_is_written_as_it_is_and_read_as_texts(tmp_path):
+    """Each row group has the texts of its own rows, once; a reader sees texts and no dictionary."""
+    texts = [random.Random(seed).randbytes(2_000).hex() for seed in range(150)]
+    which = [row // 20 for row in range(3000)]
+    column = pa.DictionaryArray.from_arrays(pa.array(which), pa.array(texts))
+    config = Config("first", "test", FEATURES, {"id": column, "n": list(range(3000))})
+    write_dataset(tmp_path / "name", [config], CARD)
+    path = tmp_path / "name/first/test-00000-of-00001.parquet"
+    stored = pq.read_table(path)
+    assert stored.schema.equals(config.stored_features.arrow_schema, check_metadata=True)
+    assert stored.equals(config.table)
+    groups = [pq.ParquetFile(path).metadata.row_group(at).column(0) for at in range(3)]
+    assert all(
+        200_000 < group.total_uncompressed_size < 210_000 for group in groups
+    )  # 50 of 150 texts of 4,000 letters
+
+
 @pytest.mark.parametrize("header", ["a: [", "- a\n- b", "configs: 3"])
 def test_a_card_whose_header_is_not_one_is_said_in_one_line(folder, header):
     (folder / "README.md").write_text(f"---\n{header}\n---\n\n# Text\n")

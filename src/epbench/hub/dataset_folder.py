@@ -6,6 +6,7 @@ has the canary, by which training data can be filtered; `rows` leaves it out aga
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -82,11 +83,17 @@ class Config:
     def tables(self) -> Iterator[pa.Table]:
         """Yield the stored rows in Arrow, a block after the other, since all of them together may not fit into memory.
 
-        There is at least one block, which may be empty.
+        There is at least one block, which may be empty. What came as an Arrow dictionary remains one.
 
         The schema carries the features, so that they survive without the card.
         """
+        import pyarrow as pa
+
         schema = self.stored_features.arrow_schema
+        for at, name in enumerate(self.features):
+            if isinstance(self.columns[name], pa.DictionaryArray):
+                field = schema.field(at)
+                schema = schema.set(at, field.with_type(pa.dictionary(pa.int32(), field.type)))
         for start in range(0, self.n_rows or 1, BLOCK):
             yield self._block(start, schema)
 
@@ -100,10 +107,10 @@ class Config:
 
     @property
     def table(self) -> pa.Table:
-        """All stored rows in Arrow at once, built anew on each call."""
+        """All stored rows in Arrow at once, with repeated texts written out, built anew on each call."""
         import pyarrow as pa
 
-        return pa.concat_tables(self.tables())
+        return pa.concat_tables(self.tables()).cast(self.stored_features.arrow_schema)
 
 
 class Column(Sequence[Any]):
@@ -180,6 +187,7 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
 
     blocks = iter(tables)
     first = next(blocks)
+    plain = pa.schema([_written_out(field) for field in first.schema], first.schema.metadata)
     with pq.ParquetWriter(
         path,
         first.schema,
@@ -188,10 +196,35 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         write_statistics=first.num_rows > 1,  # of a whole book in one row, they would be its text twice more
         use_content_defined_chunking=True,
         dictionary_pagesize_limit=LARGEST_DICTIONARY,
+        store_schema=False,  # ours is that of the rows written out, so that they are read as such
     ) as writer:
         for table in chain([first], blocks):
-            writer.write_table(table, row_group_size=ROW_GROUP)
+            for at in range(0, table.num_rows or 1, ROW_GROUP):
+                writer.write_table(_own_dictionaries(table[at : at + ROW_GROUP]))
+        writer.add_key_value_metadata(
+            {**(plain.metadata or {}), b"ARROW:schema": b64encode(plain.serialize().to_pybytes())}
+        )
     pa.default_memory_pool().release_unused()
+
+
+def _written_out(field: pa.Field) -> pa.Field:
+    import pyarrow as pa
+
+    return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+
+
+def _own_dictionaries(rows: pa.Table) -> pa.Table:
+    """Leave only the texts of these rows in their dictionaries, which are written as they are, once per row group."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type) and rows.num_rows:
+            column = rows.column(at).combine_chunks()
+            used = pc.unique(column.indices)
+            own = pa.DictionaryArray.from_arrays(pc.index_in(column.indices, used), column.dictionary.take(used))
+            rows = rows.set_column(at, field, own)
+    return rows
 
 
 def refuse_other_folder(folder: Path) -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, distance_bins
-from epbench.booksort.pairs.matching import Shelf, fill
-from epbench.booksort.pairs.sampling import Cell, draw_pairs
+from epbench.booksort.pairs.matching import Shelf, Starts, fill
+from epbench.booksort.pairs.sampling import Cell, _unique_segments, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from tests.booksort.made_texts import made_book
@@ -119,7 +119,7 @@ def test_a_book_with_too_few_excerpts_says_how_many_it_has(test, validation):
 
 def test_excerpts_make_room_for_one_another():
     """With three excerpts and three pairs only one assignment fits, and an early excerpt may hold the pair of another."""
-    starts = np.array([0, 12, 30, 42, 60, 72])
+    starts = Starts(np.array([0, 12, 30, 42, 60, 72]), 82)
     for seed in range(20):
         shelf = Shelf(starts, 52, 10, DistanceBin(10, 15))
         assert shelf.possible(np.array([0, 12, 30, 61])).tolist() == [True, True, True, False]
@@ -136,7 +136,7 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
 
     words = np.array(sorted(starts))
     bin_ = DistanceBin(least, least + 15)
-    shelf = Shelf(words, 80, 10, bin_)
+    shelf = Shelf(Starts(words, 201), 80, 10, bin_)
     pairs = [(int(a), int(b)) for a in words for b in words if bin_.least <= b - a <= bin_.most]
     fits = np.array([[e <= a and b <= e + 70 for a, b in pairs] for e in words.tolist()]).reshape(
         len(words), len(pairs)
@@ -148,6 +148,15 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
     assert len(set(shelf.held.values())) == len(chosen) and set(shelf.held) == set(chosen)
     for excerpt, pair in shelf.held.items():
         assert fits[words.tolist().index(excerpt), pairs.index(pair)]
+
+
+@given(st.lists(st.integers(1, 2), max_size=60), st.integers(1, 20), st.data())
+def test_segments_that_appear_once_are_found(codes, length, data):
+    starts = sorted(data.draw(st.sets(st.integers(0, max(0, len(codes) - 1))))) if codes else []
+    windows = Counter(tuple(codes[at : at + length]) for at in range(len(codes) - length + 1))
+    once = [at for at in starts if windows[tuple(codes[at : at + length])] == 1]
+    found = _unique_segments(np.array(codes, np.uint64), np.array(starts, np.int64), length)
+    assert found.tolist() == once
 
 
 @pytest.mark.slow

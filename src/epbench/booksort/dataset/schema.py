@@ -230,6 +230,6 @@ def _short(name: str, column: Any) -> Sequence[Any]:
     if name == "text":
         return [hashlib.sha256(text.encode()).hexdigest() for text in column]
     if name == "excerpt_text":
-        texts = [hashlib.sha256(text).hexdigest() for text in column.dictionary.cast("large_binary").to_pylist()]
+        texts = [hashlib.sha256(text.as_buffer()).hexdigest() for text in column.dictionary]
         return [texts[i] for i in column.indices.to_pylist()]
     return column  # type: ignore[no-any-return]

@@ -25,14 +25,36 @@ SegmentPair = tuple[int, int]
 """Indices in the book of the first words of the earlier and the later segment."""
 
 
+class Starts:
+    """The words of a book at which segments may begin."""
+
+    def __init__(self, words: Words, n_words: int) -> None:
+        """Index the starts.
+
+        Args:
+            words: Indices of these words in the book, in ascending order.
+            n_words: Number of words in the book.
+        """
+        import numpy as np
+
+        here = np.zeros(n_words + 1, np.int64)
+        here[words + 1] = 1
+        self.words = words
+        self._before = here.cumsum()
+
+    def before(self, words: Words | int) -> Words:
+        """Return how many segments begin before each of these words, which may lie after the end of the book."""
+        return self._before.take(words, mode="clip")  # type: ignore[no-any-return]
+
+
 class Shelf:
     """The pairs of one distance bin and the excerpts that hold them."""
 
-    def __init__(self, starts: Words, excerpt_words: int, segment_words: int, bin_: DistanceBin) -> None:
+    def __init__(self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin) -> None:
         """Set up an empty shelf.
 
         Args:
-            starts: Indices of the words at which segments may begin, in ascending order.
+            starts: Where segments may begin.
             excerpt_words: Length of an excerpt in words.
             segment_words: Length of a segment in words.
             bin_: The distance bin.
@@ -51,17 +73,18 @@ class Shelf:
         """Return which excerpts (by first word, in ascending order) have any pair in this bin."""
         import numpy as np
 
-        if not len(self._starts):
+        starts, before = self._starts.words, self._starts.before
+        if not len(starts):
             return np.zeros(len(excerpts), bool)
-        nearest = np.searchsorted(self._starts, self._starts + self._bin.least)
-        second = self._starts[np.minimum(nearest, len(self._starts) - 1)]
-        distance = second - self._starts
+        nearest = before(starts + self._bin.least)
+        second = starts[np.minimum(nearest, len(starts) - 1)]
+        distance = second - starts
         fits = (distance >= self._bin.least) & (distance <= self._bin.most)
         never = np.iinfo(np.int64).max
         # By start: the earliest end of a pair that begins there or later.
         ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]
         ends = np.append(ends, never)
-        found: NDArray[np.bool_] = ends[np.searchsorted(self._starts, excerpts)] <= excerpts + self._reach
+        found: NDArray[np.bool_] = ends[before(excerpts)] <= excerpts + self._reach
         return found
 
     def place(self, excerpt: int, stream: RandomStream) -> bool:
@@ -86,37 +109,35 @@ class Shelf:
         self.held[excerpt] = pair
 
     def _nearest_free(self, excerpt: int, stream: RandomStream) -> SegmentPair | None:
-        import numpy as np
-
-        spread = self._bin.most - self._bin.least
-        width = spread // max(1, self._reach // 20)  # wide enough for some pairs in most cases
+        least, most, target = self._bin.least, self._bin.most, self._target[excerpt]
+        width = (most - least) // max(1, self._reach // 20)  # wide enough for some pairs in most cases
         while True:
-            first, second = self._pairs(excerpt, width)
-            gaps = np.abs(second - first - self._target[excerpt])
-            while (gap := gaps.min(initial=_NO_GAP)) < _NO_GAP:
-                ties = np.flatnonzero(gaps == gap)
+            first, second = self._pairs(excerpt, max(least, target - width), min(most, target + width))
+            gaps = abs(second - first - target)
+            while len(gaps) and (gap := gaps.min()) < _NO_GAP:
+                ties = (gaps == gap).nonzero()[0]
                 turn = stream.index(len(ties))
                 for tie in (*ties[turn:], *ties[:turn]):
                     pair = int(first[tie]), int(second[tie])
                     if pair not in self._holder:
                         return pair
                 gaps[ties] = _NO_GAP
-            if width >= spread:
+            if width >= most - least:
                 return None
             width = 4 * width + 1
 
-    def _pairs(self, excerpt: int, width: int) -> tuple[Words, Words]:
-        """Return the excerpt's pairs whose distances differ from its target by at most `width` words."""
+    def _pairs(self, excerpt: int, least: int, most: int) -> tuple[Words, Words]:
+        """Return the first words of both segments of the excerpt's pairs, `least` to `most` words apart."""
         import numpy as np
 
-        low, high = np.searchsorted(self._starts, (excerpt, excerpt + self._reach + 1))
-        starts = self._starts[low:high]
-        target = self._target[excerpt]
-        begin = np.searchsorted(starts, starts + max(self._bin.least, target - width))
-        end = np.searchsorted(starts, starts + min(self._bin.most, target + width), side="right")
-        count = end - begin
-        second = np.arange(count.sum()) + np.repeat(begin - np.cumsum(count) + count, count)
-        return np.repeat(starts, count), starts[second]
+        before, words = self._starts.before, self._starts.words
+        last = excerpt + self._reach
+        first = words[before(excerpt) : before(last - least + 1)]
+        begin, end = before(first + least), np.minimum(before(first + (most + 1)), before(last + 1))
+        n = end - begin
+        upto = n.cumsum()
+        which = np.arange(len(n)).repeat(n)
+        return first[which], words[(end - upto)[which] + np.arange(len(which))]
 
     def _augment(self, excerpt: int) -> bool:
         """Search breadth first over pairs and their holders for a free pair, then shift all pairs along the path."""
@@ -124,7 +145,8 @@ class Shelf:
         waiting = deque([excerpt])
         while waiting:
             current = waiting.popleft()
-            for pair in zip(*(words.tolist() for words in self._pairs(current, self._bin.most)), strict=True):
+            pairs = self._pairs(current, self._bin.least, self._bin.most)
+            for pair in zip(*(words.tolist() for words in pairs), strict=True):
                 if pair in came_from:
                     continue
                 came_from[pair] = current

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from epbench.booksort.pairs.bins import distance_bins
-from epbench.booksort.pairs.matching import SegmentPair, Shelf, fill
+from epbench.booksort.pairs.matching import SegmentPair, Shelf, Starts, fill
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -97,7 +97,8 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
 
     def choose(split: str, n: int, allowed: Words, candidates: Words) -> tuple[list[int], list[Shelf]]:
         stream = RandomStream(*key, split)
-        shelves = [Shelf(allowed, cell.excerpt_words, cell.segment_words, bin_) for bin_ in bins]
+        starts = Starts(allowed, n_words)
+        shelves = [Shelf(starts, cell.excerpt_words, cell.segment_words, bin_) for bin_ in bins]
         possible = np.logical_and.reduce([shelf.possible(candidates) for shelf in shelves])
         span = n_words - cell.excerpt_words + 1
         return fill(_spread(candidates[possible], n, span, stream), n, shelves, stream), shelves
@@ -155,14 +156,25 @@ def _unique_segments(codes: NDArray[np.uint64], starts: Words, length: int) -> W
     """Return the starts of segments of `length` words that appear nowhere else in the book."""
     import numpy as np
 
-    n = max(0, len(codes) - length + 1)
-    hashes = np.zeros(n, np.uint64)
-    for i in range(length):  # all windows at once; 64-bit numbers wrap around
-        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[i : i + n]
-    _, which, count = np.unique(hashes, return_inverse=True, return_counts=True)
-    inside = starts[starts < n]
-    unique: Words = inside[count[which[inside]] == 1]
+    inside = starts[starts + length <= len(codes)]
+    if not len(inside):
+        return inside
+    hashes = _window_hashes(codes, length)
+    ordered, wanted = np.sort(hashes), hashes[inside]
+    unique: Words = inside[np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted) == 1]
     return unique
+
+
+def _window_hashes(codes: NDArray[np.uint64], length: int) -> NDArray[np.uint64]:
+    """Return a number for the `length` words from each word on; a long window's is made from those of two shorter ones."""
+    import numpy as np
+
+    if length == 1:
+        return codes
+    last = length // 2 if length % 2 == 0 else 1
+    first = _window_hashes(codes, length - last)
+    then = codes[length - 1 :] if last == 1 else first[last:]
+    return first[:-last] * np.uint64(pow(0x9E3779B97F4A7C15, last, 2**64)) + then  # 64-bit numbers wrap around
 
 
 def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Iterator[int]:

@@ -34,7 +34,7 @@ def check_chapter(text: str, event: Event, layout: Layout) -> list[str]:
 
 def split_paragraphs(text: str) -> list[str]:
     """Return the lines of a text that are not blank; a title counts as a paragraph."""
-    return [line for line in re.split(r"\n+", text.strip()) if line.strip()]
+    return [line for line in text.strip().split("\n") if line.strip()]
 
 
 def check_paragraphs(paragraphs: list[str], expected: int) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
 from string import Formatter
@@ -85,7 +85,7 @@ def bin_of(n_chapters: int) -> Bin:
 def question_id(template: int, values: Mapping[str, str]) -> str:
     """Return an id that depends only on template and cue, so that answers can be compared between books."""
     label, hashed = _id_parts(template)
-    return label + hashlib.sha1(hashed + _hashed([values.get(letter) for letter in CUE_LETTERS])).hexdigest()[:12]
+    return label + hashlib.sha1(hashed + _hashed([values.get(letter, "") for letter in CUE_LETTERS])).hexdigest()[:12]
 
 
 def _id_parts(template: int) -> tuple[str, bytes]:
@@ -93,8 +93,8 @@ def _id_parts(template: int) -> tuple[str, bytes]:
     return f"t{template:02d}-", f"{template}\x1f".encode()
 
 
-def _hashed(values: Sequence[str | None]) -> bytes:
-    return "\x1f".join([value or "" for value in values]).encode()
+def _hashed(values: Iterable[str]) -> bytes:
+    return "\x1f".join(values).encode()
 
 
 def cue_values(chapter: Chapter) -> Values:
@@ -114,7 +114,7 @@ def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str
     with without_collector():
         by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
         index = _index_by_cue(by_date)
-        return [*_answered(by_date, index), *_empty(chapters, index, unused, seed)]
+        return _answered(by_date, index) + _empty(chapters, index, unused, seed)
 
 
 def single_event(questions: Sequence[Question]) -> list[Question]:
@@ -128,8 +128,10 @@ def unused_values(universe: Mapping[str, Sequence[str]], used: Sequence[Values])
     return {letter: [value for value in universe[letter] if value not in taken[letter]] for letter in CUE_LETTERS}
 
 
-def _positions(cue: str) -> tuple[int, ...]:
-    return tuple(CUE_LETTERS.index(letter) for letter in cue)
+def _chooser(cue: str) -> Callable[[Values], Values]:
+    """What chooses a cue's values from those of all letters."""
+    first, *others = (CUE_LETTERS.index(letter) for letter in cue)
+    return itemgetter(first, *others) if others else itemgetter(slice(first, first + 1))
 
 
 def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
@@ -137,15 +139,15 @@ def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
     rows = [cue_values(chapter) for chapter in by_date]
     index: CueIndex = {}
     for cue in CUES:
-        positions = _positions(cue)
         matches: dict[Values, list[int]] = {}
-        for place, row in enumerate(rows):
-            matches.setdefault(tuple([row[k] for k in positions]), []).append(place)
+        for place, values in enumerate(map(_chooser(cue), rows)):
+            matches.setdefault(values, []).append(place)
         index[cue] = matches
     return index
 
 
-def _answered(by_date: Sequence[Chapter], index: CueIndex) -> Iterator[Question]:
+def _answered(by_date: Sequence[Chapter], index: CueIndex) -> list[Question]:
+    questions: list[Question] = []
     traced = {trace: [items_of(chapter) for chapter in by_date] for trace, items_of in TRACED.items()}
     numbers = [chapter.number for chapter in by_date]
     for cue, matches in index.items():
@@ -153,7 +155,8 @@ def _answered(by_date: Sequence[Chapter], index: CueIndex) -> Iterator[Question]
         for values, places in matches.items():
             where = sorted([numbers[place] for place in places])
             answers = [_answer(template.get, traced[template.trace], places) for template in asked.templates]
-            yield from asked.about(values, answers, where, "book")
+            questions += asked.about(values, answers, where, "book")
+    return questions
 
 
 def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) -> list[str]:
@@ -201,25 +204,28 @@ class _Asked:
 
     def __init__(self, cue: str) -> None:
         self.templates = TEMPLATES_BY_CUE[cue]
-        self._positions = _positions(cue)
-        self._prepared = [(template, *_id_parts(template.id), *_with_places(template)) for template in self.templates]
+        self._by_letter = itemgetter(*(cue.find(letter) for letter in CUE_LETTERS))  # -1, the last, for one not given
+        self._prepared = [
+            (*_id_parts(template.id), template.id, template.trace, template.get, *_with_places(template))
+            for template in self.templates
+        ]
+        self._cue = cue
 
     def about(
         self, values: Values, answers: Sequence[list[str]], chapters: list[int], origin: Origin
-    ) -> Iterator[Question]:
-        """Yield the question of each template about the values of a cue, with the answer to each."""
-        given: list[str | None] = [None] * len(CUE_LETTERS)
-        for position, value in zip(self._positions, values, strict=True):
-            given[position] = value
-        time, space, entity, content = given
-        hashed = _hashed(given)
+    ) -> list[Question]:
+        """Return the question of each template about the values of a cue, with the answer to each."""
+        time, space, entity, content = self._by_letter((*values, None))
+        hashed = _hashed(self._by_letter((*values, "")))
+        cue, sha1 = self._cue, hashlib.sha1
         n, of_bin = len(chapters), bin_of(len(chapters))
-        for (template, label, first, text, in_order), answer in zip(self._prepared, answers, strict=True):
-            own_id = label + hashlib.sha1(first + hashed).hexdigest()[:12]
-            yield Question(
-                own_id, template.id, template.cue, time, space, entity, content, template.trace,
-                template.get, text % in_order(values), answer, chapters, n, of_bin, origin,
-            )  # fmt: skip
+        return [
+            Question(
+                label + sha1(first + hashed).hexdigest()[:12], number, cue, time, space, entity, content, trace, get,
+                text % in_order(values), answer, chapters, n, of_bin, origin,
+            )
+            for (label, first, number, trace, get, text, in_order), answer in zip(self._prepared, answers, strict=True)
+        ]  # fmt: skip
 
 
 def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:
@@ -231,7 +237,7 @@ def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:
 
 def _empty(
     chapters: Sequence[Chapter], index: CueIndex, unused: Mapping[str, Sequence[str]], seed: int
-) -> Iterator[Question]:
+) -> list[Question]:
     """Questions without an answer: cues of chapters with some elements replaced, if nothing matches them.
 
     Each chapter is used once with values of other chapters (inner) and once with unused values (outer). Each element is
@@ -242,22 +248,23 @@ def _empty(
         "inner": {letter: sorted({row[i] for row in rows}) for i, letter in enumerate(CUE_LETTERS)},
         "outer": {letter: sorted(unused[letter]) for letter in CUE_LETTERS},
     }
-    positions = {cue: _positions(cue) for cue in CUES}
     asked = {cue: _Asked(cue) for cue in CUES}
     no_item, no_chapter = list[str](), list[int]()  # shared by all of them: most questions of a large book are empty
     nothing = {cue: [no_item] * len(asked[cue].templates) for cue in CUES}
-    seen: dict[str, set[Values]] = {cue: set() for cue in CUES}
+    each: list[tuple[str, Callable[[Values], Values], set[Values]]]
+    each = [(cue, _chooser(cue), set(index[cue])) for cue in CUES]
+    questions: list[Question] = []
     for (number, row), origin in product(enumerate(rows), pools):
         draws = RandomStream("empty", seed, origin, number)
-        corrupted = [
-            _replaced(value, pools[origin][letter], draws) for letter, value in zip(CUE_LETTERS, row, strict=True)
-        ]
-        for cue in CUES:
-            values = tuple([corrupted[k] for k in positions[cue]])
-            if values in index[cue] or values in seen[cue]:
-                continue
-            seen[cue].add(values)
-            yield from asked[cue].about(values, nothing[cue], no_chapter, origin)
+        corrupted = tuple(
+            [_replaced(value, pools[origin][letter], draws) for letter, value in zip(CUE_LETTERS, row, strict=True)]
+        )
+        for cue, chosen, taken in each:
+            values = chosen(corrupted)
+            if values not in taken:
+                taken.add(values)
+                questions += asked[cue].about(values, nothing[cue], no_chapter, origin)
+    return questions
 
 
 def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:

@@ -34,12 +34,12 @@ NEW_TOKENS = 16
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a book of 2,048 tokens, each way once")
+    parser.add_argument("--quick", action="store_true", help="each way once")
     parser.add_argument("--model", metavar="PATH", help="folder of a model, or its name on the Hub")
     parser.add_argument("--dtype", default="auto", help="float32, bfloat16 or float16; by the device unless given")
     args = parser.parse_args()
     n_questions = 50
-    n_tokens, repeats = (2048, 1) if args.quick else (8192, 3)
+    n_tokens, repeats = 8192, 1 if args.quick else 3
 
     import torch
     import transformers

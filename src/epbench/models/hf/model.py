@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.models.ending import as_answered, may_loop
-from epbench.models.hf.checkpoint import label_ids, load_tokenizer, no_bars_in_a_log, read_window
+from epbench.models.hf.checkpoint import load_tokenizer, no_bars_in_a_log, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request, Usage
@@ -193,7 +193,7 @@ class TransformersModel:
             max(1, sampling.max_tokens),
             sampling.temperature,
             (sampling.seed, request.id, request.repeat),
-            {label: label_ids(self.prompts.tokenizer, label) for label in request.labels},
+            self.prompts.label_ids(request.labels),
             context,
             partial(self._goes_in_circles, request) if may_loop(request) else None,
         )

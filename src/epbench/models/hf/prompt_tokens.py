@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.models.hf.checkpoint import label_ids
 from epbench.models.hf.text_spans import find_parts, tokens_of
 from epbench.models.protocol import Request, whole
 
@@ -56,6 +57,7 @@ class PromptTokens:
         self._last: tuple[tuple[str, str], _Reading] | None = None
         self._shared: tuple[tuple[str, str], int] | None = None
         self._after_start: dict[tuple[str, str], str] = {}
+        self._label_ids: dict[str, list[int]] = {}
 
     def text(self, request: Request) -> str:
         """Write the prompt as text."""
@@ -130,6 +132,17 @@ class PromptTokens:
         reading = self._read(text)
         self._last = about, reading
         return self.begin + reading.ids
+
+    def label_ids(self, labels: Sequence[str]) -> Mapping[str, list[int]]:
+        """Return the ids of the tokens that spell each label alone or after a space; see `checkpoint.label_ids`.
+
+        Raises:
+            BadInput: As there.
+        """
+        for label in labels:
+            if label not in self._label_ids:
+                self._label_ids[label] = label_ids(self.tokenizer, label)
+        return {label: self._label_ids[label] for label in labels}
 
     def located(self, request: Request, parts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """Return the token ids of the prompt, and the positions of the tokens that make up some parts of it.

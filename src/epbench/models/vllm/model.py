@@ -13,13 +13,13 @@ from itertools import count, islice
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
-from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.hf.checkpoint import load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.scheduling import batches_by_context
 from epbench.models.variant import Variant, find_variant
 from epbench.models.vllm.variant import lora_request, variant_arguments
-from epbench.models.vllm.wire import LabelIds, answer_tokens, read_output, refusals, sampling_params
+from epbench.models.vllm.wire import answer_tokens, read_output, refusals, sampling_params
 from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,6 @@ class VllmModel:
         self._engine_args |= {"tensor_parallel_size": tensor_parallel}
         self._dtype, self._revision, self._adapter = dtype, revision, adapter
         self._numbers = count()
-        self._label_ids: dict[str, list[int]] = {}
         self._cached = self._repeated = 0
 
     @cached_property
@@ -198,7 +197,7 @@ class VllmModel:
         most, window = answer_tokens(request), self.window()
         if window is not None and len(ids) + most > window:
             return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
-        params = sampling_params(request, self._ids_of(request))
+        params = sampling_params(request, self._prompts.label_ids(request.labels))
         try:
             self._llm.llm_engine.add_request(
                 number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self._variant)
@@ -215,7 +214,7 @@ class VllmModel:
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
     def _read(self, request: Request, output: Any) -> Reply:
-        ids, opening = self._ids_of(request), self._prompts.opening(request)
+        ids, opening = self._prompts.label_ids(request.labels), self._prompts.opening(request)
         return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
 
     @cached_property
@@ -223,12 +222,6 @@ class VllmModel:
         tokenizer = self._prompts.tokenizer
         added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
         return sorted({*added, *tokenizer.all_special_tokens})
-
-    def _ids_of(self, request: Request) -> LabelIds:
-        for label in request.labels:
-            if label not in self._label_ids:
-                self._label_ids[label] = label_ids(self._prompts.tokenizer, label)
-        return self._label_ids
 
 
 def _reason(error: Exception) -> str:

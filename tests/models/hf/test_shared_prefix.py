@@ -1,8 +1,11 @@
+from inspect import Parameter, Signature
+
 import pytest
 import torch
 from accelerate.utils import send_to_device
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from epbench import BadInput
 from epbench.models.hf import prefix_attention, shared_prefix
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
@@ -33,6 +36,35 @@ def test_greedy_tokens_are_those_of_the_plain_path(kind):
     assert strategy is None or reader.strategy == strategy
     assert {t.shared for t in found.values()} == {0 if reader.strategy == "none" else 200}
     assert all(t.ended == (len(t.ids) < 12) for t in found.values())
+
+
+def under(monkeypatch, model, name):
+    """Let a model take its cache under another name, as other versions of transformers do."""
+    real, own = model.forward, Forward(model)._cache
+
+    def forward(**given):
+        return real(**{own if key == name else key: value for key, value in given.items()})
+
+    known = ["input_ids", "position_ids", "logits_to_keep", "use_cache", name]
+    forward.__signature__ = Signature([Parameter(key, Parameter.KEYWORD_ONLY) for key in known])
+    monkeypatch.setattr(model, "forward", forward)
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values", "cache_params"])
+def test_the_cache_goes_under_the_name_that_the_model_has_for_it(monkeypatch, name):
+    model, _ = tiny("Llama")
+    asked = prompts(5)
+    expected = [alone(model, ids, 4) for ids in asked]
+    under(monkeypatch, model, name)
+    found = dict(SharedPrefix(model, [2]).answer([Prompt(ids, 4) for ids in asked]))
+    assert [found[i].ids for i in range(5)] == expected and {t.shared for t in found.values()} == {200}
+
+
+def test_a_model_that_takes_no_cache_is_refused(monkeypatch):
+    model, _ = tiny("Llama")
+    under(monkeypatch, model, "states")
+    with pytest.raises(BadInput, match=r"takes cache, past_key_values or cache_params, found input_ids, .*states"):
+        next(SharedPrefix(model, [2]).answer([Prompt([5, 6], 2)]))
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])

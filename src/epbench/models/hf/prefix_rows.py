@@ -5,12 +5,17 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
+import transformers
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
+from epbench.errors import BadInput
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
+
+_CACHE = ("cache", "past_key_values", "cache_params")  # since transformers 5.24, and before it; the last is Mamba's
 
 
 class Forward:
@@ -20,10 +25,13 @@ class Forward:
         self.model = model
         self.config = model.config
         self._known = inspect.signature(model.forward).parameters
-        self._cache = "past_key_values" if "past_key_values" in self._known else "cache_params"
 
     def __call__(self, ids: torch.Tensor, cache: Cache, positions: torch.Tensor, **more: Any) -> torch.Tensor:
-        """Return the float32 logits after the last token of each row, (rows, vocabulary); the cache grows by the tokens."""
+        """Return the float32 logits after the last token of each row, (rows, vocabulary); the cache grows by the tokens.
+
+        Raises:
+            BadInput: The model takes no cache.
+        """
         if (
             "logits_to_keep" in self._known
         ):  # else logits would be computed for every token, and only the last are needed
@@ -34,6 +42,17 @@ class Forward:
             out = self.model(input_ids=ids, use_cache=True, **{self._cache: cache}, **more)
             logits: torch.Tensor = out.logits[:, -1].float()
         return logits
+
+    @cached_property
+    def _cache(self) -> str:
+        """The name under which the model takes a cache; one under any other name would be left empty without a word."""
+        names = [name for name in _CACHE if name in self._known]
+        if not names:
+            raise BadInput(
+                f"{type(self.model).__name__} of transformers {transformers.__version__}: expected a model whose forward call "
+                f"takes {', '.join(_CACHE[:-1])} or {_CACHE[-1]}, found {', '.join(self._known)}"
+            )
+        return names[0]
 
     def tensor(self, values: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         """Put values on the device of the model's first layers."""

@@ -153,6 +153,7 @@ def stored_so_far(folder):
     return journal.read_text().count('"seconds"') if journal.exists() else 0
 
 
+@pytest.mark.slow
 def test_another_length_of_vectors_is_refused(tmp_path, system, endpoint):
     run(tmp_path / "run", system, told("one"))
     endpoint.dimensions = 32

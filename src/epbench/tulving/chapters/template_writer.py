@@ -61,7 +61,7 @@ class Bank:
             slot = frame[i]
             if slot in known:
                 parts[i] = known[slot]
-            else:  # `draws.pick`, written out: a book of 2,000 chapters fills 150,000 slots
+            else:  # `draws.pick`, written out: a book of 2,000 chapters fills 175,000 slots
                 fillers = self.words[slot]
                 parts[i] = fillers[int(unit() * len(fillers))]
         sentence = "".join(parts)

@@ -333,7 +333,7 @@ def test_a_kill_at_the_end_of_a_first_judging_is_mended_by_the_same_command(
     assert read(tmp_path / "n", "run.json")["judge"] == read(judged_by_rules, "run.json")["judge"]
 
 
-@pytest.mark.parametrize("after", [3, 55])
+@pytest.mark.parametrize("after", [3, pytest.param(55, marks=pytest.mark.slow)])
 def test_a_judge_that_is_killed_asks_no_journaled_call_twice(short_book, run, hf_home, after):
     before_judging = results(run)
     with LoopbackEndpoint(honest, latency_s=0.02) as endpoint:

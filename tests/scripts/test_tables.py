@@ -70,6 +70,7 @@ def test_a_leaderboard_repeats_the_scores_of_the_runs(everything, small_runs):
     assert float(of_run["long_hop"]) == scores["by_k"]["5"]["success_rate"]
 
 
+@pytest.mark.slow
 def test_questions_are_grouped_by_any_column(everything):
     (path,) = (everything[0] / "tulving").glob("*origin*.csv")
     assert {row["origin"] for row in rows_of(path)} == {"book", "inner", "outer"}

@@ -161,6 +161,7 @@ def test_another_length_of_vectors_is_refused(tmp_path, system, endpoint):
         run(tmp_path / "run", system, told("one", "two"))
 
 
+@pytest.mark.slow
 def test_a_store_without_its_copy_is_not_filled_up(tmp_path, system):
     run(tmp_path / "run", system, told("one"))
     shutil.rmtree(tmp_path / "run/kept")

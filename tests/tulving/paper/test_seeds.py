@@ -99,6 +99,7 @@ def check_all(values, errors, record, row):
     assert row[8] == "{between:.3f} ({between_low:.3f}–{between_high:.3f})".format(**record)
 
 
+@pytest.mark.slow
 def test_it_says_what_is_between_and_within_and_draws_the_books(runs):
     (exhibit,) = exhibits(Inputs(runs))
     notes = " ".join(exhibit.table.notes)
@@ -113,6 +114,7 @@ def test_it_says_what_is_between_and_within_and_draws_the_books(runs):
     assert "mean ± deviation between books" in picture
 
 
+@pytest.mark.slow
 def test_one_book_alone_has_no_spread(runs):
     for few in ([], runs[:1], [runs[0], runs[3]]):  # two memories on one book
         (missing,) = exhibits(Inputs(few))
@@ -122,6 +124,7 @@ def test_one_book_alone_has_no_spread(runs):
     assert {record["memory"] for record in exhibit.records} == {"rag-paragraph"}
 
 
+@pytest.mark.slow
 def test_a_second_run_on_a_book_is_left_out_and_other_differences_are_named(runs, folders):
     (again,) = read_runs([folders / "again"])
     (exhibit,) = exhibits(Inputs([*runs[:2], again]))
@@ -130,6 +133,7 @@ def test_a_second_run_on_a_book_is_left_out_and_other_differences_are_named(runs
     assert any("differ in more than the book: top_k (" in note for note in exhibit.table.notes)
 
 
+@pytest.mark.slow
 def test_a_book_that_lost_questions_is_a_range_and_not_in_the_mean(runs, tmp_path):
     lost = without_answers(runs[2], tmp_path / "lost", lambda row: row["bin"] == "2" and row["trace"] == "times")
     (exhibit,) = exhibits(Inputs([*runs[:2], lost]))

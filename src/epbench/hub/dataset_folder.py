@@ -179,7 +179,8 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
     only the pages that differ from those of an earlier version.
 
     Args:
-        tables: The blocks, at least one; all but the last have a multiple of `ROW_GROUP` rows.
+        tables: The blocks, at least one; all but the last have a multiple of `ROW_GROUP` rows. A column that is an Arrow
+            dictionary is written as one, and read as its values.
         path: The file.
     """
     import pyarrow as pa

@@ -40,7 +40,7 @@ def test_greedy_tokens_are_those_of_the_plain_path(kind):
 
 def under(monkeypatch, model, name):
     """Let a model take its cache under another name, as other versions of transformers do."""
-    real, own = model.forward, Forward(model)._cache
+    real, own = model.forward, Forward(model)._cache_name
 
     def forward(**given):
         return real(**{own if key == name else key: value for key, value in given.items()})

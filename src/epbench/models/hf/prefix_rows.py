@@ -15,7 +15,11 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicS
 from epbench.errors import BadInput
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
-_CACHE = ("cache", "past_key_values", "cache_params")  # since transformers 5.24, and before it; the last is Mamba's
+_CACHE_NAMES = (
+    "cache",
+    "past_key_values",
+    "cache_params",
+)  # since transformers 5.24, and before it; the last is Mamba's
 
 
 class Forward:
@@ -39,18 +43,18 @@ class Forward:
         if "position_ids" in self._known:
             more["position_ids"] = positions
         with torch.inference_mode():
-            out = self.model(input_ids=ids, use_cache=True, **{self._cache: cache}, **more)
+            out = self.model(input_ids=ids, use_cache=True, **{self._cache_name: cache}, **more)
             logits: torch.Tensor = out.logits[:, -1].float()
         return logits
 
     @cached_property
-    def _cache(self) -> str:
+    def _cache_name(self) -> str:
         """The name under which the model takes a cache; one under any other name would be left empty without a word."""
-        names = [name for name in _CACHE if name in self._known]
+        names = [name for name in _CACHE_NAMES if name in self._known]
         if not names:
             raise BadInput(
                 f"{type(self.model).__name__} of transformers {transformers.__version__}: expected a model whose forward call "
-                f"takes {', '.join(_CACHE[:-1])} or {_CACHE[-1]}, found {', '.join(self._known)}"
+                f"takes {', '.join(_CACHE_NAMES[:-1])} or {_CACHE_NAMES[-1]}, found {', '.join(self._known)}"
             )
         return names[0]
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 
@@ -371,10 +372,14 @@ class DurableWithoutFolder(Good):
 
 
 class Differs(Good):
-    """Not deterministic: what it keeps depends on the process."""
+    """Not deterministic: what it keeps is different each time that it is made."""
+
+    def __init__(self):
+        super().__init__()
+        self.mark = uuid.uuid4().hex
 
     def get_all_memories(self):
-        return [f"{memory} ({os.getpid()} {id(self)})" for memory in self.kept]
+        return [f"{memory} ({self.mark})" for memory in self.kept]
 
 
 class Counting(Good):

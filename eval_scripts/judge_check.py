@@ -120,7 +120,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 def _check(args: Arguments) -> None:
     """Have the judge read the calibration set, and write its passport."""
     from epbench.files.secrets import without_login
-    from epbench.judges.protocol import is_free
+    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on
@@ -136,7 +136,7 @@ def _check(args: Arguments) -> None:
         console.say("\n".join(lines))
     if args.plan:
         return
-    identity: dict[str, Any] = {"benchmark": "judge check", "judge": judge.name, "prompt_hash": judge.prompt_hash}
+    identity: dict[str, Any] = {"benchmark": "judge check", **about_judge(judge, "judge")}
     identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_set(calibration_set)}
     identity |= {"base_url": without_login(args.base_url or "")}
     with open_run(args.out, identity, {}) as folder:
@@ -154,7 +154,7 @@ def _check(args: Arguments) -> None:
 def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
     from epbench.files.secrets import without_login
-    from epbench.judges.protocol import is_free
+    from epbench.judges.protocol import about_judge, is_free
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path
     from epbench.memfail.calibration.report import passport_screen
@@ -171,11 +171,7 @@ def _check_on_planted_faults(args: Arguments) -> None:
         console.say("\n".join(lines))
     if args.plan:
         return
-    identity: dict[str, Any] = {
-        "benchmark": "judge check, memfail",
-        "judge": judge.name,
-        "prompt_hash": judge.prompt_hash,
-    }
+    identity: dict[str, Any] = {"benchmark": "judge check, memfail", **about_judge(judge, "judge")}
     identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
     identity |= {"base_url": without_login(args.base_url or "")}
     rows = args.dataset or f"{args.rows} template rows of each config"
@@ -226,7 +222,7 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
     from epbench.files.json_files import write_json
     from epbench.files.secrets import without_login
     from epbench.files.writing import write_text
-    from epbench.judges.protocol import is_free
+    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
     from epbench.tulving.released.runs import clipped, read_published_run
@@ -243,7 +239,7 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
         console.say("\n".join([f"{run.label}:", *lines]))
     if args.plan:
         return None
-    identity = {"benchmark": "judge agreement", "judge": judge.name, "prompt_hash": judge.prompt_hash}
+    identity = {"benchmark": "judge agreement", **about_judge(judge, "judge")}
     identity |= {"released": run.book.folder, "run": run.path, "base_url": without_login(args.base_url or "")}
     with open_run(out, identity, {"book": run.book.name}) as folder:
         record_answers(folder, {one.id: one.answer for one in inputs}, run.path)

@@ -305,6 +305,7 @@ def _measure(plan: TulvingPlan, ranks: Ranks, base: str, folder: Path) -> dict[s
 def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.judges.protocol import key_parts
     from epbench.models.protocol import weights_of
 
     model, plan, judge = _model(args.model or material.base), material.plan, args.judge_with(None)
@@ -315,7 +316,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
         "training_data": fingerprint_of_samples(material.samples),
     }
     identity |= args.identity() | {"reading": plan.reading.identity(plan.data), "limit": args.limit}
-    identity |= {"judge": [judge.name, judge.prompt_hash]}
+    identity |= {"judge": [*key_parts(judge)]}
     return identity | {
         "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
     }

@@ -29,7 +29,7 @@ class Length:
 class Counter:
     """Counts letters; fails on given words, remembers what it was asked."""
 
-    name, prompt_hash = "counter", "1"
+    name, prompt_hash, setup = "counter", "1", ""
 
     def __init__(self, *fails):
         self.fails, self.asked, self.closed = fails, [], False

@@ -34,7 +34,7 @@ class Measures(BaseModelJudge):
     advice = "choose shorter words"
 
     def __init__(self, model, calls=None):
-        super().__init__(model, prompt_hash="1", repair="Again: {problem}", calls=calls)
+        super().__init__(model, prompt_hash="1", repair="Again: {problem}", max_tokens=9, calls=calls)
 
     def requests(self, inputs):
         return [self._request(what, word) for word in inputs for what in ("length", "vowels")]
@@ -109,6 +109,26 @@ def test_a_plan_counts_all_calls_and_refuses_what_does_not_fit():
 def test_requests_of_a_context_stay_together():
     requests = [Request(str(i), "", context, "?") for i, context in enumerate("baabcb")]
     assert [request.id for request in by_context(requests)] == ["0", "3", "5", "1", "2", "4"]
+
+
+def test_a_judge_is_told_apart_by_address_and_sampling_and_not_by_how_it_is_asked():
+    url = "http://127.0.0.1:9/v1"
+    plain = Measures(EndpointModel("tiny", base_url=url)).setup
+    assert plain == f"{url}, max_tokens=9, temperature=0"
+    for model in (
+        EndpointModel("tiny", base_url=f"{url}/", concurrency=3, timeout_s=7, attempts=2, window=99),
+        EndpointModel("tiny", base_url="http://me:word@127.0.0.1:9/v1?api_key=secret"),
+    ):
+        assert Measures(model).setup == plain
+    assert Measures(EndpointModel("tiny", base_url="http://127.0.0.1:8/v1")).setup != plain
+
+
+def test_the_address_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    setups = [Measures(EndpointModel("tiny")).setup]
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    setups.append(Measures(EndpointModel("tiny")).setup)
+    assert [setup.partition(",")[0] for setup in setups] == ["https://api.openai.com/v1", "http://127.0.0.1:9/v1"]
 
 
 def test_the_name_for_an_estimate():

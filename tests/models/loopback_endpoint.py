@@ -102,6 +102,7 @@ class LoopbackEndpoint:
         may_answer: Callable[[Call], bool] = lambda call: True,
         more: Callable[[Body], Body] = lambda body: {},
         models: Body | None = None,
+        port: int = 0,
     ) -> None:
         """
         Args:
@@ -112,6 +113,7 @@ class LoopbackEndpoint:
             more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
                 replace parts of these.
             models: body of GET /v1/models; None for one without windows.
+            port: of an earlier endpoint, to be found at the same address; 0 for a free one.
         """
         self.answer, self.script, self.latency_s, self.more = answer, script, latency_s, more
         self.may_answer, self.stuck = may_answer, False
@@ -120,9 +122,10 @@ class LoopbackEndpoint:
         self.peak = self.open = self.answered = 0
         self._lock = threading.Condition()
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"endpoint": self}))
+        self._server = _Server(("127.0.0.1", port), type("BoundHandler", (_Handler,), {"endpoint": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> LoopbackEndpoint:
         self._thread.start()

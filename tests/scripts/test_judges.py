@@ -65,7 +65,7 @@ def test_a_model_judges_a_run_from_the_start(short_book, tmp_path, monkeypatch):
         assert "judge openai:tiny: 60 verdicts, at most " in done.stdout and "judging: " in done.stdout
         scores, journal = read(tmp_path / "r", "scores.json"), records(tmp_path / "r", "judgements.jsonl")
         run = read(tmp_path / "r", "run.json")
-        assert run["judge"] == {name: scores["judge"][name] for name in ("name", "prompt_hash")}
+        assert run["judge"] == {name: scores["judge"][name] for name in ("name", "prompt_hash", "setup")}
         assert run["judge"]["name"] == "openai:tiny" and "judge" not in run["identity"]
         assert scores["n_failed"] == 0 and scores["simple_recall_score"] > 0.8
         assert len(journal) <= LIMIT and all(json.loads(raw) for record in journal for raw in record["raw"])

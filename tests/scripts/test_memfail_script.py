@@ -159,7 +159,9 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     before = _judged(memfail, out)
     run = json.loads(before["run.json"])
     assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-2"} and "judge" not in run["identity"]
-    message = r"this run was judged by lexical \(rules-2\), not by openai:tiny \(\w+\); .*; give another --out"
+    message = (
+        r"this run was judged by lexical \(rules-2\), not by openai:tiny \(\w+; http://.*\); .*; give another --out"
+    )
     with pytest.raises(BadInput, match=message):
         _judged(memfail, out, endpoint)
     assert not endpoint.calls  # it is refused before anything is judged

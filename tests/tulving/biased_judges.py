@@ -19,6 +19,8 @@ def truly(answer: CalibrationAnswer) -> Verdict:
 class BiasedJudge:
     """The right verdicts, changed; None is a failure. An answer outside the calibration set fails too."""
 
+    setup = ""
+
     def __init__(self, calibration_set, change: Change = lambda answer, true: true, name="made", prompt_hash="p1"):
         self.known = {one.judge_input.answer + one.judge_input.question: one for one in calibration_set}
         self.change, self.name, self.prompt_hash = change, name, prompt_hash

@@ -12,7 +12,15 @@ from contextlib import closing
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from epbench.judges.protocol import Judge, Judgeable, JudgeIdentity, Judgement
+from epbench.judges.protocol import (
+    Judge,
+    Judgeable,
+    JudgeIdentity,
+    Judgement,
+    about_judge,
+    identity_of,
+    noted_judge,
+)
 from epbench.runs.answers import Progress
 from epbench.runs.journal import Journal, Record
 
@@ -82,7 +90,7 @@ def judge_open(
 
 def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
     """What a record says of a judgement: the fields of the verdict, or the failure."""
-    record: dict[str, Any] = {"judge": judge.name, "prompt_hash": judge.prompt_hash}
+    record: dict[str, Any] = about_judge(judge, "judge")
     if judgement.raw:
         record["raw"] = list(judgement.raw)
     if any(astuple(judgement.usage)):
@@ -92,5 +100,5 @@ def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
 
 def failures_of(records: Mapping[str, Record], judge: JudgeIdentity) -> dict[str, int]:
     """How many inputs the judge has failed on and is to be asked again about, by reason, the commonest first."""
-    own = [r for r in records.values() if (r["judge"], r.get("prompt_hash")) == (judge.name, judge.prompt_hash)]
+    own = [record for record in records.values() if noted_judge(record, "judge") == identity_of(judge)]
     return dict(Counter(r["failure"] for r in own if r.get("failure") is not None).most_common())

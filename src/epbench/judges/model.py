@@ -18,7 +18,7 @@ from epbench.errors import BadInput, UnusableReply
 from epbench.judges.protocol import Judge, Judgeable, Judgement
 from epbench.models.estimate import Estimate, estimate
 from epbench.models.json_replies import WITHOUT_TEXT
-from epbench.models.protocol import Model, Request, Usage
+from epbench.models.protocol import HasAddress, Model, Request, Usage
 from epbench.runs.answers import answered
 from epbench.runs.journal import Journal, Record
 
@@ -45,6 +45,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
         model: Is asked greedily, under a JSON schema where its backend can enforce one.
         prompt_hash: Hash of everything in the prompts and schemas that the replies depend on.
         repair: Text that follows a request whose reply could not be used, with the placeholder `{problem}`.
+        max_tokens: Most tokens of one reply.
         calls: Journal of the calls, so that a judge that was stopped asks nothing twice. Without it the calls are
             forgotten when judging ends.
     """
@@ -52,14 +53,22 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     advice: ClassVar[str]
     """What to do when a prompt does not fit the model's window."""
 
-    def __init__(self, model: Model, *, prompt_hash: str, repair: str, calls: Path | None = None) -> None:
-        self.model, self.prompt_hash, self.calls = model, prompt_hash, calls
+    def __init__(
+        self, model: Model, *, prompt_hash: str, repair: str, max_tokens: int, calls: Path | None = None
+    ) -> None:
+        self.model, self.prompt_hash, self.max_tokens, self.calls = model, prompt_hash, max_tokens, calls
         self._repair = repair
 
     @property
     def name(self) -> str:
         """The model's identity: another checkpoint in the same place is another judge."""
         return self.model.identity
+
+    @property
+    def setup(self) -> str:
+        """See `JudgeIdentity.setup`."""
+        address = self.model.address if isinstance(self.model, HasAddress) else ""
+        return ", ".join(filter(None, (address, f"max_tokens={self.max_tokens}", "temperature=0")))
 
     @abstractmethod
     def requests(self, inputs: Sequence[InputT]) -> list[Request]:
@@ -100,7 +109,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
                 asked, waiting = waiting, {}
                 # Requests with one context follow one another, so that the context is read once.
                 requests = by_context(course.request for course in asked.values())
-                records = answered(journal, requests, self.model)
+                records = answered(journal, requests, self.model, {"setup": self.setup})
                 with closing(records):  # or requests that are open at an endpoint would go on when this stops
                     for record in records:
                         if judgement := asked[record["key"]].go_on(record, journal, waiting):

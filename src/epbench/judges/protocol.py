@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Never, Protocol, TypeVar
+from hashlib import sha256
+from typing import Any, Generic, Never, Protocol, TypeVar
 
 from epbench.models.estimate import Estimate
 from epbench.models.protocol import Usage
@@ -24,6 +26,16 @@ class JudgeIdentity(Protocol):
     @property
     def prompt_hash(self) -> str:
         """Hash of the prompts and the schema, or the version of the rules: when it changes, it is another judge."""
+        ...
+
+    @property
+    def setup(self) -> str:
+        """The address of a model's endpoint and its sampling, such as `http://host/v1, max_tokens=2048, temperature=0`.
+
+        It is empty for rules, and for a model of which an earlier version noted only name and prompts: that is a judge of
+        its own, since nobody knows which server it was. Weights on this machine are told apart by the name. Timeouts,
+        attempts, windows, engines and replicas are no part of it, because a verdict does not depend on them.
+        """
         ...
 
 
@@ -80,10 +92,14 @@ def is_free(judge: Judge[InputT_contra, VerdictT_co]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PastJudge:
-    """A judge that judges nothing more: only its verdicts are left."""
+    """A judge that judges nothing more: only its verdicts are left. Two judges are the same if these are equal."""
 
     name: str
     prompt_hash: str
+    setup: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({'; '.join(filter(None, (self.prompt_hash, self.setup)))})"
 
     def plan(self, inputs: Sequence[Judgeable]) -> Estimate | None:
         """None: it costs nothing."""
@@ -93,3 +109,35 @@ class PastJudge:
         """A failure for each input, because there is no verdict on it."""
         for judge_input in inputs:
             yield Judgement(judge_input.key(self), None, f"{self.name} has not judged this answer")
+
+
+def identity_of(judge: JudgeIdentity) -> PastJudge:
+    """Return what tells this judge from others."""
+    return PastJudge(judge.name, judge.prompt_hash, judge.setup)
+
+
+def noted_judge(about: Mapping[str, Any], name: str = "name") -> PastJudge:
+    """Return the judge that run.json, scores.json, a record or a passport names; see `about_judge`.
+
+    Args:
+        about: What `about_judge` returned, and possibly more.
+        name: The field that holds the judge's name.
+    """
+    return PastJudge(about[name], about.get("prompt_hash") or PUBLISHED, about.get("setup", ""))
+
+
+def about_judge(judge: JudgeIdentity, name: str = "name") -> dict[str, str]:
+    """Return what files say of a judge: its name, prompt_hash, and setup if it has one."""
+    return {name: judge.name, "prompt_hash": judge.prompt_hash} | ({"setup": judge.setup} if judge.setup else {})
+
+
+def key_parts(judge: JudgeIdentity) -> tuple[str, ...]:
+    """Return what the keys of a judge's verdicts depend on. A judge without a setup keeps the keys of earlier versions."""
+    return tuple(about_judge(judge).values())
+
+
+def file_name_of(judge: JudgeIdentity) -> str:
+    """Return a file name for what is kept of a judge; judges of similar names may share it, so the file must name its own."""
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")  # the end of a long path tells most
+    setup = sha256(judge.setup.encode()).hexdigest()[:12] if judge.setup else ""
+    return "-".join(filter(None, (readable, judge.prompt_hash, setup)))

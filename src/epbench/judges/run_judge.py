@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.shapes import MAYBE_TEXT, Shape
-from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
+from epbench.judges.protocol import JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.folder import read_run, read_scores
 
-_WITH_JUDGE = Shape({}, {"judge": Shape({"name": (str,), "prompt_hash": MAYBE_TEXT})})
+_WITH_JUDGE = Shape({}, {"judge": Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})})
 
 
 def judge_of_scores(folder: Path) -> PastJudge | None:
     """The judge that a run's scores.json names; None if there is no such file, or it names no judge."""
     judge = read_scores(folder, _WITH_JUDGE).get("judge") if (folder / "scores.json").is_file() else None
-    return PastJudge(judge["name"], judge["prompt_hash"] or PUBLISHED) if judge else None
+    return noted_judge(judge) if judge else None
 
 
 def check_judge(folder: Path, judge: JudgeIdentity) -> None:
@@ -31,12 +32,14 @@ def check_judge(folder: Path, judge: JudgeIdentity) -> None:
         BadInput: The run has scores by another judge.
     """
     noted: Mapping[str, str] | None = read_run(folder).get("judge")
-    judges = [PastJudge(noted["name"], noted["prompt_hash"]) if noted else None, judge_of_scores(folder)]
-    found = [other for other in judges if other is not None]
-    if found and PastJudge(judge.name, judge.prompt_hash) not in found:
+    judges = [noted_judge(noted) if noted else None, judge_of_scores(folder)]
+    found, mine = [other for other in judges if other is not None], identity_of(judge)
+    if found and mine not in found:
+        unknown = replace(mine, setup="") in found
         raise BadInput(
-            f"{folder / 'run.json'}: this run was judged by {found[0].name} ({found[0].prompt_hash}), not by "
-            f"{judge.name} ({judge.prompt_hash}); the scores of a run must be by one judge"
+            f"{folder / 'run.json'}: this run was judged by {found[0]}, not by {mine}"
+            + ("; an earlier version did not note the address and the sampling of its judge" if unknown else "")
+            + "; the scores of a run must be by one judge"
         )
 
 
@@ -45,7 +48,7 @@ def note_judge(folder: Path, judge: JudgeIdentity, **more: Any) -> None:
 
     Call it when the scores are written: a judge that gave none must not pass for the run's judge.
     """
-    note(folder, judge={"name": judge.name, "prompt_hash": judge.prompt_hash}, **more)
+    note(folder, judge=about_judge(judge), **more)
 
 
 def note(folder: Path, **more: Any) -> None:

@@ -10,7 +10,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import check
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PastJudge
+from epbench.judges.protocol import identity_of, noted_judge
 from epbench.judges.run_judge import check_judge, note, note_judge
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.judging.diagnosis import diagnose
@@ -112,9 +112,9 @@ def _join_memories(shards: Sequence[Path], out: Path) -> None:
 
 def _judge_of(described: Sequence[Mapping[str, Any]]) -> Judge:
     """The judge of all shards. One that is a model is not asked again: its verdicts are in the journals."""
-    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described}
+    judges = {noted_judge(run["judge"]) for run in described}
     if len(judges) > 1:
-        names = ", ".join(f"{name} ({prompt_hash})" for name, prompt_hash in sorted(judges))
+        names = ", ".join(sorted(map(str, judges)))
         raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
     rules, (found,) = LexicalJudge(), judges
-    return rules if found == (rules.name, rules.prompt_hash) else PastJudge(*found)
+    return rules if found == identity_of(rules) else found

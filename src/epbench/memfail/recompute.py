@@ -12,7 +12,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.shapes import Items, Shape, check
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PastJudge
+from epbench.judges.protocol import identity_of, noted_judge
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
@@ -34,7 +34,7 @@ from epbench.runs.verification import Check, check_fingerprint, check_records, c
 _LEXICAL = "lexical"
 PAST_RUN = Shape(
     {
-        "dataset": (str,), "label": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}),
+        "dataset": (str,), "label": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)}),
         "identity": Shape(
             {
                 **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), (str,)), "k": Items((int,)),
@@ -105,9 +105,9 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
     output = read_output(
         scratch, data.facts, questions, past_system(identity), model, pack, past_setting(identity), whole
     )
-    judge: Judge = PastJudge(run["judge"]["name"], run["judge"]["prompt_hash"])
+    judge: Judge = noted_judge(run["judge"])
     rules = LexicalJudge()
-    if (judge.name, judge.prompt_hash) == (rules.name, rules.prompt_hash):
+    if judge == identity_of(rules):
         judge = rules
         checks.append(_judge_again(folder, scratch / "judged", output, rules))
     else:

@@ -210,6 +210,16 @@ def engine_of(model: Model) -> dict[str, Any]:
 
 
 @runtime_checkable
+class HasAddress(Protocol):
+    """What a model also offers if it is behind an endpoint."""
+
+    @property
+    def address(self) -> str:
+        """The URL to which requests go, without login, query and final slash; empty for the provider's own."""
+        ...
+
+
+@runtime_checkable
 class HasVariant(Protocol):
     """What a model also offers if it is more than its name says: a revision of the Hub, or with an adapter."""
 

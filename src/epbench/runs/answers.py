@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
@@ -112,13 +112,15 @@ def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None
     journal.close()
 
 
-def answered(journal: Journal, requests: Sequence[Request], model: Model) -> Generator[Record]:
+def answered(
+    journal: Journal, requests: Sequence[Request], model: Model, more: Mapping[str, str] | None = None
+) -> Generator[Record]:
     """Ask a model, and yield the record of each reply once it is in the journal; see `ask`.
 
     A model whose replies arrive in another thread writes to the journal from that thread. Closing the generator ends the
-    open requests.
+    open requests. `more` is added to each record.
     """
-    recorder = _Recorder(journal, requests, model)
+    recorder = _Recorder(journal, requests, model, more or {})
     at_once = isinstance(model, KeepsReplies)
     replies = (
         model.answer_keeping(requests, recorder.keep) if isinstance(model, KeepsReplies) else model.answer(requests)
@@ -133,8 +135,8 @@ def answered(journal: Journal, requests: Sequence[Request], model: Model) -> Gen
 class _Recorder:
     """Writes replies into a journal."""
 
-    def __init__(self, journal: Journal, requests: Sequence[Request], model: Model) -> None:
-        self._journal, self._name = journal, model.name
+    def __init__(self, journal: Journal, requests: Sequence[Request], model: Model, more: Mapping[str, str]) -> None:
+        self._journal, self._name, self._more = journal, model.name, more
         self._repeats = {request.key(model.identity): request.repeat for request in requests}
         self._last = time.monotonic()
         self._served = {record.get("served") for record in journal if record.get("failure") is None}
@@ -144,7 +146,8 @@ class _Recorder:
         outcome = _outcome(reply)
         now = time.monotonic()
         seconds = round(now - self._last, 4)
-        self._journal.add(reply.key, id=reply.id, repeat=self._repeats[reply.key], **outcome, seconds=seconds)
+        repeat = self._repeats[reply.key]
+        self._journal.add(reply.key, id=reply.id, repeat=repeat, **self._more, **outcome, seconds=seconds)
         self._last = now
         if reply.failure is None:
             self._notice(outcome.get("served"))

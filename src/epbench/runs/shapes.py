@@ -9,7 +9,7 @@ from types import NoneType
 
 from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Kind, Shape
 
-_JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT})
+_JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
 
 RUN = Shape(
     {"identity": Shape({}, {"benchmark": (str,)})},
@@ -27,7 +27,7 @@ _ANSWER = Shape(
     {"id": (str,), "repeat": (int,)},
     {
         **_COST, "answer": (str,), "partial": (str,), "ended": (str,), "reasoning": MAYBE_TEXT,
-        "probabilities": Each(MAYBE_NUMBER), "missing": (bool,),
+        "probabilities": Each(MAYBE_NUMBER), "missing": (bool,), "setup": (str,),
     },
     (("answer",), ("failure",), ("missing",)),
 )  # fmt: skip
@@ -41,7 +41,7 @@ JOURNALS: dict[str, Shape] = {
         {"id": (str,), "judge": (str,)},
         {
             **_COST, "prompt_hash": MAYBE_TEXT, "items": Items((str,)), "scores": Items(NUMBER), "order": Items((str,)),
-            "verdict": (bool,), "reason": (str,), "kind": (str,), "raw": Items((str,)),
+            "verdict": (bool,), "reason": (str,), "kind": (str,), "raw": Items((str,)), "setup": (str,),
         },
         (("items", "scores", "order"), ("verdict",), ("failure",)),
     ),

@@ -127,7 +127,8 @@ def _same_judge(folder: Path, again: Path) -> bool:
     for run in (folder, again):
         judge = read_json(run / "scores.json").get("judge") if (run / "scores.json").exists() else None
         about.append(judge if isinstance(judge, dict) else {})
-    return about[0] == about[1] or about[0].get("name") != about[1].get("name")
+    identities = [tuple(map(judge.get, ("name", "prompt_hash", "setup"))) for judge in about]
+    return about[0] == about[1] or identities[0] != identities[1]
 
 
 def _differences(found: Path, expected: Path, skipped: Collection[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.files.shapes import MAYBE_TEXT, Shape, check
 from epbench.hub.rows import Row
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import JudgeIdentity, PastJudge
+from epbench.judges.protocol import JudgeIdentity, identity_of, noted_judge
 from epbench.runs.answers import ANSWERS, no_progress
 from epbench.runs.journal import read_journal
 from epbench.runs.subset import subset
@@ -24,7 +24,7 @@ from epbench.tulving.scores.run_files import read_run
 
 _RUN = Shape(
     {
-        "dataset": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}),
+        "dataset": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)}),
         "identity": Shape({"fingerprint": (str,)}, {"repeats": (int,)}),
     },
     {"label": (str,), "limit": (int, NoneType), "shard": MAYBE_TEXT},
@@ -59,7 +59,7 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
     rows = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
     checks.append(_check_questions(folder, rows))
     copy_journals(folder, scratch)
-    judge = PastJudge(run["judge"]["name"], run["judge"]["prompt_hash"])
+    judge = noted_judge(run["judge"])
     checks.append(_judge_again(folder, scratch / "judged", rows, judge))
     label, repeats = run.get("label", folder.name), run["identity"].get("repeats", 1)
     finish(scratch, rows, judge, label, repeats=repeats, chapters=data.book.chapters)
@@ -76,7 +76,7 @@ def _check_questions(folder: Path, rows: Sequence[Row]) -> Check:
 def _judge_again(folder: Path, scratch: Path, rows: Sequence[Row], judge: JudgeIdentity) -> Check:
     """Have a judge that goes by rules judge all answers anew, in a scratch folder."""
     rules = LexicalJudge()
-    if (judge.name, judge.prompt_hash) != (rules.name, rules.prompt_hash):
+    if identity_of(judge) != identity_of(rules):
         return Check(JUDGEMENTS, None, f"{judge.name} is not asked again; the results were computed from its verdicts")
     copy_journals(folder, scratch)
     (scratch / JUDGEMENTS).unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from collections.abc import Generator
 import pytest
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.json_files import write_json
 from epbench.judges.protocol import Judgement, PastJudge
 from epbench.memfail.calibration.check import check_judge_on, plan_lines, planted_set
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT
@@ -21,7 +22,7 @@ CONFIGS = ("conditional_facts_easy", "long_hop")
 class Says:
     """A judge that gives one verdict on everything, or fails."""
 
-    name, prompt_hash = "says", "1"
+    name, prompt_hash, setup = "says", "1", ""
 
     def __init__(self, verdict):
         self._verdict = verdict
@@ -89,6 +90,16 @@ def test_a_case_without_a_verdict_is_neither_right_nor_wrong(cases):
     absent = next(fault for fault in passport["faults"] if fault["fault"] == "fact absent")
     assert (absent["n"], absent["rate"], absent["low"], absent["failed"]) == (0, None, None, 40)
     assert passport["failed"] == 40 and passport["stage"] == 1
+
+
+def test_a_passport_holds_only_for_the_server_that_was_checked(cases, tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    one, other, unknown = (PastJudge("openai:j", "1", setup) for setup in ("http://a/v1", "http://b/v1", ""))
+    write_json(passport_path(one), made(one, cases, [case.expected for case in cases]))
+    assert "openai:j (1; http://a/v1)" in passport_note(one)
+    assert passport_note(other) is None and passport_note(unknown) is None
+    passport_path(one).rename(passport_path(other))
+    assert passport_note(other) is None
 
 
 @pytest.mark.slow

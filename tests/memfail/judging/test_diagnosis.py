@@ -34,7 +34,7 @@ NEEDS = tuple(GoldMemory(f"r/{i}", f"fact {i}", (f"fact {i}",), ()) for i in ran
 class Scripted:
     """Says no, or fails, where it is told to; yes to all else."""
 
-    name, prompt_hash = "scripted", "1"
+    name, prompt_hash, setup = "scripted", "1", ""
 
     def __init__(self, says=None):
         self.says, self.asked = says or {}, []

@@ -41,7 +41,7 @@ SPELT_AS_IN_THE_BOOK = [
 
 
 class Nobody:
-    name, prompt_hash = "nobody", "0"
+    name, prompt_hash, setup = "nobody", "0", ""
 
 
 def named(made):

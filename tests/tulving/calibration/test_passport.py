@@ -12,7 +12,7 @@ from epbench.judges.protocol import PastJudge
 from epbench.runs.answers import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.calibration.answers import make_calibration_set
-from epbench.tulving.calibration.correction import corrected, judge_scores, with_passport
+from epbench.tulving.calibration.correction import corrected, judge_scores, one_score, with_passport
 from epbench.tulving.calibration.kinds import KINDS
 from epbench.tulving.calibration.passport import is_right, make_passport
 from epbench.tulving.calibration.store import find_passport, passport_path, read_passport, store_passport
@@ -22,6 +22,7 @@ from epbench.tulving.judging.verdicts import judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import score_published_runs
 from epbench.tulving.scores.results import finish, record_answers
+from epbench.tulving.scores.scoring import ScoredAnswer
 from epbench.tulving.scores.tables import judge_lines
 from tests.tulving.biased_judges import (
     BiasedJudge,
@@ -194,6 +195,36 @@ def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):
     assert find_passport(judge) == passport
     assert find_passport(BiasedJudge(MADE, name="openai:org/some judge", prompt_hash="p2")) is None
     assert find_passport(BiasedJudge(MADE, name="openai:org-some judge")) is None  # the same file, and another judge
+
+
+def test_a_passport_holds_only_for_the_server_that_was_checked(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+    one, other, unknown = (PastJudge("openai:j", "p1", setup) for setup in ("http://a/v1", "http://b/v1", ""))
+    passport = make_passport(one, MADE, {answer.judge_input.id: truly(answer) for answer in MADE}, 0)
+    assert passport["setup"] == "http://a/v1"
+    store_passport(one, passport)
+    assert [find_passport(judge) for judge in (one, other, unknown)] == [passport, None, None]
+    passport_path(one).rename(passport_path(other))
+    assert find_passport(other) is None  # a file under another name says whose it is
+    scores = {"f1_by_bin": {}, "failed_by_bin": {}, "judge": judge_scores(other, None)["judge"]}
+    store_passport(one, passport)
+    assert with_passport(scores)["judge"] == {
+        "name": "openai:j", "prompt_hash": "p1", "setup": "http://b/v1", "passport": None
+    }  # fmt: skip
+
+
+def scored(*scores, missing=False):
+    return ScoredAnswer("q", "all", "1", 1, (), ["x"] * len(scores), [], scores, [], missing=missing)
+
+
+def test_one_score_for_everything_is_told_and_anything_else_is_not():
+    for score in (0, 1):
+        many = [scored(score, score), *[scored(score)] * 19]
+        assert one_score(many) == one_score([*many, scored()]) == {"score": score, "answers": 20}
+        assert one_score([*many, *[scored(0, missing=True)] * 5]) == {"score": score, "answers": 20}
+        assert one_score(many[1:]) is None  # too few to say anything
+        assert one_score([*many, scored(1 - score)]) is None
+    assert one_score([scored(0.5)] * 30) is None
 
 
 def test_a_stored_passport_of_the_rules_goes_before_a_new_one(monkeypatch, tmp_path):

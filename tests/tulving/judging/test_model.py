@@ -120,6 +120,8 @@ def test_the_order_is_asked_for_only_where_it_counts(some, second_call, order):
     [
         (lambda p: json.dumps(verdict(p, [1, 0])), "2 scores were found, 3 are expected"),
         (lambda p: json.dumps(verdict(p, [1, 0, "high"])), 'the score of true item 3 is "high"'),
+        (lambda p: json.dumps(verdict(p, [1, 5, 1])), "the score of true item 2 is 5, a number from 0 to 1"),
+        (lambda p: json.dumps(verdict(p, [-1, 1, 1])), "the score of true item 1 is -1"),
         (lambda p: json.dumps(verdict(p, [1, float("nan"), 0])), "the score of true item 2 is NaN"),
         (lambda p: "I would say that it is right.", "no JSON object with items and scores was found"),
         (lambda p: json.dumps(verdict(p, [1, 0, 1, 1])), "a score is"),
@@ -143,11 +145,10 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
     [
         (lambda p: f"Sure:\n```json\n{honest(p)}\n```\nAnything else?", 1),
         (lambda p: f"<think>{{hm}}</think>{honest(p)}", 1),
-        (lambda p: json.dumps(verdict(p, [1.7, 1, -0.2])), 1),
         (lambda p: json.dumps(verdict(p, ["1", " 1.0", "0.5"])).replace('"number": 2', '"number": "2"'), 1),
     ],
 )
-def test_prose_fences_and_numbers_out_of_range_need_no_repair(dressed, n_calls):
+def test_prose_fences_and_numbers_as_text_need_no_repair(dressed, n_calls):
     with LoopbackEndpoint(dressed) as endpoint:
         found = judged(judge_at(endpoint), given())["q1"]
     assert len(endpoint.calls) == n_calls

@@ -4,10 +4,12 @@ import json
 
 import pytest
 
-from epbench import RunFailed
+from epbench import BadInput, RunFailed
 from epbench.files.json_files import write_json
-from epbench.judges.protocol import Judgement, PastJudge
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import PUBLISHED, Judgement, PastJudge
 from epbench.runs.answers import no_progress
+from epbench.runs.journal import read_journal
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import JudgeInput, Verdict
@@ -32,7 +34,7 @@ def row(id_, question="Who?", truth=("Ann",)):
 class Counting:
     """Finds everything, fails on given answers, remembers what it was asked, backwards so that order shows."""
 
-    name, prompt_hash = "counting", "1"
+    name, prompt_hash, setup = "counting", "1", ""
 
     def __init__(self, fails=()):
         self.fails, self.asked, self.closed = fails, [], False
@@ -111,6 +113,23 @@ def test_failures_are_left_out_counted_and_judged_by_the_next_start(tmp_path):
     again = Counting()
     assert len(judge_answers(tmp_path, ROWS, again, no_progress)) == 2 and again.asked == ["x"]
     assert judge_failures(tmp_path, judge) == {}
+
+
+@pytest.mark.parametrize("score", [2, 5, -1, 1.0001])
+def test_a_journaled_score_outside_0_to_1_is_refused_unless_it_was_published(tmp_path, score):
+    answers(tmp_path, said("a", "x"))
+    judge_answers(tmp_path, ROWS[:1], Counting(), no_progress)
+    (record,) = read_journal(tmp_path / JUDGEMENTS).values()
+    edited = record | {"scores": [score] * len(record["scores"])}
+    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited) + "\n")
+    with pytest.raises(
+        BadInput, match=f"judgements.jsonl, record .* expected numbers from 0 to 1, found {score}; delete"
+    ):
+        read_verdicts(tmp_path, ROWS[:1], Counting())
+    (answer,) = read_journal(tmp_path / "answers.jsonl")
+    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited | {"key": answer}) + "\n")
+    (published,) = read_verdicts(tmp_path, ROWS[:1], PastJudge("claude", PUBLISHED))
+    assert set(published.scores) <= {0.0, 1.0}
 
 
 def test_a_judge_of_the_past_judges_nothing_more(tmp_path):

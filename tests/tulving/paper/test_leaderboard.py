@@ -9,7 +9,13 @@ from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.paper.leaderboard import abstaining, judge_in_words, leaderboards
 from epbench.tulving.questions.generate import BINS
 
-CHECKED = {"name": "lexical", "passport": {"n": 30}, "sensitivity": 0.916, "specificity": 0.924}
+CHECKED = {
+    "name": "lexical",
+    "prompt_hash": "rules-3",
+    "passport": {"n": 30},
+    "sensitivity": 0.916,
+    "specificity": 0.924,
+}
 
 
 def run(label, recall, *, memory="in-context", model="m", book="long", fingerprint="f1", source="own", **more):
@@ -78,6 +84,6 @@ def test_who_abstains_always_is_right_in_bin_0_alone():
 
 
 def test_a_judge_is_named_with_its_passport():
-    assert judge_in_words(CHECKED) == "lexical, sensitivity 0.92, specificity 0.92"
-    assert judge_in_words({"name": "x", "passport": None}) == "x, without a passport"
-    assert judge_in_words(None) == "not named"
+    assert judge_in_words(CHECKED, "lexical") == "lexical, sensitivity 0.92, specificity 0.92"
+    assert judge_in_words({"passport": None}, "x") == "x, without a passport"
+    assert judge_in_words(None, "not noted") == "not noted"

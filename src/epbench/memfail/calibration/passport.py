@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.shapes import NUMBER, Items, Shape
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
 from epbench.memfail.judging.stages import Label
 from epbench.statistics.proportions import wilson
@@ -36,7 +35,8 @@ _SHAPE = Shape(
     {
         "judge": (str,), "prompt_hash": (str,), "rows": (str,), "faults": Items(Shape({"fault": (str,), "n": (int,)})),
         **dict.fromkeys(SHARES, NUMBER), **{f"{share}_interval": Items(NUMBER, 2) for share in SHARES},
-    }
+    },
+    {"setup": (str,)},
 )  # fmt: skip
 """Of a passport that can be told in a sentence: something was planted, and something was faithful."""
 
@@ -55,7 +55,7 @@ def make_passport(
         rows: Into which rows the faults were planted, in words.
 
     Returns:
-        judge, prompt_hash, seed, n, rows, planted (see `fingerprint_of`), failed (the number of cases without a verdict);
+        judge, prompt_hash, setup (not of rules), seed, n, rows, planted (see `fingerprint_of`), failed (cases without a verdict);
         sensitivity: the share of the planted faults that get any error;
         stage: the share of them that get the error of their own stage;
         specificity: the share of the faithful cases that are correct;
@@ -72,8 +72,7 @@ def make_passport(
         if case.fault != NO_FAULT:
             of_config.setdefault(case.record.question.config, []).append((case, label))
     return {
-        "judge": judge.name,
-        "prompt_hash": judge.prompt_hash,
+        **about_judge(judge, "judge"),
         "seed": seed,
         "n": n,
         "rows": rows,
@@ -103,10 +102,7 @@ def fingerprint_of(cases: Sequence[PlantedCase]) -> str:
 
 def passport_path(judge: JudgeIdentity) -> Path:
     """Where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip(
-        "-."
-    )  # the end of a long path is its telling part
-    return cache_folder("passports") / f"memfail-{readable}-{judge.prompt_hash}.json"
+    return cache_folder("passports") / f"memfail-{file_name_of(judge)}.json"
 
 
 def find_passport(judge: JudgeIdentity) -> Passport | None:
@@ -119,8 +115,8 @@ def find_passport(judge: JudgeIdentity) -> Passport | None:
         return None
     try:
         passport = read_json(path, _SHAPE)
-        if (passport["judge"], passport["prompt_hash"]) != (judge.name, judge.prompt_hash):
-            raise BadInput(f"{path}: expected the passport of {judge.name} ({judge.prompt_hash})")
+        if noted_judge(passport, "judge") != identity_of(judge):
+            raise BadInput(f"{path}: expected the passport of {identity_of(judge)}")
     except BadInput as error:
         _log.warning("%s; the passport is ignored until this judge is checked again", error)
         return None
@@ -141,7 +137,7 @@ def passport_note(judge: JudgeIdentity) -> str | None:
     of_cases = sum(row["n"] for row in passport["faults"])
     found, at_stage, passed = (_percent(passport, share) for share in SHARES)
     return (
-        f"judge {judge.name} ({judge.prompt_hash}): of planted faults it finds {found}, {at_stage} at their stage; of faithful "
+        f"judge {identity_of(judge)}: of planted faults it finds {found}, {at_stage} at their stage; of faithful "
         f"cases it passes {passed} ({of_cases:,} cases, {passport['rows']})"
     )
 

@@ -56,7 +56,11 @@ def passport_page(
         cases: The planted cases.
         labels: The label that the judge's verdicts led to for each of them.
     """
-    about = {name: passport[name] for name in ("judge", "prompt_hash", "rows", "n", "seed", "planted", "failed")}
+    about = {
+        name: passport[name]
+        for name in ("judge", "prompt_hash", "setup", "rows", "n", "seed", "planted", "failed")
+        if name in passport
+    }
     by_fault, by_config, whole = (table.html() for table in _tables(passport))
     wrong = Table(
         ["fault", "question", "expected", "label", "memories that came back", "answer"],

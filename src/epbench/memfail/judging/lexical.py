@@ -36,6 +36,7 @@ class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
+    setup = ""
     prompt_hash = "rules-2"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
     def plan(self, inputs: Sequence[Check]) -> Estimate | None:

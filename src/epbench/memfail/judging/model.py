@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from epbench.errors import UnusableReply
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement, PastJudge
-from epbench.memfail.judging.prompts import JudgingPrompts
+from epbench.memfail.judging.prompts import SAMPLING, JudgingPrompts
 from epbench.memfail.judging.protocol import Check, Verdict
 from epbench.models.json_replies import boolean_of, last_object_with
 from epbench.models.protocol import Model, Request
@@ -30,7 +30,7 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
 
     def __init__(self, model: Model, prompts: JudgingPrompts) -> None:
         self._prompts = prompts
-        super().__init__(model, prompt_hash=prompts.hash, repair=prompts.repair)
+        super().__init__(model, prompt_hash=prompts.hash, repair=prompts.repair, max_tokens=SAMPLING.max_tokens)
 
     def requests(self, inputs: Sequence[Check]) -> list[Request]:
         """See `BaseModelJudge.requests`; a check that occurs several times takes one request."""

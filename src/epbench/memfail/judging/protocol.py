@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from epbench.judges import protocol
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, key_parts
 from epbench.memfail.dataset.types import GoldMemory, Question
 
 Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention"]
@@ -49,7 +49,7 @@ class Check:
         else:
             detail = () if self.kind == "storage" else self.gold.detail
             asked = (self.gold.text, self.gold.link, detail, _digest(self.memories))
-        parts = (judge.name, judge.prompt_hash, self.kind, self.question.config, asked)
+        parts = (*key_parts(judge), self.kind, self.question.config, asked)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 

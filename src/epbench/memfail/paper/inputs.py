@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Source
+from epbench.judges.protocol import noted_judge
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.scores.breakdown import with_tokens
@@ -141,7 +142,7 @@ def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
         baseline=bool(identity.get("control")),
         system_model=str(identity.get("system_model") or ""),
         model=str(identity.get("model") or ""),
-        judge=f"{judge['name']} ({judge['prompt_hash']})" if judge else "",
+        judge=str(noted_judge(judge)) if judge else "",
         fingerprint=str(identity.get("fingerprint") or ""),
         scores=with_tokens(scores, folder),
         spent=spent(about, usage, prices),

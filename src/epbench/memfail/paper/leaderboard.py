@@ -9,7 +9,7 @@ from typing import Any
 
 from epbench.exhibits.exhibit import Exhibit
 from epbench.exhibits.leaderboard import Standing, leaderboard
-from epbench.judges.protocol import PastJudge
+from epbench.judges.protocol import noted_judge
 from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
@@ -103,7 +103,7 @@ def _of_baseline(name: str, run: PaperRun, runs: Sequence[PaperRun], k: str) -> 
 
 def _judge(run: PaperRun, name: str) -> str:
     judge = read_run(run.folder).get("judge")
-    words = passport_in_words(PastJudge(judge["name"], judge["prompt_hash"])) if judge else None
+    words = passport_in_words(noted_judge(judge)) if judge else None
     return words or f"{name or 'not named'}, without a passport"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.scores.question_files import FIELDS, MORE_FIELDS
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.runs.outcomes import read_outcomes
@@ -38,21 +39,20 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
         config = read_scores(run)["config"]
         for record in read_outcomes(run, FIELDS, MORE_FIELDS):
             results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
-    about = {"judge": judge["name"], "prompt_hash": judge["prompt_hash"]}
+    about = about_judge(judge, "judge")
     return Comparison("success", compare_runs(results, progress), about, left_out(results))
 
 
-def _one_judge(folders: Sequence[Path]) -> Mapping[str, str]:
+def _one_judge(folders: Sequence[Path]) -> PastJudge:
     """The judge of all runs."""
-    judges: dict[Path, Mapping[str, str]] = {}
+    judges: dict[Path, PastJudge] = {}
     for folder in folders:
         run = read_run(folder)
         if "judge" not in run:
             raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
-        judges[folder] = run["judge"]
-    names = {folder: f"{judge['name']} ({judge['prompt_hash']})" for folder, judge in judges.items()}
-    if len(set(names.values())) > 1:
-        named = "; ".join(f"{folder}: {name}" for folder, name in names.items())
+        judges[folder] = noted_judge(run["judge"])
+    if len(set(judges.values())) > 1:
+        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
         raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
     return next(iter(judges.values()))
 

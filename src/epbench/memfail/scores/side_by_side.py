@@ -10,7 +10,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.shapes import MAYBE_TEXT, Shape, check
 from epbench.files.writing import write_text
-from epbench.judges.protocol import PastJudge
+from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.claims.report import as_json, claims_table, judge_claims
 from epbench.memfail.scores.breakdown import breakdown_tables, with_tokens
@@ -24,8 +24,11 @@ from epbench.safe_text import html_text
 
 _RUN = Shape(
     {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "embedder": MAYBE_TEXT})},
-    {"judge": Shape({"name": (str,), "prompt_hash": (str,)})},
+    {"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})},
 )
+
+
+_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
 
 
 def write_side_by_side(
@@ -72,14 +75,15 @@ def write_side_by_side(
 
 
 def judge_notes(runs: Sequence[Path]) -> list[str]:
-    """What is known of the judges of some runs, each once: their passports, or that they have none.
+    """What is known of the judges of some runs, each once: that they differ, and their passports, or that they have none.
 
     Args:
         runs: The folders of runs; one that names no judge is passed over.
     """
     named = [_about(run).get("judge") for run in runs]
-    judges = dict.fromkeys(PastJudge(judge["name"], judge["prompt_hash"]) for judge in named if judge)
-    return [passport_note(judge) or _unchecked(judge) for judge in judges]
+    judges = dict.fromkeys(noted_judge(judge) for judge in named if judge)
+    notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
+    return [_DIFFERENT, *notes] if len(judges) > 1 else notes
 
 
 def _about(run: Path) -> dict[str, Any]:
@@ -91,7 +95,7 @@ def _about(run: Path) -> dict[str, Any]:
 
 def _unchecked(judge: PastJudge) -> str:
     how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
-    return f"judge {judge.name} ({judge.prompt_hash}) has no passport yet; to check it: {how}"
+    return f"judge {judge} has no passport yet; to check it: {how}"
 
 
 def _sections(

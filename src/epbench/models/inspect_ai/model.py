@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -85,6 +86,13 @@ class InspectModel:
     def identity(self) -> str:
         """The name, because nothing is known about the weights behind a provider."""
         return self.name
+
+    @property
+    def address(self) -> str:
+        """See `HasAddress.address`; without a given one it is that of the variable that the provider reads."""
+        kind, service, *_ = self._target.split("/")
+        variable = f"{service if kind == 'openai-api' else kind}_base_url".upper().replace("-", "_")
+        return without_secrets(self._base_url or os.environ.get(variable, "")).rstrip("/")
 
     def window(self) -> int | None:
         """Return the given window, else the one that inspect_ai knows of the model; None if there is none."""

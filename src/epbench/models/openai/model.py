@@ -101,6 +101,11 @@ class EndpointModel:
         """The name, because nothing is known about the weights of an endpoint."""
         return self.name
 
+    @property
+    def address(self) -> str:
+        """See `HasAddress.address`."""
+        return without_secrets(self._address.url).rstrip("/")
+
     def window(self) -> int | None:
         """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none."""
         return self._window or self._listed_window

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.judges.protocol import JudgeIdentity, PastJudge
+from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
 from epbench.tulving.calibration.passport import SHARES, Passport
 from epbench.tulving.calibration.store import find_passport
-from epbench.tulving.scores.scoring import mean
+from epbench.tulving.scores.scoring import ScoredAnswer, mean
 
+FEWEST_ANSWERS = 20  # with one score from the judge, before readers are warned; fewer may all be right or all wrong
 SMALLEST_DIFFERENCE = 0.05  # between the F1 of right and of wrong answers; nothing can be corrected below it
 
 
@@ -51,18 +52,37 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
         f1_by_bin: Observed mean F1, in [0, 1]; None if the headline is incomplete, so that nothing is corrected.
 
     Returns:
-        judge: name, prompt_hash, sensitivity, specificity, order and their intervals, and passport: the calibration set
-        that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without a passport;
+        judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
+        calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
         corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
     """
     passport = find_passport(judge)
-    about: dict[str, Any] = {"name": judge.name, "prompt_hash": judge.prompt_hash, "passport": None}
+    about: dict[str, Any] = {**about_judge(judge), "passport": None}
     if passport is None:
         return {"judge": about, "corrected": None}
     about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
     for share in SHARES:
         about |= {name: passport[name] for name in (share, f"{share}_interval")}
     return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
+
+
+def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
+    """Return the one score that a judge gave to every true item of every answer, or None if its scores differ.
+
+    Such verdicts do not show that the judge reads the answers: a stuck judge gives the same ones. Questions without a true
+    item say nothing about that, and neither do the missing answers of a file, which no judge has read.
+
+    Args:
+        rows: The judged answers.
+
+    Returns:
+        score (1 or 0) and answers, their number; None also for fewer than `FEWEST_ANSWERS`.
+    """
+    given = [row.scores for row in rows if row.scores and not row.missing]
+    found = {score for scores in given for score in scores}
+    if len(given) < FEWEST_ANSWERS or found not in ({0}, {1}):
+        return None
+    return {"score": int(found.pop()), "answers": len(given)}
 
 
 def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
@@ -80,5 +100,5 @@ def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
         return dict(scores)
-    found = judge_scores(PastJudge(judge["name"], judge["prompt_hash"]), recall_to_correct(scores))
+    found = judge_scores(noted_judge(judge), recall_to_correct(scores))
     return dict(scores) | (found if found["judge"]["passport"] else {})

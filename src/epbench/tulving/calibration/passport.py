@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench import __version__
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, about_judge
 from epbench.metric_folders import metric_module
 from epbench.statistics.proportions import wilson
 from epbench.tulving.calibration.answers import CalibrationAnswer, fingerprint_of_set
@@ -41,7 +41,8 @@ def make_passport(
         seed: Seed of the calibration set.
 
     Returns:
-        judge, prompt_hash, seed, n (answers per kind), made_answers (fingerprint of the calibration set), failed;
+        judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the
+        calibration set), failed;
         sensitivity: share of the items named in full that the judge credits with 0.5 or more;
         specificity: share of the items not named that it does not credit. Where nothing true exists, the abstention
         takes the place of an item: a judge credits an answer with false items if it lists none of them.
@@ -65,8 +66,7 @@ def make_passport(
         about = {"kind": kind, "n": len(of_kind), "right": sum(right), "rate": rate, "low": low, "high": high}
         kinds.append(about | {"failed": failed} | _shares(of_kind))
     return {
-        "judge": judge.name,
-        "prompt_hash": judge.prompt_hash,
+        **about_judge(judge, "judge"),
         "seed": seed,
         "n": len(calibration_set) // len(KINDS),
         "made_answers": fingerprint_of_set(calibration_set),

@@ -53,7 +53,11 @@ def passport_page(
         calibration_set: The calibration set.
         verdicts: The verdicts on it, by the id of the input.
     """
-    about = {name: passport[name] for name in ("judge", "prompt_hash", "n", "seed", "made_answers", "failed")}
+    about = {
+        name: passport[name]
+        for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
+        if name in passport
+    }
     shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     f1 = [
         [f"F1 of {sort} answers where {where.replace('_', ' is ')}", cell(value), "", ""]

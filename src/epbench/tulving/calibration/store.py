@@ -1,15 +1,14 @@
-"""Where passports are kept, by judge and prompts, for the reports of later runs."""
+"""Where passports are kept, by judge, for the reports of later runs."""
 
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
-from epbench.judges.protocol import JudgeIdentity, is_free
+from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free
 from epbench.models.load import is_model_name
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.passport import SHARES, Passport, make_passport
@@ -21,20 +20,18 @@ _log = logging.getLogger(__name__)
 
 def passport_path(judge: JudgeIdentity) -> Path:
     """Return where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
-    # The end of a long path is its telling part.
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")
-    return cache_folder("passports") / f"{readable}-{judge.prompt_hash}.json"
+    return cache_folder("passports") / f"{file_name_of(judge)}.json"
 
 
 def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
-    """Keep a passport for the reports of later runs, in place of an older one of this judge and these prompts."""
+    """Keep a passport for the reports of later runs, in place of an older one of the same judge."""
     path = passport_path(judge)
     write_json(path, passport)
     return path
 
 
 def find_passport(judge: JudgeIdentity) -> Passport | None:
-    """Return the stored passport of this judge with these prompts; a judge that costs nothing gets a new one.
+    """Return the stored passport of this judge, with its prompts and setup; a judge that costs nothing gets a new one.
 
     The new passport is stored if the judge has weights, which take seconds to load.
 
@@ -73,11 +70,11 @@ def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
     """Read a passport from a file.
 
     Raises:
-        BadInput: The file is not a passport, or it is that of another judge or other prompts.
+        BadInput: The file is not a passport, or it is that of another judge.
     """
     passport = read_json(path)
-    for field, expected in (("judge", judge.name), ("prompt_hash", judge.prompt_hash)):
-        if passport.get(field) != expected:
+    for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
+        if passport.get(field, "") != expected:
             raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
     intervals = [f"{share}_interval" for share in SHARES]
     others = ("kinds", "f1_when_right", "f1_when_wrong", "made_answers", "seed", "n", "failed")

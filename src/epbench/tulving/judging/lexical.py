@@ -29,6 +29,7 @@ class LexicalJudge:
     """Rule-based judge."""
 
     name = "lexical"
+    setup = ""
     prompt_hash = "rules-3"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
     def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:

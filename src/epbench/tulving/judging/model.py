@@ -35,8 +35,9 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         self.prompts = prompts or load_judge_prompts()
-        self.max_tokens = max_tokens
-        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, calls=calls)
+        super().__init__(
+            model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens, calls=calls
+        )
 
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
         """See `BaseModelJudge.requests`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from epbench.judges import protocol
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, key_parts
 from epbench.tulving.questions.templates import Get, Trace
 
 
@@ -40,7 +40,7 @@ class JudgeInput:
 
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the verdict depends on, so that one answer to one question is judged once."""
-        parts = (judge.name, judge.prompt_hash, self.question, self.trace, self.get, self.reference, self.answer)
+        parts = (*key_parts(judge), self.question, self.trace, self.get, self.reference, self.answer)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
 from epbench.judges.model import Ask, BaseModelJudge, Calls
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, key_parts
 from epbench.models.json_replies import last_object_with
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.prompt_packs import load_pack
@@ -85,7 +85,7 @@ class RatedEvent:
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the rating depends on."""
         event = self.event
-        parts = (judge.name, judge.prompt_hash, event.day, event.space, event.entity, event.content, event.detail)
+        parts = (*key_parts(judge), event.day, event.space, event.entity, event.content, event.detail)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
@@ -117,8 +117,10 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
         calls: Path | None = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.prompts, self.max_tokens = prompts or load_realism_prompts(), max_tokens
-        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, calls=calls)
+        self.prompts = prompts or load_realism_prompts()
+        super().__init__(
+            model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens, calls=calls
+        )
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         """See `BaseModelJudge.requests`."""

@@ -2,6 +2,7 @@
 
 Prose and fences around the JSON do not matter, and numbers may be given as text. A reply that could be read in two ways
 is unusable: one with a repeated field, with two scores of one true item, or with fewer or more scores than true items.
+So is one with a score outside 0 to 1: of a judge that gives 5 nobody knows whether it means 5 of 5 or 5 of 10.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
         n: Number of different true items, from 0; if there are none, scores are ignored.
 
     Returns:
-        The items, stripped of blanks; one score per true item, in their order, clipped to [0, 1]; the reason.
+        The items, stripped of blanks; one score per true item, in their order; the reason.
 
     Raises:
-        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a finite number, or
-            there is not exactly one score for each true item.
+        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
+            1, or there is not exactly one score for each true item.
     """
     found = last_object_with(reply, "items", *(["scores"] if n else []))
     items = _list(found, "items")
@@ -71,10 +72,10 @@ def _scores(entries: list[Any], n: int) -> list[float]:
         if number in by_number:
             raise UnusableReply(f"true item {number} has two scores, one is expected")
         score = number_of(entry.get("score"))
-        if score is None:
+        if score is None or not 0 <= score <= 1:
             shown = _shown(entry.get("score"))
             raise UnusableReply(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
-        by_number[number] = min(1.0, max(0.0, score))
+        by_number[number] = score
     if len(by_number) != n:
         raise UnusableReply(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
     return [float(by_number[number]) for number in range(1, n + 1)]

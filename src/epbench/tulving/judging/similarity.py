@@ -54,6 +54,7 @@ class SimilarityJudge:
         load: Loads the embedder. It is called when the judge's identity or a verdict is asked for, not before.
     """
 
+    setup = ""
     rules = "similarity-1"  # a change of a rule or a threshold needs a new version
 
     def __init__(self, name: str, load: Callable[[], Embedder]) -> None:

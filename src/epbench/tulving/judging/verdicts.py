@@ -16,7 +16,7 @@ from epbench.hub.rows import Row
 from epbench.judges import journal as verdict_journal
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.judges.model import name_without_weights
-from epbench.judges.protocol import PUBLISHED, JudgeIdentity, PastJudge
+from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.journal import Journal, Record, read_journal
@@ -96,7 +96,7 @@ def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> 
     """The same as records of the journal: items, scores, order and reason for each answer that has a verdict.
 
     Raises:
-        BadInput: The number of a verdict's scores is not that of the true items.
+        BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
     """
     found = judgement_records(folder, rows, judge)
     return [(given, verdict) for _, given, verdict in found if verdict is not None and verdict.get("failure") is None]
@@ -112,7 +112,7 @@ def judgement_records(
         for an answer that the judge has not read.
 
     Raises:
-        BadInput: The number of a verdict's scores is not that of the true items.
+        BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
     """
     journal = read_journal(folder / JUDGEMENTS)
     found: list[tuple[Record, JudgeInput, Record | None]] = []
@@ -122,24 +122,27 @@ def judgement_records(
             continue
         record = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else given.key(judge))
         if record is not None and record.get("failure") is None:
-            record = _checked(folder, record, given)
+            record = _checked(folder, record, given, published=judge.prompt_hash == PUBLISHED)
         found.append((answer, given, record))
     return found
 
 
-def _checked(folder: Path, verdict: Record, given: JudgeInput) -> Record:
-    """A verdict with scores from 0 to 1, since a published judge may exceed 1.
+def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: bool) -> Record:
+    """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped.
 
     Raises:
-        BadInput: The number of its scores is not that of the true items.
+        BadInput: The number of its scores is not that of the true items, or another judge's score is out of range.
     """
-    n, expected = len(verdict.get("scores", ())), len(given.reference)
-    if n != expected:
+    where, scores = f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores'", verdict.get("scores", ())
+    if len(scores) != (expected := len(given.reference)):
         raise BadInput(
-            f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores': expected {expected} numbers, one "
-            f"for each true item of question {given.id}, found {n}"
+            f"{where}: expected {expected} numbers, one for each true item of question {given.id}, found {len(scores)}"
         )
-    return verdict | {"scores": [min(1.0, max(0.0, score)) for score in verdict["scores"]]}
+    if not published and (odd := next((score for score in scores if not 0 <= score <= 1), None)) is not None:
+        raise BadInput(
+            f"{where}: expected numbers from 0 to 1, found {odd}; delete this line, and the next start asks the judge again"
+        )
+    return verdict | {"scores": [min(1.0, max(0.0, score)) for score in scores]}
 
 
 def given_answers(folder: Path, rows: Sequence[Row], *, missing: bool = False) -> list[tuple[Record, JudgeInput]]:
@@ -195,7 +198,7 @@ def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[Score
     """
     n_answers, previous = len(given_answers(folder, rows)), judge_of_scores(folder)
     missing = n_answers - sum(not verdict.missing for verdict in verdicts)
-    if missing and previous not in (None, PastJudge(judge.name, judge.prompt_hash)):
+    if missing and previous not in (None, identity_of(judge)):
         reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
         raise RunFailed(
             f"judge {judge.name} has given no verdict on {missing} of {n_answers} answers{reasons}; the scores in {folder} "

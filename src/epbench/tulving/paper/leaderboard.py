@@ -11,6 +11,7 @@ from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
 from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.questions.generate import BINS
+from epbench.tulving.scores.tables import DIFFERENT_JUDGES, judge_names
 
 COLUMNS = {
     "simple recall": "simple_recall_score",
@@ -40,8 +41,11 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
         own = all(run.source == "own" for run in runs)
         reported = [row for row in inputs.reported if row.dataset == book and "simple_recall_score" in row.scores]
         about = _THIS if own else _PUBLISHED
-        standings = [*(_of_run(run, runs, about) for run in runs), *map(_of_reported, reported)]
+        judges = judge_names({str(run.folder): run.scores for run in runs})
+        standings = [_of_run(run, runs, about, judges[str(run.folder)]) for run in runs]
+        standings += map(_of_reported, reported)
         notes = [*_NOTES, *([_OTHER_BOOK] if own and reported else [])]
+        notes += [DIFFERENT_JUDGES] if len(set(judges.values())) > 1 else []
         boards.append(
             leaderboard(name, f"Simple recall and chronological awareness on {book}", standings, COLUMNS, notes)
         )
@@ -55,7 +59,7 @@ _OTHER_BOOK = (
 _PUBLISHED, _THIS = "the published book", "this book"
 
 
-def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str) -> Standing:
+def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str, judge: str) -> Standing:
     scores = run.scores
     floors = abstaining(scores["n_by_bin"])
     beside = [other for other in runs if other.model == run.model and other.source == run.source]
@@ -68,7 +72,7 @@ def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str) -> Standing:
     return Standing(
         label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=run.memory,
         scores={name: scores[name] for name in COLUMNS.values()}, floors=floors, ceilings=ceilings,
-        judge=judge_in_words(scores.get("judge")), about=about,
+        judge=judge_in_words(scores.get("judge"), judge), about=about,
         n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
         ranges={name: scores["incomplete"][name] for name in COLUMNS.values() if name in scores["incomplete"]},
         intervals={name: scores["intervals"][name] for name in COLUMNS.values() if name in scores["intervals"]},
@@ -90,13 +94,19 @@ def abstaining(bins: Collection[str]) -> dict[str, float]:
     return dict.fromkeys(COLUMNS.values(), 0.0) | {"simple_recall_score": 1 / len(bins) if "0" in bins else 0.0}
 
 
-def judge_in_words(judge: Mapping[str, Any] | None) -> str:
-    """Who judged, and how well according to the passport, such as `lexical, sensitivity 0.92, specificity 0.92`."""
-    if judge is None:
-        return "not named"
+def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
+    """Who judged, and how well according to the passport, such as `lexical, sensitivity 0.92, specificity 0.92`.
+
+    Args:
+        judge: What scores.json says of the judge; None if it says nothing.
+        name: What to call the judge.
+    """
+    if not judge:
+        return name
     if not judge.get("passport"):
-        return f"{judge['name']}, without a passport"
-    return f"{judge['name']}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}"
+        same = f", which gave every true item {judge['one_score']['score']}" if "one_score" in judge else ""
+        return f"{name}{same}, without a passport"
+    return f"{name}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}"
 
 
 def _best(scores: Iterable[Mapping[str, Any]], name: str) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Source, Value, marked, slug
 from epbench.exhibits.reported import ReportedRow
@@ -16,6 +16,7 @@ from epbench.models.protocol import name_of
 from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.released.run_names import writer_of
 from epbench.tulving.scores.run_files import read_run
+from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,8 @@ class Line:
 
 def lines_of(inputs: Inputs) -> list[Line]:
     """A line for each run and for each reported row, ordered by memory as in the paper, own runs before others."""
-    runs = [_of_run(run) for run in inputs.runs]
+    judges = judge_names({str(run.folder): run.scores for run in inputs.runs})
+    runs = [_of_run(run, judges[str(run.folder)]) for run in inputs.runs]
     # Who made a dataset from a published book has runs of its fingerprint, and the archive knows its writer.
     writers = {line.fingerprint: line.writer for line in runs if line.writer}
     known = [replace(line, writer=line.writer or writers.get(line.fingerprint)) for line in runs]
@@ -96,13 +98,13 @@ def _memory_order(memory: str) -> tuple[int, str]:
     return (MEMORIES.index(memory), "") if memory in MEMORIES else (len(MEMORIES), memory)
 
 
-def _of_run(run: PaperRun) -> Line:
+def _of_run(run: PaperRun, judge: str) -> Line:
     written = read_run(run.folder)
     released = run.source == "released"
     writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(written.get("dataset"))
     model, memory = name_of(run.model) or "–", run.memory or "answers"
     label = f"{model} {run.memory}".strip() if released else run.label
-    return Line(run.source, label, model, memory, run.book, run.fingerprint, writer, _judge(run.scores), run)
+    return Line(run.source, label, model, memory, run.book, run.fingerprint, writer, judge, run)
 
 
 def _writer_of(dataset: object) -> str | None:
@@ -112,13 +114,6 @@ def _writer_of(dataset: object) -> str | None:
         return None
     writer = read_json(path).get("writer")
     return writer if isinstance(writer, str) else None
-
-
-def _judge(scores: Mapping[str, Any]) -> str:
-    judge = scores.get("judge")
-    if not judge:
-        return "not noted"
-    return f"{judge['name']} (as released)" if judge["prompt_hash"] is None else str(judge["name"])
 
 
 def _of_reported(row: ReportedRow) -> Line:

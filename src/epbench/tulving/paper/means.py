@@ -13,6 +13,7 @@ from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.paper.dots import Point
 from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.paper.lines import lines_of
+from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +137,7 @@ def shown(run: PaperRun) -> str:
 
 def judge_notes(runs: Sequence[PaperRun]) -> list[str]:
     """Who judged, and a warning if it was not one judge."""
-    judges = dict.fromkeys(str((run.scores.get("judge") or {}).get("name", "not named")) for run in runs)
+    judges = dict.fromkeys(judge_names({str(run.folder): run.scores for run in runs}).values())
     if len(judges) < 2:
         return [f"Judge: {judge}." for judge in judges]
     return [f"The judges differ ({', '.join(judges)}), and scores from different judges are not comparable."]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
+from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Table, cell, interval_cell
 from epbench.runs.folder import read_run
@@ -59,8 +60,8 @@ def _readers(runs: Sequence[PaperRun]) -> dict[Reader, list[PaperRun]]:
     """The runs by who read with which memory and who judged; a run that does not say who read stands alone."""
     found: dict[Reader, list[PaperRun]] = {}
     for run in runs:
-        judge = run.scores.get("judge") or {}
-        judged_by = (str(judge.get("name")), str(judge.get("prompt_hash")))
+        judge = run.scores.get("judge")
+        judged_by = (str(noted_judge(judge)) if judge else "",)
         known = (run.memory, run.model) if run.memory and run.model else (run.label,)
         found.setdefault((run.source, *judged_by, *known), []).append(run)
     return found

@@ -35,7 +35,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     rows = rows_of(runs.values(), dataset)
     judges = {folder: last_judge(folder) for folder in runs.values()}
     if len(set(judges.values())) > 1:
-        named = "; ".join(f"{folder}: {judge.name} ({judge.prompt_hash})" for folder, judge in judges.items())
+        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
         raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
     judged = {}
     for name, folder in runs.items():

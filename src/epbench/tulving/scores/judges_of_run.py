@@ -11,7 +11,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PUBLISHED, PastJudge
+from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.journal import read_journal
 from epbench.tulving.judging.verdicts import judged, verdict_records
@@ -22,8 +22,7 @@ from epbench.tulving.scores.scoring import ScoredAnswer, mean, question_f1
 def judges_of(folder: Path) -> list[PastJudge]:
     """Return the judges with verdicts in a run's folder, in the order of their first verdicts."""
     records = read_journal(folder / JUDGEMENTS).values()
-    found = [(r["judge"], r.get("prompt_hash", PUBLISHED)) for r in records if r.get("failure") is None]
-    return [PastJudge(*judge) for judge in dict.fromkeys(found)]
+    return list(dict.fromkeys(noted_judge(record, "judge") for record in records if record.get("failure") is None))
 
 
 def last_judge(folder: Path) -> PastJudge:
@@ -101,6 +100,6 @@ def _agreement(one: _Verdicts, other: _Verdicts) -> dict[str, Any]:
 
 
 def _shown(judge: PastJudge, judges: Sequence[PastJudge]) -> str:
-    """The judge's name, with its prompt hash if another judge has the same name."""
+    """The judge's name, with its prompt hash and setup if another judge has the same name."""
     namesakes = [other for other in judges if other.name == judge.name]
-    return judge.name if len(namesakes) == 1 else f"{judge.name} ({judge.prompt_hash})"
+    return judge.name if len(namesakes) == 1 else str(judge)

@@ -9,7 +9,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PastJudge
+from epbench.judges.protocol import identity_of, noted_judge
 from epbench.judges.run_judge import check_judge, note, note_judge
 from epbench.runs.answers import ANSWERS, no_progress
 from epbench.runs.folder import open_run
@@ -62,9 +62,9 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
 
 def _judge_of(described: Sequence[Mapping[str, Any]]) -> Judge:
     """The judge of all shards. One that is a model is not asked again: its verdicts are in the journals."""
-    judges = {(run["judge"]["name"], run["judge"]["prompt_hash"]) for run in described if "judge" in run}
+    judges = {noted_judge(run["judge"]) for run in described if "judge" in run}
     if len(judges) > 1:
-        names = ", ".join(f"{name} ({prompt_hash})" for name, prompt_hash in sorted(judges))
+        names = ", ".join(sorted(map(str, judges)))
         raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
     lexical = LexicalJudge()
-    return PastJudge(*judges.pop()) if judges - {(lexical.name, lexical.prompt_hash)} else lexical
+    return judges.pop() if judges - {identity_of(lexical)} else lexical

@@ -18,7 +18,7 @@ from epbench.runs.answers import ANSWERS
 from epbench.runs.journal import RETIRED, Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
+from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct
 from epbench.tulving.judging.verdicts import lost_questions, read_verdicts
 from epbench.tulving.pages.cards import Chapters, questions_html
 from epbench.tulving.scores import question_files
@@ -85,7 +85,12 @@ def scores_of(
         NothingToScore: There is no judged answer.
     """
     scores = score_run(rows, lost) | dict(more or {})
-    return scores if judge is None else scores | judge_scores(judge, recall_to_correct(scores))
+    if judge is None:
+        return scores
+    about = judge_scores(judge, recall_to_correct(scores))
+    if about["judge"]["passport"] is None and (same := one_score(rows)):
+        about["judge"]["one_score"] = same
+    return scores | about
 
 
 def finish(

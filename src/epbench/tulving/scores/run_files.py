@@ -25,6 +25,8 @@ _INTERVAL, _COUNTS = Items(NUMBER, 2), Each((int,))
 _JUDGE = Shape(
     {"name": (str,), "prompt_hash": MAYBE_TEXT, "passport": (dict, NoneType)},
     {
+        "setup": (str,),
+        "one_score": Shape({"score": NUMBER, "answers": (int,)}),
         **dict.fromkeys(_SHARES, MAYBE_NUMBER),
         **{f"{share}_interval": (list, NoneType) for share in _SHARES},
     },

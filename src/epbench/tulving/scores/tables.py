@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen
 from epbench.tulving.questions.generate import BINS
@@ -20,6 +21,7 @@ _ORDER = (
     ("chronological awareness", "chronological_awareness"),
     ("failed", "n_failed"),
 )
+DIFFERENT_JUDGES = "The runs have different judges, and scores from different judges are not comparable."
 Cell = Callable[[Scores, str], str]
 """Shows a score: from the content of scores.json and the name of the score to the text of the cell."""
 
@@ -137,20 +139,25 @@ def n_different(scores: Scores) -> int:
     return int(scores.get("coverage", {}).get("questions", scores["n_questions"]))
 
 
+def judge_names(runs: Runs) -> dict[str, str]:
+    """The judge of each run: its name, with its prompts and setup where another judge of these runs has the same name."""
+    judges = {label: scores.get("judge") for label, scores in runs.items()}
+    namesakes = Counter(judge.name for judge in {noted_judge(judge) for judge in judges.values() if judge})
+    return {label: _name_of(judge, namesakes) for label, judge in judges.items()}
+
+
 def judge_column(runs: Runs) -> dict[str, list[str]]:
     """The name of each run's judge, in a list of one item; empty if all runs have the same judge."""
-    judges = {label: scores.get("judge") or {"name": "not noted", "prompt_hash": ""} for label, scores in runs.items()}
-    different = {(judge["name"], judge["prompt_hash"]) for judge in judges.values()}
-    if len(different) < 2:
-        return {}
-    names = Counter(name for name, _ in different)
-    return {label: [_name_of(judge, names[judge["name"]] > 1)] for label, judge in judges.items()}
+    names = judge_names(runs)
+    return {label: [name] for label, name in names.items()} if len(set(names.values())) > 1 else {}
 
 
-def _name_of(judge: Mapping[str, Any], has_namesake: bool) -> str:
+def _name_of(judge: Mapping[str, Any] | None, namesakes: Mapping[str, int]) -> str:
+    if judge is None:
+        return "not noted"
     if judge["prompt_hash"] is None:
         return f"{judge['name']} (as released)"
-    return f"{judge['name']} ({judge['prompt_hash']})" if has_namesake else str(judge["name"])
+    return str(noted_judge(judge) if namesakes[judge["name"]] > 1 else judge["name"])
 
 
 def notes(runs: Runs, mark: str = "") -> list[str]:
@@ -179,7 +186,7 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
             "--max-tokens."
         )
     if judge_column(runs):
-        lines.append("The runs have different judges, and scores from different judges are not comparable.")
+        lines.append(DIFFERENT_JUDGES)
     return [*lines, *judge_lines(runs)]
 
 
@@ -233,10 +240,21 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         return f"judge {judge['name']}, as released: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
         check = f"epbench judge-check --judge {name_of(judge['name'])} --out runs/judge"
-        return f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
+        said = f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
+        return f"WARNING: {_one_score(judge['one_score'])}; {said}" if "one_score" in judge else said
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
     return f"judge {judge['name']}: {shares}{failed}"
+
+
+def _one_score(same: Mapping[str, int]) -> str:
+    """Why the scores may be worthless, if a judge gave the same score to everything."""
+    accepts = same["score"] == 1
+    return (
+        f"the judge gave {same['score']} to every true item of all {same['answers']:,} answers, so either all of these are "
+        f"{'complete' if accepts else 'wrong'}, or it {'accepts' if accepts else 'rejects'} whatever it reads and the scores "
+        "mean nothing"
+    )
 
 
 def _corrected(recalls: Mapping[str, float | None], n_runs: int) -> str:

@@ -102,7 +102,7 @@ def test_a_reply_is_repaired_once_and_a_judge_that_fails_gives_no_rating(book, t
     assert failed.keys() == lost and all("also when asked again" in failure for failure in failed.values())
     assert read_ratings(book, tmp_path) == found
 
-    with LoopbackEndpoint(honest) as endpoint:  # the next start asks for these alone
+    with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:  # the next start asks for these alone
         assert ratings_of(book, model_at(endpoint), tmp_path) == expected(book)
     assert {told(call.user)["Day"] for call in endpoint.calls} == {second} and len(endpoint.calls) == len(lost)
 
@@ -115,7 +115,7 @@ def test_a_start_that_ended_in_the_middle_is_taken_up(book, tmp_path):
         lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
         (tmp_path / name).write_bytes(b"".join(lines[:whole]) + lines[whole][:20])
     assert sum(rating is not None for rating in read_ratings(book, tmp_path).values()) == 7
-    with LoopbackEndpoint(honest) as endpoint:
+    with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:
         assert ratings_of(book, model_at(endpoint), tmp_path) == expected(book)
     assert len(endpoint.calls) == 20 - 9
     assert len({record["chapter"] for record in records(tmp_path)}) == len(records(tmp_path)) == 20
@@ -128,7 +128,7 @@ def test_an_endpoint_that_breaks_down_loses_no_reply_that_it_gave(book, tmp_path
     ):
         ratings_of(book, model_at(endpoint), tmp_path)
     assert endpoint.answered == 7
-    with LoopbackEndpoint(honest) as endpoint:
+    with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:
         assert ratings_of(book, model_at(endpoint), tmp_path) == expected(book)
     assert len(endpoint.calls) == 13
 

@@ -6,14 +6,13 @@ Paper: Appendix E.7. `epbench.tulving.judging.realism` is the judge; here its ra
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
 from epbench.errors import BadInput
 from epbench.files.shapes import MAYBE_TEXT, Shape
 from epbench.judges.journal import judge_open
-from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
 from epbench.models.protocol import Model
 from epbench.runs.answers import Progress, no_progress
 from epbench.runs.folder import open_run, read_run
@@ -31,7 +30,7 @@ JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
 
 _RECORD = Shape(
     {"chapter": (int,), "judge": (str,), "prompt_hash": MAYBE_TEXT},
-    {"rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
+    {"setup": (str,), "rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
     (("rating",), ("failure",)),
 )
 
@@ -83,13 +82,15 @@ def read_ratings(book: PaperBook, folder: Path) -> dict[int, Rating | None]:
     Raises:
         BadInput: The folder holds no ratings, or those of another book.
     """
-    identity = read_run(folder, Shape({"realism_of": (str,), "judge": (str,), "prompt_hash": (str,)}))["identity"]
+    identity = read_run(
+        folder, Shape({"realism_of": (str,), "judge": (str,), "prompt_hash": (str,)}, {"setup": (str,)})
+    )["identity"]
     if identity["realism_of"] != book.fingerprint:
         where = f"{folder / 'run.json'}, field 'identity.realism_of'"
         raise BadInput(
             f"{where}: expected {book.fingerprint}, the fingerprint of {book.marked}, found {identity['realism_of']}"
         )
-    judge = _Known(identity["judge"], identity["prompt_hash"])
+    judge = noted_judge(identity, "judge")
     return _ratings(read_journal(folder / JOURNAL, _RECORD), _inputs(book.chapters), judge)
 
 
@@ -115,22 +116,12 @@ def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) 
     return "realistic" if True in classes else "non-realistic"
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A judge of which only the identity is left."""
-
-    name: str
-    prompt_hash: str
-
-
 def _inputs(chapters: Sequence[Chapter]) -> list[RatedEvent]:
     return [RatedEvent(chapter.number, chapter.event) for chapter in chapters]
 
 
 def _identity(book: PaperBook, judge: JudgeIdentity) -> dict[str, str]:
-    return {
-        "benchmark": "tulving", "realism_of": book.fingerprint, "judge": judge.name, "prompt_hash": judge.prompt_hash
-    }  # fmt: skip
+    return {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
 
 
 def _describe(one: RatedEvent, seconds: float) -> Record:

@@ -158,6 +158,13 @@ def test_a_window_is_known_or_given():
         load_model("inspect:scripted/name", Options(window=0))
 
 
+def test_an_address_is_given_or_that_of_the_provider_s_variable(monkeypatch):
+    assert load_model("inspect:scripted/name").address == ""
+    monkeypatch.setenv("SCRIPTED_BASE_URL", "http://a/v1/")
+    assert load_model("inspect:scripted/name").address == "http://a/v1"
+    assert load_model("inspect:scripted/name", Options("http://me:word@b/v1")).address == "http://b/v1"
+
+
 def test_reader_and_judge_give_the_scores_that_an_endpoint_gives(script, short_book, tmp_path):
     def says(prompt: str) -> str:
         return honest(prompt) if "True items:" in prompt else f"{prompt[3000:3400]} I do not know more."

@@ -5,13 +5,25 @@ from pathlib import Path
 import pytest
 
 from epbench import BadInput
-from epbench.judges.protocol import is_free
+from epbench.judges.protocol import identity_of, is_free
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.model import ModelJudge
 from epbench.tulving.judging.similarity import SimilarityJudge
+
+
+def test_a_reader_that_also_judges_is_the_same_judge_as_one_loaded_apart(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    options = Options("http://127.0.0.1:9/v1")
+    apart = load_judge("openai:big", options)
+    shared = load_judge("openai:big", options, reader=EndpointModel("big", base_url=options.base_url))
+    elsewhere = load_judge("openai:big", Options("http://127.0.0.1:8/v1"))
+    longer = load_judge("openai:big", options, max_tokens=9)
+    assert identity_of(shared) == identity_of(apart)
+    assert identity_of(apart) not in (identity_of(elsewhere), identity_of(longer))
+    assert {judge.setup for judge in (load_judge("lexical"), load_judge("minilm"))} == {""}
 
 
 def test_judges_are_chosen_by_name(tmp_path, monkeypatch):

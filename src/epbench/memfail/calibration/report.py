@@ -56,7 +56,7 @@ def passport_page(
         cases: The planted cases.
         labels: The label that the judge's verdicts led to for each of them.
     """
-    about = {
+    about: dict[str, Any] = {
         name: passport[name]
         for name in ("judge", "prompt_hash", "setup", "rows", "n", "seed", "planted", "failed")
         if name in passport

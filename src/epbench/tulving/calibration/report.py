@@ -53,7 +53,7 @@ def passport_page(
         calibration_set: The calibration set.
         verdicts: The verdicts on it, by the id of the input.
     """
-    about = {
+    about: dict[str, Any] = {
         name: passport[name]
         for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
         if name in passport

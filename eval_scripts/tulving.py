@@ -196,24 +196,26 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     from epbench.runs.folder import open_run
     from epbench.tulving.context.memory_system import stand_in
     from epbench.tulving.context.passages import note_passages
-    from epbench.tulving.context.requests import MEMORIES
-    from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
+    from epbench.tulving.context.requests import MEMORIES, repeated
+    from epbench.tulving.judging.verdicts import plan_in_advance
 
     assert args.dataset and args.memory
     data, rows = _load(args)
 
     # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: passages stand for them.
     system = reading.system(data)
-    requests = reading.requests(data, rows, stand_in(system) if system else None)
+    once = replace(reading, repeats=1)
+    requests = once.requests(data, rows, stand_in(system) if system else None)
     others: dict[str, Callable[[], Sequence[Request]]] = {
-        name: partial(reading.requests, data, rows, name) for name in MEMORIES if name != args.memory
+        name: partial(once.requests, data, rows, name) for name in MEMORIES if name != args.memory
     }
     if not system and (warning := check_window(requests, model, others)):
         _warn(warning)
     judge = _judge_in(args.out, judge)
-    lines = plan_lines(judge, expected_inputs(rows, args.max_tokens, args.repeats))
+    lines = plan_in_advance(judge, rows, args.max_tokens, args.repeats)
     if args.plan or not (model.costs_nothing and is_free(judge)):
-        command.console().print("\n".join([*estimate(requests, model).lines(), *lines]), soft_wrap=True)
+        lines = [*estimate(requests, model, repeats=args.repeats).lines(), *lines]
+        command.console().print("\n".join(lines), soft_wrap=True)
     yield {}
 
     label = f"{args.memory}, {model.name}"
@@ -227,8 +229,10 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
                 command.warn(warning)
             if requests:
                 check_window(requests, model, {})
-        elif args.memory.startswith("rag-"):
-            note_passages(folder, requests)
+        else:
+            if args.memory.startswith("rag-"):
+                note_passages(folder, requests)
+            requests = repeated(requests, args.repeats)
         retire_others(folder / ANSWERS, requests, model)
         ask(folder / ANSWERS, requests, model, command.bar)
         # 3. Which true items each answer contains; 4. the scores, from the journals alone.

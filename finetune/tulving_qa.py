@@ -267,7 +267,7 @@ def _toy_model(
 def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
     """Say what all of it takes, and refuse it where memory or disk do not suffice. Returns the number of steps."""
     from epbench.judges.protocol import is_free
-    from epbench.tulving.judging.verdicts import expected_inputs, plan_lines
+    from epbench.tulving.judging.verdicts import plan_in_advance
 
     samples, rows, judge = material.samples, material.plan.rows, args.judge_with(None)
     steps = -(-len(samples) // args.batch_size)
@@ -279,7 +279,7 @@ def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
     epochs = ", ".join(map(str, args.kept_epochs))
     lines.append(f"{len(rows):,} questions are asked before training, and after each of these epochs: {epochs}")
     if not is_free(judge):
-        lines += [f"each time, {line}" for line in plan_lines(judge, expected_inputs(rows, args.max_tokens))]
+        lines += [f"each time, {line}" for line in plan_in_advance(judge, rows, args.max_tokens)]
     if ranks.main:
         command.console().say("\n".join(lines))
     return steps * args.num_train_epochs

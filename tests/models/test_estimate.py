@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from epbench import BadInput
@@ -30,6 +32,12 @@ def test_a_shared_context_is_counted_once():
     assert (found.requests, found.contexts, found.uncached, found.cached) == (6, 2, 100 + 50 + 18, 300 + 50)
     assert (found.completion, found.longest) == (60, 113)
     assert "6 requests over 2 contexts" in found.lines()[0]
+
+
+def test_repeats_multiply_and_text_to_come_is_added():
+    once = [*requests(100, 4), *requests(50, 2)]
+    written = [replace(request, question="why is it not so", repeat=n) for request in once for n in range(3)]
+    assert estimate(once, Sized(None), repeats=3, more=2) == estimate(written, Sized(None))
 
 
 def test_what_does_not_fit_is_refused_with_both_numbers_and_what_would():

@@ -101,6 +101,17 @@ def test_a_plan_counts_the_judge_at_most_and_asks_nothing(short_book, tmp_path):
         assert not endpoint.calls and not (tmp_path / "r").exists()
 
 
+def test_a_plan_multiplies_repeats_and_builds_no_copies(short_book, tmp_path):
+    with LoopbackEndpoint(honest) as endpoint:
+        base = [EVALUATE, "--dataset", short_book, "--memory", "none", *by(endpoint)]
+        base += ["--model", "openai:tiny", "--base-url", endpoint.url, "--plan", "--out", tmp_path / "r"]
+        done = script(*base, "--repeats", 10**9, "--max-tokens", 10**9)
+        assert done.returncode == 0, done.stderr
+        assert "450,000,000,000 requests over 1 contexts" in done.stdout
+        assert "judge openai:tiny: 450,000,000,000 verdicts" in done.stdout and not endpoint.calls
+        refused(script(*base, "--repeats", 0), "repeats: expected at least 1, got 0")
+
+
 def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
     lexical, answers = read(run, "scores.json"), (run / "answers.jsonl").read_bytes()
     with LoopbackEndpoint(zealous) as endpoint:

@@ -84,13 +84,19 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
             ask: Makes a call.
         """
 
-    def plan(self, inputs: Sequence[InputT]) -> Estimate:
+    def plan(self, inputs: Sequence[InputT], *, repeats: int = 1, answer_tokens: int = 0) -> Estimate:
         """The most requests and tokens that judging these inputs takes if every reply is usable.
+
+        Args:
+            inputs: What is to be judged.
+            repeats: How many answers there will be to each question, at least 1; each is judged.
+            answer_tokens: The most tokens of an answer that does not exist yet and is empty in the inputs.
 
         Raises:
             BadInput: A prompt with its reply exceeds the model's window; nothing is ever cut off.
         """
-        most, window = estimate(by_context(self.requests(inputs)), self.model), self.model.window()
+        requests, window = by_context(self.requests(inputs)), self.model.window()
+        most = estimate(requests, self.model, repeats=repeats, more=answer_tokens)
         if window is not None and most.longest > window:
             raise BadInput(
                 f"judge {self.model.name}: a prompt and its reply take up to {most.longest:,} tokens, its window has "

@@ -42,22 +42,30 @@ class Estimate:
         ]
 
 
-def estimate(requests: Sequence[Request], model: Model) -> Estimate:
-    """Estimate the tokens of a run, with the model's own tokenizer if it has one."""
+def estimate(requests: Sequence[Request], model: Model, *, repeats: int = 1, more: int = 0) -> Estimate:
+    """Estimate the tokens of a run, with the model's own tokenizer if it has one.
+
+    Args:
+        requests: What is asked, each request once.
+        model: The model that answers; its weights are not loaded.
+        repeats: How often each request is sent, at least 1.
+        more: The number of prompt tokens that each request will have beyond its text, because a part of it, such as an
+            answer to be judged, does not exist yet.
+    """
     contexts = uncached = cached = longest = 0
     for _, group in groupby(requests, key=lambda request: (request.system, request.context)):
         members = list(group)
         prompt, shared = model.count_tokens(members[0])
         per_character = (prompt - shared) / max(1, len(members[0].question))
-        rest = round(sum(len(request.question) for request in members) * per_character)
+        rest = round(sum(len(request.question) for request in members) * repeats * per_character)
         contexts += 1
-        uncached += shared + rest
-        cached += shared * (len(members) - 1)
+        uncached += shared + rest + more * len(members) * repeats
+        cached += shared * (len(members) * repeats - 1)
         longest_question = max(members, key=lambda request: len(request.question))
         needed = model.count_tokens(longest_question)[0] + max(request.sampling.max_tokens for request in members)
-        longest = max(longest, needed)
-    completion = sum(request.sampling.max_tokens for request in requests)
-    return Estimate(len(requests), contexts, uncached, cached, completion, longest)
+        longest = max(longest, needed + more)
+    completion = sum(request.sampling.max_tokens for request in requests) * repeats
+    return Estimate(len(requests) * repeats, contexts, uncached, cached, completion, longest)
 
 
 def check_window(

@@ -1,6 +1,7 @@
 """Judging the answers of a run: what is journaled and when, what is judged, and who may judge."""
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -12,14 +13,14 @@ from epbench.runs.answers import no_progress
 from epbench.runs.journal import read_journal
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import JudgeInput, Verdict
+from epbench.tulving.judging.protocol import Verdict
 from epbench.tulving.judging.verdicts import (
     check_all_judged,
-    expected_inputs,
     judge_answers,
     judge_failures,
+    judge_input,
     open_inputs,
-    plan_lines,
+    plan_in_advance,
     read_verdicts,
 )  # fmt: skip
 
@@ -160,15 +161,28 @@ def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path
 def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     judge = load_judge("openai:big", max_tokens=50)
-    expected = expected_inputs(ROWS, 100, repeats=2)
-    assert plan_lines(LexicalJudge(), expected) == ["judge lexical: 6 verdicts, no tokens"]
-    first, *others = plan_lines(judge, expected)
+    assert plan_in_advance(LexicalJudge(), ROWS, 100, 2) == ["judge lexical: 6 verdicts, no tokens"]
+    first, *others = plan_in_advance(judge, ROWS, 100, 2)
     assert first.startswith("judge openai:big: 6 verdicts, at most 6 requests over 1 contexts")
     assert first.endswith("and one more for a reply that is unusable") and "at most at most" not in str(others)
     assert len(others) == 2 and all(line.startswith("judge: at most ") for line in others)
-    real = expected_inputs(ROWS, 100)
-    short = [
-        JudgeInput(given.id, given.question, given.trace, given.get, given.reference, "a few words") for given in real
-    ]
-    assert judge.plan(short).uncached < judge.plan(real).uncached
-    assert judge.plan(real).longest >= 100 + 50
+    empty = [judge_input(row, "") for row in ROWS]
+    longest = [judge_input(row, "four" * 100) for row in ROWS]  # an endpoint's tokens have four characters
+    expected, real = judge.plan(empty, answer_tokens=100), judge.plan(longest)
+    assert expected.longest == real.longest >= 100 + 50
+    assert expected.uncached == pytest.approx(real.uncached, abs=2 * len(ROWS))
+    assert judge.plan(empty, answer_tokens=100, repeats=3).requests == 3 * real.requests
+
+
+@pytest.mark.parametrize("name", ["lexical", "openai:big"])
+def test_a_plan_takes_no_more_memory_for_long_or_many_answers(monkeypatch, name):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    judge = load_judge(name)
+    plan_in_advance(judge, ROWS, 1)  # what is imported at the first use
+    tracemalloc.start()
+    try:
+        lines = plan_in_advance(judge, ROWS, 10**6, repeats=10**4)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "30,000 verdicts" in lines[0] and peak < 200_000

@@ -42,6 +42,9 @@ class Reading:
         limits: What one call to a memory system, and its process, may take.
         in_process: Whether a class of the user's own runs in this process.
         installed: What `load_memory` takes for an installed memory system: endpoint, settings and source.
+
+    Raises:
+        BadInput: repeats is below 1.
     """
 
     memory: str
@@ -56,6 +59,10 @@ class Reading:
     limits: Limits = field(default_factory=Limits)
     in_process: bool = False
     installed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
 
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`.

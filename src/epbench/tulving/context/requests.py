@@ -5,8 +5,8 @@ Paper: Section 5.1 and Appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from epbench.errors import BadInput
 from epbench.models.protocol import Request, Sampling
@@ -84,13 +84,12 @@ def requests_for(
         repeats: how often each question is asked, at least 1.
 
     Raises:
-        BadInput: the memory is unknown, or top_k or repeats is below 1.
+        BadInput: the memory is unknown, or top_k is below 1.
     """
     if memory not in MEMORIES:
         raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")
-    for what, number in (("top-k", top_k), ("repeats", repeats)):
-        if number is not None and number < 1:
-            raise BadInput(f"{what}: expected at least 1, got {number}")
+    if top_k is not None and top_k < 1:
+        raise BadInput(f"top-k: expected at least 1, got {top_k}")
     prompts, sampling = prompts or load_prompts(), sampling or Sampling()
     if memory == "none":
         # On one line: a title is no place for a heading, and thus for a chapter.
@@ -102,8 +101,12 @@ def requests_for(
         contexts = _retrieved(chunks_of(book, memory), questions, k, keep_order, search, prompts)
     for question, context in zip(questions, contexts, strict=True):
         text = prompts.question.format(question=question.question)
-        for repeat in range(repeats):
-            yield Request(question.id, prompts.system, context, text, sampling, repeat)
+        yield from repeated([Request(question.id, prompts.system, context, text, sampling)], repeats)
+
+
+def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
+    """Return each request as often as its question is asked, one after another; they share their texts."""
+    return [replace(request, repeat=repeat) for request in requests for repeat in range(repeats)]
 
 
 def chunks_of(book: Book, memory: str) -> list[str]:

@@ -15,7 +15,7 @@ from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
 from epbench.judges import journal as verdict_journal
 from epbench.judges.journal import JUDGEMENTS, judge_open
-from epbench.judges.model import name_without_weights
+from epbench.judges.model import BaseModelJudge, name_without_weights
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
@@ -28,17 +28,10 @@ CALLS = "judge_calls.jsonl"
 NO_ANSWER = "there is no answer to this question"
 """The reason of a verdict that no judge was asked for: a missing answer is wrong, whatever the question."""
 
-_WORD = "word "  # about a token
-
 
 def judge_input(row: Row, answer: str) -> JudgeInput:
     """The answer to a question of the dataset as a judge gets it."""
     return JudgeInput(row["id"], row["question"], row["trace"], row["get"], tuple(row["answer"]), answer)
-
-
-def expected_inputs(rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[JudgeInput]:
-    """Inputs as long as they can become, for an estimate before there are answers."""
-    return [judge_input(row, _WORD * max_tokens) for row in rows for _ in range(repeats)]
 
 
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
@@ -169,16 +162,28 @@ def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
     return verdict_journal.failures_of(read_journal(folder / JUDGEMENTS), judge)
 
 
-def plan_lines(judge: Judge, inputs: Sequence[JudgeInput]) -> list[str]:
-    """What judging these inputs costs at most, one line per number.
+def plan_in_advance(judge: Judge, rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[str]:
+    """What judging the answers to these rows costs at most, before there are any; see `plan_lines`.
+
+    Args:
+        judge: The judge.
+        rows: The questions.
+        max_tokens: The most tokens of an answer.
+        repeats: How often each question is asked, at least 1.
+    """
+    return plan_lines(judge, [judge_input(row, "") for row in rows], repeats=repeats, answer_tokens=max_tokens)
+
+
+def plan_lines(judge: Judge, inputs: Sequence[JudgeInput], *, repeats: int = 1, answer_tokens: int = 0) -> list[str]:
+    """What judging these inputs costs at most, one line per number; the arguments are those of `BaseModelJudge.plan`.
 
     Raises:
         BadInput: An input does not fit the judge's window.
     """
-    most = judge.plan(inputs)
-    who = f"judge {name_without_weights(judge)}: {len(inputs):,} verdicts"
-    if most is None:
+    who = f"judge {name_without_weights(judge)}: {len(inputs) * repeats:,} verdicts"
+    if not isinstance(judge, BaseModelJudge):
         return [f"{who}, no tokens"]
+    most = judge.plan(inputs, repeats=repeats, answer_tokens=answer_tokens)
     first, *others = (line.removeprefix("at most ") for line in most.lines())
     first += ", and one more for a reply that is unusable"
     return [f"{who}, at most {first}", *(f"judge: at most {line}" for line in others)]

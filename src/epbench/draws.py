@@ -82,4 +82,7 @@ class UnitStream:
         import numpy as np
 
         raw: NDArray[np.uint64] = self._bits.random_raw(n)
-        return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        raw >>= np.uint64(11)
+        drawn = raw.view(np.int64).astype(np.float64)  # from signed numbers it is several times faster
+        drawn *= 2.0**-53
+        return drawn

@@ -1,10 +1,13 @@
 """The draws of the cluster bootstrap: each resample draws as many clusters as there are, and draws are shared."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from epbench.draws import UnitStream
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.statistics import intervals
+from epbench.statistics.intervals import bootstrap_values, cluster_bootstrap, weighted_mean
 
 
 @pytest.mark.parametrize("seed", [0, 3])
@@ -33,3 +36,24 @@ def test_shared_draws_are_not_changed_by_a_statistic():
     first = cluster_bootstrap(greedy, range(5), resamples=50)
     assert cluster_bootstrap(greedy, range(5), resamples=50) == first is not None
     assert cluster_bootstrap(greedy, range(5), resamples=50, seed=1) != first
+
+
+@pytest.mark.parametrize(("block", "kept"), [(1, 0), (100, 0), (100, 1 << 20)])
+def test_blocks_of_draws_change_nothing(monkeypatch, block, kept):
+    clusters, values = [i // 2 for i in range(30)], np.arange(30.0) ** 2
+    whole = bootstrap_values(lambda w: weighted_mean(w, values), clusters, resamples=70)
+    monkeypatch.setattr(intervals, "_BLOCK", block)
+    monkeypatch.setattr(intervals, "_KEPT", kept)
+    assert bootstrap_values(lambda w: weighted_mean(w, values), clusters, resamples=70) == pytest.approx(whole)
+
+
+def test_memory_does_not_grow_with_questions_times_resamples():
+    values = np.arange(10_000.0)
+    cluster_bootstrap(lambda w: weighted_mean(w, values[:5]), range(5))  # what is imported at the first use
+    tracemalloc.start()
+    try:
+        assert cluster_bootstrap(lambda w: weighted_mean(w, values), range(len(values)), resamples=1000) is not None
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 30e6  # all weights at once would take 80 MB

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES = 2000
+_BLOCK = 1 << 18  # weights that exist at one time, 2 MiB: a run may have 100,000 questions
+_KEPT = 1 << 22  # the most draws that are kept for the next comparison, 32 MiB
 
 
 def cluster_bootstrap(
@@ -57,27 +59,45 @@ def bootstrap_values(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """The values of a statistic in each resample, of shape (resamples,); see `cluster_bootstrap` for the arguments."""
+    """The values of a statistic in each resample, of shape (resamples,); see `cluster_bootstrap` for the arguments.
+
+    The statistic is called with as many resamples at a time as have about `_BLOCK` weights.
+    """
     import numpy as np
 
     names = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
     of_question = np.array([names[name] for name in clusters])
-    return statistic(_times_drawn(len(names), resamples, seed)[of_question].T)
+    at_once = max(1, _BLOCK // len(of_question))
+    draws = _draws(len(names), resamples, seed, at_once)
+    return np.concatenate([statistic(np.take(times, of_question, axis=1)) for times in draws])
+
+
+def _draws(k: int, resamples: int, seed: int, at_once: int) -> Iterator[NDArray[np.float64]]:
+    """How often each of k clusters is drawn in each resample, in blocks of shape (up to `at_once`, k)."""
+    if few := k * resamples <= _KEPT:
+        kept = _kept_draws(k, resamples, seed)
+    stream = UnitStream("bootstrap", seed)
+    for start in range(0, resamples, at_once):
+        n = min(at_once, resamples - start)
+        yield kept[start : start + n] if few else _times_drawn(stream, k, n)
 
 
 @lru_cache(maxsize=2)
-def _times_drawn(k: int, resamples: int, seed: int) -> NDArray[np.float64]:
-    """How often each of k clusters is drawn in each resample, of shape (k, resamples); read-only.
-
-    The draws depend on nothing but these numbers, so that many comparisons on the same questions share them.
-    """
-    import numpy as np
-
-    drawn = (UnitStream("bootstrap", seed).take(resamples * k) * k).astype(np.int64).reshape(resamples, k)
-    places = drawn * resamples + np.arange(resamples)[:, None]
-    times = np.bincount(places.ravel(), minlength=k * resamples).reshape(k, resamples).astype(np.float64)
+def _kept_draws(k: int, resamples: int, seed: int) -> NDArray[np.float64]:
+    """All draws at once, read-only: many comparisons on the same questions share them."""
+    times = _times_drawn(UnitStream("bootstrap", seed), k, resamples)
     times.flags.writeable = False
     return times
+
+
+def _times_drawn(stream: UnitStream, k: int, resamples: int) -> NDArray[np.float64]:
+    import numpy as np
+
+    unit = stream.take(resamples * k)
+    unit *= k
+    drawn = unit.astype(np.int64).reshape(resamples, k)
+    drawn += k * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=k * resamples).reshape(resamples, k).astype(np.float64)
 
 
 def weighted_mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:

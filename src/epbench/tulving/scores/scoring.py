@@ -288,37 +288,41 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
     questions["latest"] = mean_of([is_latest(row) for row in rows], f1)
     questions["all_matched"] = mean_of([has_order(row) for row in rows], [float(tau is not None) for tau in taus])
     questions["kendall_tau"] = mean_of([tau is not None for tau in taus], [tau or 0.0 for tau in taus])
-    questions["simple_recall_score"] = (
-        [row.cue for row in rows],
-        lambda weights: _recall_under(weights, [chosen for chosen in of_bin.values() if any(chosen)], f1),
-    )
+    cues, values, tau_or_0 = [row.cue for row in rows], np.array(f1), np.array([tau or 0.0 for tau in taus])
+    bins = [np.flatnonzero(chosen) for chosen in of_bin.values() if any(chosen)]
+    latest = np.flatnonzero([is_latest(row) for row in rows])
+    ordered = np.flatnonzero([has_order(row) for row in rows])
+    questions["simple_recall_score"] = cues, lambda weights: _recall_under(weights, bins, values)
     questions["chronological_awareness"] = (
-        [row.cue for row in rows],
-        lambda weights: _awareness_under(weights, rows, f1, taus),
+        cues,
+        lambda weights: _awareness_under(weights, latest, values, ordered, tau_or_0),
     )
     found = {name: cluster_bootstrap(statistic, clusters) for name, (clusters, statistic) in questions.items()}
     return {name: list(interval) for name, interval in found.items() if interval is not None}
 
 
 def _recall_under(
-    weights: NDArray[np.float64], bins: Sequence[Sequence[bool]], f1: Sequence[float]
+    weights: NDArray[np.float64], bins: Sequence[NDArray[np.int64]], f1: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The mean over the bins of the weighted mean F1."""
+    """The mean over the bins of the weighted mean F1; `bins` has the places of the questions of each."""
     import numpy as np
 
-    means = [weighted_mean(weights * np.array(chosen), np.array(f1)) for chosen in bins]
+    means = [weighted_mean(np.take(weights, chosen, axis=1), f1[chosen]) for chosen in bins]
     total: NDArray[np.float64] = np.mean(means, axis=0) if means else np.full(len(weights), np.nan)
     return total
 
 
 def _awareness_under(
-    weights: NDArray[np.float64], rows: Sequence[ScoredAnswer], f1: Sequence[float], taus: Sequence[float | None]
+    weights: NDArray[np.float64],
+    latest: NDArray[np.int64],
+    f1: NDArray[np.float64],
+    ordered: NDArray[np.int64],
+    taus: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Chronological awareness under weights; all_matched·tau is the mean of tau over all ordered questions."""
     import numpy as np
 
-    latest = weighted_mean(weights * np.array([is_latest(row) for row in rows]), np.array(f1))
-    ordered = weights * np.array([has_order(row) for row in rows])
-    order = weighted_mean(ordered, np.array([tau or 0.0 for tau in taus]))
-    total: NDArray[np.float64] = (latest + np.maximum(0, order)) / 2
+    of_latest = weighted_mean(np.take(weights, latest, axis=1), f1[latest])
+    order = weighted_mean(np.take(weights, ordered, axis=1), taus[ordered])
+    total: NDArray[np.float64] = (of_latest + np.maximum(0, order)) / 2
     return total

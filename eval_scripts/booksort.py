@@ -394,6 +394,7 @@ def _identity(args: Arguments, pack: Pack, model: Model, material: Material, pro
         args.memory, material.everything, model, pack, "selected" if args.chosen == "prompt" else prompt,
         configs=args.config, split=args.split, books=args.books, both_orders=args.both_orders,
         max_tokens=_max_tokens(args, model), base_url=args.base_url, search=search, texts=material.books,
+        held_out=material.held_out,
     )  # fmt: skip
 
 

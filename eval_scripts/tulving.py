@@ -311,7 +311,7 @@ def _score_answers(args: Arguments) -> None:
     if args.plan:
         return
 
-    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint, "memory": "answers"}
+    identity: dict[str, Any] = {"benchmark": "tulving", **data.identity, "memory": "answers"}
     identity |= {"model": args.answers.name, "answers": own.fingerprint, "repeats": args.repeats}
     with open_run(args.out, identity, _about(args, args.answers.name)) as folder:
         _check_judge(folder, judge)
@@ -379,7 +379,7 @@ def _identity_of_earlier(args: Arguments, run: dict[str, Any], data: Loaded) -> 
                 "the archive; if the run has no fingerprint, score it again with --released"
             )
         return {"benchmark": "tulving"}
-    identity: dict[str, Any] = {"benchmark": "tulving", "fingerprint": data.fingerprint}
+    identity: dict[str, Any] = {"benchmark": "tulving", **data.identity}
     identity |= {name: getattr(args, argument) for argument, name in _READER.items() if argument in args.given}
     if "prompts" in args.given:
         identity["prompts"] = fingerprint_of(load_prompts(args.prompts))

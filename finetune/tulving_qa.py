@@ -312,7 +312,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "tulving_qa", "model": model.name}
     identity |= {
         **weights_of(model),
-        "fingerprint": plan.data.fingerprint,
+        **plan.data.identity,
         "training_data": fingerprint_of_samples(material.samples),
     }
     identity |= args.identity() | {"reading": plan.reading.identity(plan.data), "limit": args.limit}

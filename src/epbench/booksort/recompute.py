@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType
 
 from epbench.booksort.context.orders import both_orders
-from epbench.booksort.dataset.load import fingerprint, group_of, load_pairs, of_books
+from epbench.booksort.dataset.load import fingerprint, group_of, load_books, load_pairs, of_books
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import read_run
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
@@ -44,7 +44,9 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
     identity = run["identity"]
     everything = load_pairs(dataset or run["dataset"], identity["config"], identity["split"])
     checks = [check_fingerprint("dataset", fingerprint(everything), identity["fingerprint"])]
-    if not checks[0].held:
+    if "texts" in identity:
+        checks.append(check_fingerprint("books", fingerprint(load_books(dataset or run["dataset"])), identity["texts"]))
+    if any(check.held is False for check in checks):
         return checks  # other questions: nothing would follow from these journals
     pairs = subset(of_books(everything, identity["books"]), group_of, run.get("limit"), run.get("shard"))
     if identity.get("both_orders"):

@@ -62,6 +62,8 @@ def _tulving(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
         raise BadInput(f"what the memory {memory!r} showed the model is not made again")
     data, pack = load_book(str(described.get("dataset"))), tulving_prompts.load_prompts()
     _check(identity, data.fingerprint, pack)
+    if identity.get("chapters", data.chapters) != data.chapters:
+        raise BadInput("the chapters of the dataset are not those of the run any more")
     reading = Reading(
         memory=memory, top_k=identity.get("top_k"), keep_order=bool(identity.get("keep_order")), prompts=pack,
         sampling=Sampling(identity["max_tokens"], identity["temperature"], identity["seed"]),

@@ -19,6 +19,8 @@ from epbench.runs.checksums import write_checksums
 from epbench.runs.shapes import RUN
 from epbench.starting import command_line
 
+LATER = ("chapters", "held_out")
+"""Fields of the identity that earlier versions did not write: a run without one is not compared by it."""
 _LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
 
@@ -31,7 +33,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
     Args:
         folder: The run's folder; it is made if it does not exist.
         identity: What makes the run this run (dataset and fingerprint, memory, model, …). A folder is continued only if
-            its run.json has the same values.
+            its run.json has the same values. The fields `LATER` may be missing there.
         about: What else to note in run.json, such as the path of the dataset.
 
     Yields:
@@ -65,7 +67,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
 
 def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     for name, value in expected.items():
-        if found.get(name) != value:
+        if found.get(name) != value and not (name in LATER and name not in found):
             raise BadInput(
                 f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "
                 f"{value!r}; choose another folder"

@@ -9,7 +9,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.shapes import Shape, check
-from epbench.runs.folder import open_run, read_run
+from epbench.runs.folder import LATER, open_run, read_run
 from epbench.runs.journal import Journal, read_journal
 
 
@@ -37,7 +37,8 @@ def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[s
         shape: What run.json of a shard must hold.
 
     Returns:
-        The content of each run.json, in the order of `folders`.
+        The content of each run.json, in the order of `folders`. A field of the identity that only some versions write is
+        left out if a shard lacks it, since nothing is known of that shard then.
 
     Raises:
         BadInput: A folder holds no run, is `out` itself, or holds another run than the first one does.
@@ -49,6 +50,10 @@ def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[s
         run = read_run(folder)
         check(str(folder / "run.json"), run, shape)
         described.append(run)
+        for name in LATER:
+            if any(name not in one["identity"] for one in described):
+                for one in described:
+                    one["identity"].pop(name, None)
         for name, value in described[0]["identity"].items():
             if run["identity"].get(name) != value:
                 raise BadInput(

@@ -158,22 +158,30 @@ def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
     return labels
 
 
-def check_same(described: Mapping[Path, Mapping[str, Any]], names: Iterable[str]) -> None:
+def check_same(
+    described: Mapping[Path, Mapping[str, Any]], names: Iterable[str], where_noted: Iterable[str] = ()
+) -> None:
     """Check that runs are about the same questions.
 
     Args:
         described: The content of run.json by the folder of the run.
         names: The fields of the identity that must agree.
+        where_noted: Fields that must agree among the runs that have them.
 
     Raises:
         BadInput: A field differs from that of the first run.
     """
-    (first, expected), *others = described.items()
-    for folder, run in others:
-        for name in names:
-            values = [one["identity"].get(name) for one in (expected, run)]
-            if values[0] != values[1]:
+    required = list(names)
+    for name in [*required, *where_noted]:
+        noted = [
+            (folder, run["identity"].get(name))
+            for folder, run in described.items()
+            if name in required or name in run["identity"]
+        ]
+        for folder, value in noted[1:]:
+            first, expected = noted[0]
+            if value != expected:
                 raise BadInput(
-                    f"{folder / 'run.json'}: its {name} is {values[1]!r}, that of {first} is {values[0]!r}; expected runs "
+                    f"{folder / 'run.json'}: its {name} is {value!r}, that of {first} is {expected!r}; expected runs "
                     "on the same questions"
                 )

@@ -23,7 +23,7 @@ class Comparison:
         score: The score that is compared, such as "accuracy".
         pairs: What `compare_two` returns for each comparison, with p_holm.
         about: What all runs have in common, such as their judge.
-        left_out: What could not be compared, in full sentences.
+        left_out: What could not be compared and what else readers must know, in full sentences.
     """
 
     score: str

@@ -54,7 +54,13 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
     check(str(folder / "run.json"), run, _RUN)
     data = load_book(dataset or run["dataset"])
     checks = [check_fingerprint("dataset", data.fingerprint, run["identity"].get("fingerprint"))]
-    if not checks[0].held:
+    if "chapters" in run["identity"]:
+        checks.append(check_fingerprint("chapters", data.chapters, run["identity"]["chapters"]))
+    else:
+        checks.append(
+            Check("chapters", None, "the run has no fingerprint of their texts; a run that begins now writes it")
+        )
+    if any(check.held is False for check in checks):
         return checks  # other questions: nothing would follow from these journals
     rows = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
     checks.append(_check_questions(folder, rows))

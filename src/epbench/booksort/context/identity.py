@@ -27,6 +27,7 @@ def run_identity(
     base_url: str | None = None,
     search: Mapping[str, Any] | None = None,
     texts: Sequence[BookText] = (),
+    held_out: Sequence[Pair] = (),
 ) -> dict[str, Any]:
     """Return the field `identity` of run.json.
 
@@ -44,6 +45,7 @@ def run_identity(
         base_url: Address of the endpoint, if the model is behind one. A login in it is left out.
         search: How passages are found and presented, if the memory shows passages.
         texts: The whole books, if the memory draws from them.
+        held_out: The pairs that the prompt or the reading is chosen on, if it is chosen.
     """
     identity: dict[str, Any] = {"benchmark": "booksort", "fingerprint": fingerprint(everything)}
     identity |= {"memory": memory} | weights_of(model)
@@ -53,4 +55,6 @@ def run_identity(
     identity |= {"prompts": fingerprint_of(pack), "prompt": prompt, **(search or {})}
     if texts:
         identity |= {"texts": fingerprint(texts)}
+    if held_out:
+        identity |= {"held_out": fingerprint(held_out)}
     return identity

@@ -28,7 +28,7 @@ SORT_TRAINING = "sort_lm"
 KINDS = ("sort", "sort-in-context")
 """The runs that measure an epoch of a training: without memory, and with the excerpt in context."""
 
-_PARTS = ("config", "fingerprint")
+_PARTS = ("config", "fingerprint", "held_out")
 """What the runs on several configs of one set differ in."""
 
 

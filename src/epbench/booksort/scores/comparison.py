@@ -80,7 +80,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     """
     for folder in runs.values():
         read_scores(folder)  # a run that did not end has none
-    check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"))
+    check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"), ("texts",))
     outcomes_of = {name: read_outcomes(folder) for name, folder in runs.items()}
     return Comparison("accuracy", compare_runs(outcomes_of, progress))
 

@@ -12,7 +12,7 @@ from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
 from epbench.files.shapes import Shape, check
 from epbench.files.writing import write_text
-from epbench.runs.several import labels_of
+from epbench.runs.several import check_same, labels_of
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str, Any]]:
@@ -36,6 +36,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
         raise BadInput(
             f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
         )
+    check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
     check(str(first_folder / "run.json"), first, Shape({"dataset": (str,)}))
     write_text(out / "table.md", markdown_table(scores))

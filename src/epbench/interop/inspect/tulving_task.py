@@ -58,7 +58,7 @@ def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: s
     ]
     load_judge(judge)  # a wrong name is an error before the first request
     revision = dataset_revision(dataset, "qa")
-    about = {"memory": memory, "judge": judge, "fingerprint": data.fingerprint, "dataset_revision": revision}
+    about = {"memory": memory, "judge": judge, **data.identity, "dataset_revision": revision}
     return Task(
         dataset=MemoryDataset(samples, name=dataset),
         setup=show_contexts(),

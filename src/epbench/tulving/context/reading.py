@@ -143,7 +143,7 @@ class Reading:
             system: The memory system, if there is one.
         """
         about_system = system.identity if system else {}
-        identity = {"benchmark": "tulving", "fingerprint": data.fingerprint, "model": model.name}
+        identity = {"benchmark": "tulving", **data.identity, "model": model.name}
         return (
             identity
             | self.identity(data)

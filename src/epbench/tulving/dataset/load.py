@@ -12,6 +12,7 @@ from epbench.errors import BadInput
 from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, all_checked_rows
+from epbench.runs.answers import fingerprint_of
 from epbench.tulving.context.requests import Book
 from epbench.tulving.questions.generate import BINS
 
@@ -25,12 +26,19 @@ class Loaded:
         rows: The rows of the config `qa`.
         book: The text, the chapters and the title.
         fingerprint: A hash of the rows and the text, so that a run only continues on the same ones.
+        chapters: A hash of the title and of the text of each chapter, which retrieval and memory systems read.
     """
 
     name: str
     rows: list[Row]
     book: Book
     fingerprint: str
+    chapters: str
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What the identity of a run says of the dataset. Runs of earlier versions have no `chapters`."""
+        return {"fingerprint": self.fingerprint, "chapters": self.chapters}
 
     @property
     def evidence(self) -> dict[str, list[tuple[int, int]]] | None:
@@ -52,7 +60,7 @@ def load_book(name: str) -> Loaded:
     rows, chapters, books = (_rows(name, config) for config in _SHAPES)
     text = books[0]["text"]
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])
-    return Loaded(name, rows, book, fingerprint_of_book(rows, text))
+    return Loaded(name, rows, book, fingerprint_of_book(rows, text), fingerprint_of([book.title, book.chapters]))
 
 
 def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:

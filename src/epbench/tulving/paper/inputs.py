@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,15 @@ def read_runs(folders: Sequence[Path], source: Source = "own") -> list[PaperRun]
         BadInput: A folder holds no finished run of a Tulving book, or a file in it is damaged.
     """
     found = measured_runs(names_of(folders), _KINDS)
-    return [_read(label, folder, source) for label, folder in found.items() if not _gave_no_answer(folder)]
+    runs = [_read(label, folder, source) for label, folder in found.items() if not _gave_no_answer(folder)]
+    chapters = [read_run(run.folder)["identity"].get("chapters") for run in runs]
+    known: dict[str, set[str]] = {}
+    for run, print_ in zip(runs, chapters, strict=True):
+        known.setdefault(run.fingerprint, set()).update([print_] if print_ else [])
+    return [  # books of which only the chapters differ are two books; a run that did not note them keeps its fingerprint
+        replace(run, fingerprint=f"{print_}-{run.fingerprint}") if print_ and len(known[run.fingerprint]) > 1 else run
+        for run, print_ in zip(runs, chapters, strict=True)
+    ]
 
 
 def _gave_no_answer(folder: Path) -> bool:

@@ -45,7 +45,13 @@ _LEFT_OUT = (
     "A book is not in the row of all books where its score has no interval: it has lost questions, and is shown as a range, or "
     "all questions have one cue."
 )
-_OF_BOOK = ("benchmark", "fingerprint", "released", "run")  # what identities of runs on two books always differ in
+_OF_BOOK = (
+    "benchmark",
+    "fingerprint",
+    "chapters",
+    "released",
+    "run",
+)  # what identities of runs on two books always differ in
 
 Reader = tuple[str, ...]
 

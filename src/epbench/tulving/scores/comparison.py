@@ -14,7 +14,7 @@ from epbench.statistics.comparison import Comparison, Progress, compare_two, wit
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import read_verdicts
 from epbench.tulving.scores.judges_of_run import last_judge
-from epbench.tulving.scores.run_files import read_run
+from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
 from epbench.tulving.scores.scoring import ScoredAnswer, question_f1
 
 Cue = tuple[str | None, ...]
@@ -37,11 +37,13 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     if len(set(judges.values())) > 1:
         named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
         raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    unknown = check_same_book({folder: read_run(folder) for folder in runs.values()})
     judged = {}
     for name, folder in runs.items():
         with open_run(folder, {}, {}):  # no other process may be at work in it
             judged[name] = read_verdicts(folder, rows, judges[folder])
-    return Comparison("F1", compare_runs(judged, progress), {"judge": next(iter(judges.values())).name})
+    notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
+    return Comparison("F1", compare_runs(judged, progress), {"judge": next(iter(judges.values())).name}, notes)
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
@@ -62,8 +64,8 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
         )
     data = load_book(dataset)
     for folder, run in described.items():
-        fingerprint = run["identity"].get("fingerprint", run.get("fingerprint", data.fingerprint))
-        if fingerprint != data.fingerprint:
+        noted = {"fingerprint": run.get("fingerprint", data.fingerprint), "chapters": data.chapters} | run["identity"]
+        if any(noted[name] != found for name, found in data.identity.items()):
             raise BadInput(f"{folder / 'run.json'}: this run is on another dataset than {dataset}")
     return data.rows
 

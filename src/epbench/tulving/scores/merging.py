@@ -42,7 +42,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     first, limit = described[0], limit_of(described, limit)
     judge = _judge_of(described)
     data = load_book(dataset or first["dataset"])
-    if data.fingerprint != first["identity"]["fingerprint"]:
+    if any(first["identity"].get(name, found) != found for name, found in data.identity.items()):
         raise BadInput(
             f"{dataset or first['dataset']}: its rows are not those of the runs; give the dataset of the runs"
         )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from types import NoneType
+from typing import Any
 
+from epbench.errors import BadInput
 from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Shape
 from epbench.runs import folder as runs
 
@@ -46,6 +50,37 @@ SCORES = Shape(
 
 LATER = ("coverage", "possible")
 """Fields of scores.json that earlier versions did not write."""
+
+
+def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
+    """Check that runs are on one book.
+
+    Args:
+        described: The content of run.json by the folder of the run.
+
+    Returns:
+        The folders of which it is not known whether their chapters are those of the others; see `UNKNOWN_CHAPTERS`.
+
+    Raises:
+        BadInput: The runs are on different questions, or on different chapters.
+    """
+    # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
+    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
+    chapters = {
+        folder: run["identity"]["chapters"] for folder, run in described.items() if "chapters" in run["identity"]
+    }
+    for prints in (rows, chapters):
+        if len(set(prints.values())) > 1:
+            named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
+            raise BadInput(f"the runs are on different {'datasets' if prints is rows else 'chapters'}: {named}")
+    own = [folder for folder, run in described.items() if "released" not in run["identity"]]
+    return [folder for folder in own if chapters and folder not in chapters]
+
+
+UNKNOWN_CHAPTERS = (
+    "an earlier version made this run and did not note the text of the chapters, so it is unknown whether it is that of "
+    "the other runs"
+)
 
 read_run = partial(runs.read_run, identity=IDENTITY)
 read_scores = partial(runs.read_scores, shape=SCORES)

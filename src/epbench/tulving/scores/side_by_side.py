@@ -12,7 +12,7 @@ from epbench.files.writing import write_text
 from epbench.runs.several import labels_of
 from epbench.tulving.calibration.correction import with_passport
 from epbench.tulving.scores.report import comparison_report
-from epbench.tulving.scores.run_files import read_run, read_scores
+from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run, read_scores
 from epbench.tulving.scores.tables import markdown_table
 
 
@@ -32,17 +32,14 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
     runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
     (first_folder, first, _), *_ = runs.values()
     check(str(first_folder / "run.json"), first, Shape({"book": (str,)}))
-    # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
-    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run, _ in runs.values()}
-    if len(set(rows.values())) > 1:
-        raise BadInput(
-            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
-        )
-    scores = {}
+    unknown = check_same_book({folder: run for folder, run, _ in runs.values()})
+    scores: dict[str, dict[str, Any]] = {}
     for label, (folder, _, of_run) in runs.items():
         if "incomplete" not in of_run:
             raise BadInput(f"{folder / 'scores.json'}: expected a field 'incomplete'; give the run's command again")
         scores[label] = with_passport(of_run)
+        if folder in unknown:
+            scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
     write_text(out / "table.md", markdown_table(scores))
     write_text(out / "report.html", comparison_report(first["book"], scores))
     return scores

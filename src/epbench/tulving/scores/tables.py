@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
-from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen
+from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
 
 if TYPE_CHECKING:
@@ -185,6 +185,7 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
             "of the run, given again, asks its reader or judge for what is missing. Answers that were cut off need a larger "
             "--max-tokens."
         )
+    lines += warnings_of(runs)
     if judge_column(runs):
         lines.append(DIFFERENT_JUDGES)
     return [*lines, *judge_lines(runs)]

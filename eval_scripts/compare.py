@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _compare(args: Arguments) -> None:
     from epbench.errors import BadInput
-    from epbench.runs.several import common_benchmark, measured_runs, names_of
+    from epbench.runs.several import change_notes, common_benchmark, measured_runs, names_of
 
     runs = measured_runs(names_of(args.runs), MEASURED)
     benchmark = common_benchmark(list(runs.values()))
@@ -98,6 +98,7 @@ def _compare(args: Arguments) -> None:
     if len(runs) == 1:
         raise BadInput(f"{args.runs[0]}: expected two or more runs of {benchmark}, found one")
     comparison = compare(runs, args.dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
+    comparison.left_out.extend(change_notes(runs.values()))
     _show(benchmark, len(runs), comparison, args.out)
 
 

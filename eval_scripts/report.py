@@ -106,10 +106,13 @@ def _write(benchmark: str, folders: Sequence[Path], out: Path, args: Arguments) 
     from epbench.memfail.scores import side_by_side as memfail
     from epbench.memfail.scores import tables as memfail_tables
     from epbench.memfail.scores.run_files import run_folders
+    from epbench.runs.several import change_notes
 
     runs = memfail.write_side_by_side(folders, out, args.reported, args.prices)
     for judge in memfail.judge_notes([run for _, run in run_folders(folders)]):
         command.console().say(judge)
+    for note in change_notes(folders):
+        command.warn(note)
     return memfail_tables.screen_tables(runs)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench import command, options
 
@@ -102,15 +102,30 @@ def _make(args: Arguments) -> None:
     from epbench.exhibits.folder import write_exhibits
     from epbench.files.writing import write_text
     from epbench.reports.tables import in_markdown
+    from epbench.runs.several import change_notes
 
     found = _by_benchmark(args)
     console = command.console()
     for benchmark, (runs, datasets) in found.items():
         out = args.out / benchmark if len(found) > 1 else args.out
         boards, made = MAKERS[benchmark](args, runs, datasets, out)
+        if changed := change_notes(runs):
+            boards, made = _with_notes(boards, changed), _with_notes(made, changed)
+            for note in changed:
+                command.warn(note)
         write_text(out / "LEADERBOARD.md", in_markdown([replace(board.table, title=board.title) for board in boards]))
         console.print(write_exhibits(out, _TITLES[benchmark], [*boards, *made]))
         console.say(f"tables: {out / 'tables.html'}")
+
+
+def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
+    """The same exhibits with further notes; one that is missing stays as it is."""
+    from epbench.exhibits.exhibit import Exhibit
+
+    return [
+        replace(one, table=replace(one.table, notes=[*notes, *one.table.notes])) if isinstance(one, Exhibit) else one
+        for one in made
+    ]
 
 
 # What was given

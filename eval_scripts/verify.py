@@ -51,13 +51,15 @@ class Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    from epbench.runs.several import runs_below
+
     parser = command.parser(__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     parser.add_argument("--dataset", metavar="D", help="where the dataset is now, if not where the run found it")
     parser.add_argument("--released", type=Path, metavar="ZIP", help="the archive that a published run was scored from")
     parser.add_argument("--prompts", type=Path, metavar="FILE", help="MemFail: the reader's prompt pack, if not ours")
     args = Arguments(**vars(parser.parse_args(argv)))
-    found = {folder: _verified(folder, args) for run in args.runs for folder in _runs_of(run)}
+    found = {folder: _verified(folder, args) for run in args.runs for folder in runs_below(run)}
     console = command.console()
     for folder, checks in found.items():
         console.print(_table(folder, checks))
@@ -70,17 +72,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.say(f"{n - len(wrong) - unknown} of {n} checks hold, {len(wrong)} do not, {unknown} could not be made")
     if wrong:
         sys.exit(1)
-
-
-def _runs_of(folder: Path) -> list[Path]:
-    """The runs in a folder: itself, those of several configs, or a training and the runs that measured it."""
-    from epbench.runs.folder import read_run
-    from epbench.runs.several import FINETUNING, MEASURES, runs_in
-
-    found = runs_in(folder)
-    if read_run(found[0])["identity"].get("benchmark") == FINETUNING:
-        found += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
-    return found
 
 
 def _verified(folder: Path, args: Arguments) -> list[Check]:

@@ -331,6 +331,7 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
     from epbench.finetuning.run import measured_folder
     from epbench.reports.tables import in_markdown
     from epbench.runs.folder import read_run
+    from epbench.runs.several import change_notes
     from epbench.tulving.finetuning.report import html_report, scores_of, tables
     from epbench.tulving.finetuning.summary import RUN, summary_of
 
@@ -339,6 +340,7 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
         for record in run.measures()
     ]
     scores = scores_of(measures, run.steps(), plan, args.method)
+    scores["warnings"] += change_notes([measured_folder(args.folder, record["epoch"]) / RUN for record in measures])
     write_json(args.folder / "scores.json", scores)
     write_text(args.folder / "table.md", in_markdown(tables(scores), scores["warnings"]))
     write_text(args.folder / "report.html", html_report(args.folder.name, read_run(args.folder), scores))

@@ -36,7 +36,7 @@ def changed(run: Path, folder: Path, **values: Any) -> Path:
     """A copy of the run with other values in run.json; those of `identity` are replaced one by one."""
     folder.mkdir()
     for path in run.iterdir():
-        if path.is_file():
+        if path.is_file() and path.name != "checksums.json":
             (folder / path.name).write_bytes(path.read_bytes())
     described = json.loads((folder / "run.json").read_text())
     described["identity"] |= values.pop("identity", {})

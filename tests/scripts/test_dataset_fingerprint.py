@@ -72,7 +72,9 @@ def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_ch
     assert done.returncode == 1 and "chapters: found fingerprint" in done.stdout
     boards = script("eval_scripts/tables.py", mine, other_run, "--out", tmp_path / "tables")
     assert boards.returncode == 0, boards.stderr
-    assert (tmp_path / "tables/LEADERBOARD.md").read_text().count("Simple recall and chronological awareness on short") == 2
+    assert (tmp_path / "tables/LEADERBOARD.md").read_text().count(
+        "Simple recall and chronological awareness on short"
+    ) == 2
 
 
 def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput
 from epbench.files.writing import write_text
 from epbench.memfail.scores import run_files as memfail
+from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 from epbench.tulving.scores import run_files as tulving
 
@@ -40,12 +41,14 @@ def write_eval_results(run: Path, repo: str, out: Path) -> Path:
 
     Raises:
         BadInput: The folder holds no complete run, its dataset is not one of the Hub, its questions are only a part of the
-            dataset's, some have failed, or another model has answered.
+            dataset's, some have failed, another model has answered, or a file was changed since the run was scored.
     """
     import yaml  # type: ignore[import-untyped]
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     described = read_run(run)
+    if note := change_note(run):
+        raise BadInput(f"{run}: {note}; put back what was there, or give the run's command again, which scores it anew")
     identity = described["identity"]
     where = run / "run.json"
     dataset = _hub_dataset(where, described)

@@ -77,6 +77,7 @@ def _spec(logged: LoggedRun, name: str, created: str, n: int) -> EvalSpec:
     described = logged.described
     metadata: dict[str, Any] = {field: described[field] for field in _ABOUT if described.get(field) is not None}
     metadata |= {"identity": dict(described["identity"])} | ({"prompts": logged.prompts} if logged.prompts else {})
+    metadata |= {"warning": logged.changed} if logged.changed else {}
     return EvalSpec(
         created=created,
         eval_id=name,

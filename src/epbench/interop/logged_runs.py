@@ -12,6 +12,7 @@ from epbench.errors import BadInput
 from epbench.interop.run_prompts import requests_of
 from epbench.memfail.scores import run_files as memfail
 from epbench.models.protocol import Request
+from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 from epbench.runs.question_table import QUESTIONS, read_questions
 from epbench.tulving.scores import run_files as tulving
@@ -59,6 +60,7 @@ class LoggedRun:
         scores: The numbers of its scores.json, under the names that our tasks give them in a harness.
         questions: All of its questions.
         prompts: What is to be said of the requests; empty if they are those of the run.
+        changed: Which files were changed since the run was scored; None if none were.
     """
 
     described: Row
@@ -67,6 +69,7 @@ class LoggedRun:
     scores: Mapping[str, float]
     questions: list[LoggedQuestion]
     prompts: str
+    changed: str | None = None
 
 
 def read_logged(folder: Path) -> LoggedRun:
@@ -87,7 +90,7 @@ def read_logged(folder: Path) -> LoggedRun:
     rows = _rows(folder)
     requests, note = requests_of(described, rows)
     questions = [question_of(row, requests) for row in rows]
-    return LoggedRun(described, benchmark, scorer, scores, questions, note)
+    return LoggedRun(described, benchmark, scorer, scores, questions, note, change_note(folder))
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:

@@ -6,21 +6,74 @@ from the dataset, is checked by computing them again.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Shape
 
 CHECKSUMS = "checksums.json"
-_SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))})
+_SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,))})
+_MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
+_BLOCK = 2**20
 
 
-def write_checksums(folder: Path) -> None:
-    """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders."""
-    sizes = {path.name: path.stat().st_size for path in _files(folder)}
-    hashes = {name: _hash(folder / name, size) for name, size in sizes.items()}
-    write_json(folder / CHECKSUMS, {"sha256": hashes, "bytes": sizes})
+class LinesHash:
+    """The hash of the lines of a journal, and a mark of each of them, by which a changed line is found."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._digest, self._marks = hashlib.sha256(), bytearray()
+
+    def add(self, line: bytes) -> None:
+        """Add a whole line, with its end."""
+        self.size += len(line)
+        self._digest.update(line)
+        self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all lines."""
+        return self._digest.hexdigest()
+
+    @property
+    def lines(self) -> str:
+        """The marks of all lines, for a file."""
+        return base64.b64encode(self._marks).decode()
+
+    def first_change(self, noted: str) -> int:
+        """The number, from 1, of the first line whose mark is not the noted one."""
+        before = base64.b64decode(noted)
+        pairs = range(0, min(len(before), len(self._marks)), _MARK)
+        at = next((i for i in pairs if before[i : i + _MARK] != self._marks[i : i + _MARK]), len(pairs) * _MARK)
+        return at // _MARK + 1
+
+
+def write_checksums(folder: Path, edited: Mapping[str, str] | None = None) -> None:
+    """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
+
+    Args:
+        folder: The run's folder.
+        edited: The present hashes of files that were found changed when the run was opened. One that still has this hash
+            was not computed anew, and keeps the hash that was noted before, so that its change still shows.
+    """
+    before = read_json(folder / CHECKSUMS, _SHAPE) if edited else {}
+    noted: dict[str, dict[str, Any]] = {"sha256": {}, "bytes": {}, "lines": {}}
+    for path in _files(folder):
+        name = path.name
+        if name.endswith(".jsonl"):
+            lines = _lines_hash(path)
+            noted["sha256"][name], noted["bytes"][name], noted["lines"][name] = lines.sha256, lines.size, lines.lines
+        else:
+            noted["sha256"][name], noted["bytes"][name] = _hash(path), path.stat().st_size
+        if edited and edited.get(name) == noted["sha256"][name]:
+            noted["sha256"][name], noted["bytes"][name] = before["sha256"][name], before["bytes"].get(name, 0)
+    write_json(folder / CHECKSUMS, noted)
 
 
 def changed_since(folder: Path) -> dict[str, str] | None:
@@ -49,19 +102,65 @@ def changed_since(folder: Path) -> dict[str, str] | None:
     return changed
 
 
+def change_note(folder: Path) -> str | None:
+    """What must be said beside the scores of a run: that files were changed or removed since it was scored.
+
+    Returns:
+        A text such as `changed since it was scored: scores.json`; None if nothing was, or if the run has no hashes.
+    """
+    changed = [name for name, how in (changed_since(folder) or {}).items() if how in ("changed", "missing")]
+    return f"changed since it was scored: {', '.join(changed)}" if changed else None
+
+
+def edited_files(folder: Path, computed: str) -> dict[str, str]:
+    """Check the journals of a run before work goes on in it.
+
+    Args:
+        folder: The run's folder.
+        computed: The name of the file of lines that is no journal, as it is computed from them.
+
+    Returns:
+        The present hashes of other files that have changed since the run was scored.
+
+    Raises:
+        BadInput: A line of a journal was changed since; the message names it.
+    """
+    edited = {}
+    for name, how in (changed_since(folder) or {}).items():
+        path = folder / name
+        if how != "changed":
+            continue
+        if not name.endswith(".jsonl") or name == computed:
+            edited[name] = _lines_hash(path).sha256 if name.endswith(".jsonl") else _hash(path)
+            continue
+        marks = read_json(folder / CHECKSUMS, _SHAPE).get("lines", {}).get(name)
+        line = f", line {_lines_hash(path).first_change(marks)}" if marks else ""
+        raise BadInput(
+            f"{path}{line}: changed since the run was scored; put back what was there, or begin a run in another folder"
+        )
+    return edited
+
+
 def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir())
             if path.is_file() and not path.name.startswith(".") and path.name != CHECKSUMS]  # fmt: skip
 
 
-def _hash(path: Path, size: int) -> str:
-    """The SHA-256 of the first bytes of a file."""
-    digest = hashlib.sha256()
+def _lines_hash(path: Path) -> LinesHash:
+    """The hash of the whole lines of a file; what follows them is being written, or its writer was killed."""
+    found = LinesHash()
     with path.open("rb") as file:
-        while size > 0 and (block := file.read(min(size, _BLOCK))):
+        for line in file:
+            if line.endswith(b"\n"):
+                found.add(line)
+    return found
+
+
+def _hash(path: Path, size: int | None = None) -> str:
+    """The SHA-256 of a file, or of its first bytes."""
+    digest, left = hashlib.sha256(), path.stat().st_size if size is None else size
+    with path.open("rb") as file:
+        while left > 0 and (block := file.read(min(left, _BLOCK))):
             digest.update(block)
-            size -= len(block)
+            left -= len(block)
     return digest.hexdigest()
-
-
-_BLOCK = 2**20

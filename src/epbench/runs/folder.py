@@ -15,7 +15,8 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape, check
-from epbench.runs.checksums import write_checksums
+from epbench.runs.checksums import change_note, edited_files, write_checksums
+from epbench.runs.outcomes import OUTCOMES
 from epbench.runs.shapes import RUN
 from epbench.starting import command_line
 
@@ -29,6 +30,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
     """Open a run's folder for this process alone, to begin the run or to continue it.
 
     When a run with scores is closed without an error, the hashes of its files are written; see `epbench.runs.checksums`.
+    A file that was edited since keeps its hash unless it is computed anew, so that the edit still shows.
 
     Args:
         folder: The run's folder; it is made if it does not exist.
@@ -40,7 +42,8 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
         The folder.
 
     Raises:
-        BadInput: The folder holds another run or other files, or another process is at work in it.
+        BadInput: The folder holds another run or other files, another process is at work in it, or a line of a journal was
+            changed since the run was scored.
     """
     from filelock import FileLock, Timeout
 
@@ -56,9 +59,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
                 _same(folder, read_run(folder)["identity"], identity)
             else:
                 write_json(described, {"identity": dict(identity), **about, "command": _command(), **_versions()})
+            edited = edited_files(folder, OUTCOMES)
             yield folder
             if (folder / "scores.json").is_file():
-                write_checksums(folder)
+                write_checksums(folder, edited)
     except Timeout:
         raise BadInput(
             f"{folder}: another process is at work in this run; wait for it or choose another folder"
@@ -107,6 +111,16 @@ def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
     return read_json(path, shape)
+
+
+def read_scores_to_show(folder: Path, shape: Shape) -> dict[str, Any]:
+    """Read scores.json of a run for a reader, as `read_scores`.
+
+    If files were changed since the run was scored, the field `warnings` says so.
+    """
+    scores = read_scores(folder, shape)
+    note = change_note(folder)
+    return scores | {"warnings": [note, *scores.get("warnings", [])]} if note else scores
 
 
 def _command() -> str:

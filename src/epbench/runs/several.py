@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 
 FINETUNING = "finetuning"
@@ -66,6 +67,28 @@ def runs_in(folder: Path) -> list[Path]:
     if found := sorted(path.parent for path in folder.glob("*/run.json")):
         return found
     raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
+
+
+def runs_below(folder: Path) -> list[Path]:
+    """The runs that a folder stands for: see `runs_in`, and for a training also the runs that measured its model.
+
+    Raises:
+        BadInput: There is no run.
+    """
+    found = runs_in(folder)
+    if read_run(found[0])["identity"].get("benchmark") == FINETUNING:
+        found += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
+    return found
+
+
+def change_notes(folders: Iterable[Path]) -> list[str]:
+    """Which runs of some folders were changed since they were scored, in texts that name the run and the files.
+
+    Raises:
+        BadInput: A folder holds no run.
+    """
+    found = {run: change_note(run) for folder in folders for run in runs_below(folder)}
+    return [f"{run}: {note}" for run, note in found.items() if note]
 
 
 def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:

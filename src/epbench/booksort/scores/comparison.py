@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.answers.answer import ScoredPair
 from epbench.booksort.answers.pair_ids import pair_id
-from epbench.booksort.scores.run_files import read_run, read_scores
+from epbench.booksort.scores.run_files import SCORES, read_run
 from epbench.runs import outcomes
+from epbench.runs.folder import read_scores
 from epbench.runs.several import check_same
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -79,7 +80,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
         RunFailed: Two runs have no answered question in common.
     """
     for folder in runs.values():
-        read_scores(folder)  # a run that did not end has none
+        read_scores(folder, SCORES)  # a run that did not end has none
     check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"), ("texts",))
     outcomes_of = {name: read_outcomes(folder) for name, folder in runs.items()}
     return Comparison("accuracy", compare_runs(outcomes_of, progress))

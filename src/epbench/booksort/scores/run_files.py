@@ -60,4 +60,4 @@ SCORES = Shape(
 """The content of scores.json."""
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, shape=SCORES)

@@ -10,7 +10,8 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.scores.question_files import FIELDS, MORE_FIELDS
-from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.memfail.scores.run_files import SCORES, read_run, run_folders
+from epbench.runs.folder import read_scores
 from epbench.runs.outcomes import read_outcomes
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 
@@ -36,7 +37,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     results: dict[str, dict[tuple[str, int], list[Mapping[str, Any]]]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
     for folder, run in found:
-        config = read_scores(run)["config"]
+        config = read_scores(run, SCORES)["config"]
         for record in read_outcomes(run, FIELDS, MORE_FIELDS):
             results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
     about = about_judge(judge, "judge")

@@ -39,7 +39,7 @@ SCORES = Shape(
 """The content of scores.json."""
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, shape=SCORES)
 
 
 def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
@@ -58,7 +58,7 @@ def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
         if not own:
             raise BadInput(f"{folder}: expected a run of MemFail, or a folder of such runs")
         for run in own:
-            config, fingerprint = read_scores(run)["config"], read_run(run)["identity"].get("fingerprint")
+            config, fingerprint = runs.read_scores(run, SCORES)["config"], read_run(run)["identity"].get("fingerprint")
             first, expected = rows.setdefault(config, (run, fingerprint))
             if fingerprint != expected:
                 raise BadInput(f"{first} and {run} are on different rows of {config}")

@@ -83,4 +83,4 @@ UNKNOWN_CHAPTERS = (
 )
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, shape=SCORES)

@@ -259,3 +259,35 @@ def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(runs
     assert done.returncode == 1 and "coverage" in done.stdout
     (run / "scores.json").write_text(json.dumps(older | {"n_failed": 1}), "utf-8")
     assert script(VERIFY, run).returncode == 1
+
+
+@pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
+def test_a_run_on_a_relative_path_is_verified_from_any_folder(small_sets, tmp_path, monkeypatch, benchmark):
+    names = {"tulving": "short"}
+    shutil.copytree(small_sets / names.get(benchmark, benchmark), tmp_path / "set")
+    (tmp_path / "elsewhere").mkdir()
+    how = {
+        "tulving": ["--memory", "none", "--limit", 5],
+        "booksort": ["--memory", "none", "--model", "oracle", "--limit", 4],
+        "memfail": ["--config", "long_hop", "--system", "none", "--limit", 3],
+    }
+    monkeypatch.chdir(tmp_path)
+    ran(f"eval_scripts/{benchmark}.py", "--dataset", "set", *how[benchmark], "--out", "run")
+    assert json.loads((tmp_path / "run/run.json").read_text())["dataset"] == "set"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    ran(VERIFY, "../run")
+    shutil.move(tmp_path, moved := tmp_path.with_name("moved"))  # both of them, so that the path holds from there
+    monkeypatch.chdir(moved)
+    ran(VERIFY, "run")
+
+
+def test_a_table_of_questions_that_is_no_utf8_is_one_line(runs, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(runs / "tulving-none", run)
+    table = pq.read_table(run / "questions.parquet")
+    column = table.schema.get_field_index("question")
+    broken = pa.array([b"\xff\xfe"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(column, table.schema.field(column), broken), run / "questions.parquet")
+    done = script(VERIFY, run)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f"{run}: questions.parquet: it cannot be read" in done.stdout

@@ -11,6 +11,7 @@ from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import read_run
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
 from epbench.runs.answers import ANSWERS
+from epbench.runs.folder import dataset_of
 from epbench.runs.journal import read_journal
 from epbench.runs.subset import subset
 from epbench.runs.verification import Check, check_fingerprint, copy_journals
@@ -42,10 +43,12 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
     run = read_run(folder)
     check(str(folder / "run.json"), run, _RUN)
     identity = run["identity"]
-    everything = load_pairs(dataset or run["dataset"], identity["config"], identity["split"])
+    everything = load_pairs(dataset or dataset_of(run) or "", identity["config"], identity["split"])
     checks = [check_fingerprint("dataset", fingerprint(everything), identity["fingerprint"])]
     if "texts" in identity:
-        checks.append(check_fingerprint("books", fingerprint(load_books(dataset or run["dataset"])), identity["texts"]))
+        checks.append(
+            check_fingerprint("books", fingerprint(load_books(dataset or dataset_of(run) or "")), identity["texts"])
+        )
     if any(check.held is False for check in checks):
         return checks  # other questions: nothing would follow from these journals
     pairs = subset(of_books(everything, identity["books"]), group_of, run.get("limit"), run.get("shard"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput
+from epbench.hub.rows import parquet_errors
 from epbench.interop.run_prompts import requests_of
 from epbench.memfail.scores import run_files as memfail
 from epbench.models.protocol import Request
@@ -97,7 +98,10 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     read_questions(folder, ["id", "outcome"])  # says what is wrong with the file
-    rows: list[dict[str, Any]] = pq.read_table(folder / QUESTIONS).to_pylist()
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(folder / QUESTIONS).to_pylist()
+    except parquet_errors() as error:
+        raise BadInput(f"{folder / QUESTIONS}: expected a Parquet file ({error})") from None
     return rows
 
 

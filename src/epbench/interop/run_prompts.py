@@ -14,6 +14,7 @@ from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.pipeline import prompts as memfail_prompts
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import fingerprint_of
+from epbench.runs.folder import dataset_of
 from epbench.tulving.context import prompts as tulving_prompts
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.context.requests import MEMORIES
@@ -60,7 +61,7 @@ def _tulving(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     memory = identity.get("memory")
     if memory not in MEMORIES or identity.get("retriever", "bm25") != "bm25":
         raise BadInput(f"what the memory {memory!r} showed the model is not made again")
-    data, pack = load_book(str(described.get("dataset"))), tulving_prompts.load_prompts()
+    data, pack = load_book(str(dataset_of(described))), tulving_prompts.load_prompts()
     _check(identity, data.fingerprint, pack)
     if identity.get("chapters", data.chapters) != data.chapters:
         raise BadInput("the chapters of the dataset are not those of the run any more")
@@ -76,7 +77,7 @@ def _booksort(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     identity = described["identity"]
     if identity["memory"] not in ("none", "in-context") or not isinstance(identity.get("prompt"), int):
         raise BadInput(f"what the memory {identity['memory']!r} showed the model is not made again")
-    everything = load_pairs(str(described.get("dataset")), identity["config"], identity["split"])
+    everything = load_pairs(str(dataset_of(described)), identity["config"], identity["split"])
     pack = sort_prompts.load_prompts()
     _check(identity, fingerprint(everything), pack)
     asked = {row["id"] for row in rows}
@@ -87,7 +88,7 @@ def _booksort(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
 
 def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     identity = described["identity"]
-    data, pack = load_memfail(str(described.get("dataset")), identity["config"]), memfail_prompts.load_prompts()
+    data, pack = load_memfail(str(dataset_of(described)), identity["config"]), memfail_prompts.load_prompts()
     _check(identity, data.fingerprint, pack)
     by_id, sampling = {question.id: question for question in data.questions}, Sampling(identity["max_tokens"])
     found = {}

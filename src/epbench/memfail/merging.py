@@ -27,7 +27,7 @@ from epbench.memfail.scores.tables import with_baseline
 from epbench.memories.relay.calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
 from epbench.runs.answers import ANSWERS, fingerprint_of, no_progress
-from epbench.runs.folder import open_run, read_run
+from epbench.runs.folder import dataset_of, open_run, read_run
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.several import runs_in
 
@@ -72,7 +72,7 @@ def _merge(
 ) -> MergedRun:
     described = read_shards(shards, out, PAST_RUN)
     first, limit = described[0], limit_of(described, limit)
-    identity, judge, dataset = first["identity"], _judge_of(described), dataset or first["dataset"]
+    identity, judge, dataset = first["identity"], _judge_of(described), dataset or dataset_of(first) or ""
     data = load_memfail(dataset, identity["config"])
     if data.fingerprint != identity["fingerprint"]:
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")

@@ -29,6 +29,7 @@ from epbench.memories.spec import SystemSpec
 from epbench.models.load import Options
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.runs.answers import fingerprint_of, no_progress
+from epbench.runs.folder import dataset_of
 from epbench.runs.verification import Check, check_fingerprint, check_records, copy_journals
 
 _LEXICAL = "lexical"
@@ -91,7 +92,7 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
     run = read_run(folder)
     check(str(folder / "run.json"), run, PAST_RUN)
     identity = run["identity"]
-    data = load_memfail(dataset or run["dataset"], identity["config"])
+    data = load_memfail(dataset or dataset_of(run) or "", identity["config"])
     checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
     if not checks[0].held:
         return checks  # other questions: nothing would follow from these journals

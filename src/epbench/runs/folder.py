@@ -36,7 +36,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
         folder: The run's folder; it is made if it does not exist.
         identity: What makes the run this run (dataset and fingerprint, memory, model, …). A folder is continued only if
             its run.json has the same values. The fields `LATER` may be missing there.
-        about: What else to note in run.json, such as the path of the dataset.
+        about: What else to note in run.json, such as the name or path of the dataset; see `dataset_of`.
 
     Yields:
         The folder.
@@ -58,7 +58,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 _same(folder, read_run(folder)["identity"], identity)
             else:
-                write_json(described, {"identity": dict(identity), **about, "command": _command(), **_versions()})
+                write_json(
+                    described,
+                    {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **_versions()},
+                )
             edited = edited_files(folder, OUTCOMES)
             yield folder
             if (folder / "scores.json").is_file():
@@ -95,6 +98,26 @@ def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
     if identity is not None:
         check(f"{path}, field 'identity'", run["identity"], identity)
     return run
+
+
+def dataset_of(run: Mapping[str, Any]) -> str | None:
+    """Where the dataset of a run is.
+
+    Args:
+        run: The content of run.json.
+
+    Returns:
+        The absolute path of the folder that the run has read, if it is still there; else the name or path that the user
+        gave, which may be right if run and dataset have moved together; None if run.json has neither.
+    """
+    folder: str | None = run.get("dataset_folder")
+    return folder if folder and Path(folder).is_dir() else run.get("dataset")
+
+
+def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
+    """The absolute path of a dataset that is a folder, so that the run can be verified from any other folder."""
+    dataset = about.get("dataset")
+    return {"dataset_folder": str(Path(dataset).resolve())} if dataset and Path(dataset).is_dir() else {}
 
 
 def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:

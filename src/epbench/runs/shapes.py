@@ -14,7 +14,8 @@ _JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
 RUN = Shape(
     {"identity": Shape({}, {"benchmark": (str,)})},
     {
-        "dataset": (str,), "book": (str,), "label": (str,), "fingerprint": MAYBE_TEXT, "limit": (int, NoneType),
+        **dict.fromkeys(("dataset", "dataset_folder", "book", "label"), (str,)), "fingerprint": MAYBE_TEXT,
+        "limit": (int, NoneType),
         "dataset_revision": MAYBE_TEXT, "engine": (dict,), "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
         **dict.fromkeys(("command", "python", "platform"), (str,)),
     },

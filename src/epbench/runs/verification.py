@@ -185,6 +185,7 @@ def _in_tables(found: Path, expected: Path) -> Iterator[str]:
 
     try:
         pair = [pq.read_table(path) for path in (found, expected)]
+        rows = [table.to_pylist() for table in pair]
     except parquet_errors() as error:
         yield f"it cannot be read ({error})"
         return
@@ -192,7 +193,7 @@ def _in_tables(found: Path, expected: Path) -> Iterator[str]:
         yield f"found {pair[0].num_rows} rows of {pair[0].num_columns} columns, the journals give {pair[1].num_rows} of \
 {pair[1].num_columns}"
         return
-    for number, (one, other) in enumerate(zip(pair[0].to_pylist(), pair[1].to_pylist(), strict=True)):
+    for number, (one, other) in enumerate(zip(*rows, strict=True)):
         yield from (f"row {number}, {text}" for text in _in_json(one, other, ""))
 
 

@@ -13,6 +13,7 @@ from epbench.hub.rows import Row
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import JudgeIdentity, identity_of, noted_judge
 from epbench.runs.answers import ANSWERS, no_progress
+from epbench.runs.folder import dataset_of
 from epbench.runs.journal import read_journal
 from epbench.runs.subset import subset
 from epbench.runs.verification import Check, check_fingerprint, check_records, copy_journals
@@ -52,7 +53,7 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
     if "released" in run["identity"]:
         raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
     check(str(folder / "run.json"), run, _RUN)
-    data = load_book(dataset or run["dataset"])
+    data = load_book(dataset or dataset_of(run) or "")
     checks = [check_fingerprint("dataset", data.fingerprint, run["identity"].get("fingerprint"))]
     if "chapters" in run["identity"]:
         checks.append(check_fingerprint("chapters", data.chapters, run["identity"]["chapters"]))

@@ -12,7 +12,7 @@ from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import SHARD
 from epbench.errors import BadInput
 from epbench.runs.answers import ANSWERS
-from epbench.runs.folder import open_run
+from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.journal import read_journal
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.subset import subset
@@ -33,7 +33,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     """
     described = read_shards(shards, out, SHARD)
     first, limit = described[0], limit_of(described, limit)
-    identity, dataset = first["identity"], dataset or first["dataset"]
+    identity, dataset = first["identity"], dataset or dataset_of(first) or ""
     everything = load_pairs(dataset, identity["config"], identity["split"])
     if fingerprint(everything) != identity["fingerprint"]:
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")

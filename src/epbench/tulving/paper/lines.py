@@ -13,6 +13,7 @@ from epbench.exhibits.exhibit import Source, Value, marked, slug
 from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
+from epbench.runs.folder import dataset_of
 from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.released.run_names import writer_of
 from epbench.tulving.scores.run_files import read_run
@@ -101,7 +102,7 @@ def _memory_order(memory: str) -> tuple[int, str]:
 def _of_run(run: PaperRun, judge: str) -> Line:
     written = read_run(run.folder)
     released = run.source == "released"
-    writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(written.get("dataset"))
+    writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(dataset_of(written))
     model, memory = name_of(run.model) or "–", run.memory or "answers"
     label = f"{model} {run.memory}".strip() if released else run.label
     return Line(run.source, label, model, memory, run.book, run.fingerprint, writer, judge, run)

@@ -9,7 +9,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
-from epbench.runs.folder import open_run
+from epbench.runs.folder import dataset_of, open_run
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import read_verdicts
@@ -57,7 +57,7 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
         BadInput: The runs are on different books, or no run names its book.
     """
     described = {folder: read_run(folder) for folder in folders}
-    dataset = dataset or next((run["dataset"] for run in described.values() if run.get("dataset")), None)
+    dataset = dataset or next(filter(None, map(dataset_of, described.values())), None)
     if dataset is None:
         raise BadInput(
             f"{next(iter(described)) / 'run.json'}: a released run names no dataset; give its book as the dataset"

@@ -12,7 +12,7 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import identity_of, noted_judge
 from epbench.judges.run_judge import check_judge, note, note_judge
 from epbench.runs.answers import ANSWERS, no_progress
-from epbench.runs.folder import open_run
+from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.subset import subset
 from epbench.tulving.context.passages import PASSAGES
@@ -41,13 +41,12 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     described = read_shards(shards, out, SHARD)
     first, limit = described[0], limit_of(described, limit)
     judge = _judge_of(described)
-    data = load_book(dataset or first["dataset"])
+    dataset = dataset or dataset_of(first) or ""
+    data = load_book(dataset)
     if any(first["identity"].get(name, found) != found for name, found in data.identity.items()):
-        raise BadInput(
-            f"{dataset or first['dataset']}: its rows are not those of the runs; give the dataset of the runs"
-        )
+        raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
 
-    about = {name: first[name] for name in ("dataset", "book", "label")} | {"merged": [str(f) for f in shards]}
+    about = {"dataset": dataset, "book": first["book"], "label": first["label"], "merged": [str(f) for f in shards]}
     with open_run(out, first["identity"], about) as folder:
         check_judge(folder, judge)
         join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS, PASSAGES))

@@ -1,4 +1,6 @@
 import base64
+import html
+import json
 import sys
 from urllib.parse import quote
 
@@ -7,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.files.json_files import read_json
-from epbench.files.secrets import checked_key, secrets_of, without_login, without_secrets
+from epbench.files.json_files import read_json, write_json
+from epbench.files.secrets import checked_key, keep_secret, secrets_of, without_keys, without_login, without_secrets
+from epbench.files.writing import write_text
+from epbench.reports.page import page
 from epbench.runs.folder import open_run
+from epbench.runs.journal import Journal
 
 KEY = 'sk-very+secret/1"2'
 
@@ -84,3 +89,72 @@ def test_a_text_without_addresses_and_secrets_stays_as_it_is(text):
 def test_a_long_line_costs_no_more_than_its_length(text):
     """A search that begins anew at every character would take hours."""
     assert len(without_secrets(text)) >= 1_000_000
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["GITHUB_PAT", "DB_PASS", "SESSION_COOKIE", "SENTRY_DSN", "DB_PWD", "AUTH", "HTTP_AUTH_HEADER", "HF_TOKEN"],
+)
+def test_the_value_of_a_variable_named_like_a_secret_is_removed(monkeypatch, variable):
+    monkeypatch.setenv(variable, "w0rd-of-mine")
+    assert without_keys("it is w0rd-of-mine.") == "it is ***."
+
+
+@pytest.mark.parametrize("variable", ["PWD", "OLDPWD", "PATH", "COMPASS", "AUTHOR", "PATTERN"])
+def test_a_variable_that_only_sounds_like_a_secret_changes_no_text(monkeypatch, variable):
+    monkeypatch.setenv(variable, "/no/such/folder-9")
+    assert without_keys("in /no/such/folder-9") == "in /no/such/folder-9"
+
+
+def test_the_path_of_a_file_is_no_secret(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path))
+    assert without_keys(f"in {tmp_path}") == f"in {tmp_path}"
+
+
+def test_a_user_name_without_a_password_is_a_secret_if_it_is_long():
+    assert secrets_of("http://ghp_token1@host/v1") == ["ghp_token1", base64.b64encode(b"ghp_token1:").decode()]
+    assert secrets_of("http://me@host/v1") == []
+
+
+def test_logins_in_addresses_of_the_environment_are_secret(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:pass-w0rd@proxy:3128")
+    monkeypatch.setenv("SOME_PAGE", "http://[::1?a@b")  # not an address
+    assert without_keys("pass-w0rd at proxy:3128") == "*** at proxy:3128"
+
+
+def test_every_journal_json_file_and_page_is_written_without_secrets(monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_PAT", KEY)
+    keep_secret("http://token-of-9-letters@host/v1")
+    quoting = f"I was given {KEY} and token-of-9-letters"
+    journal = Journal(tmp_path / "answers.jsonl")
+    journal.add("k", id="q1", answer=quoting, memories=[quoting], usage={"prompt": 1, KEY: 2})
+    journal.close()
+    write_json(tmp_path / "memories.json", {"store": [quoting]})
+    write_text(tmp_path / "report.html", page("A run", f"<p>{html.escape(quoting)}</p>"))
+    hidden = "I was given *** and ***"
+    assert read_json(tmp_path / "memories.json") == {"store": [hidden]}
+    assert journal.records["k"] == {
+        "key": "k", "id": "q1", "answer": hidden, "memories": [hidden], "usage": {"prompt": 1, "***": 2}
+    }  # fmt: skip
+    assert json.loads((tmp_path / "answers.jsonl").read_text()) == journal.records["k"]
+    assert f"<p>{hidden}</p>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("word", ["1", "none", "reasoning", "explorer", "question"])
+def test_a_secret_that_is_a_word_breaks_no_file(monkeypatch, tmp_path, word):
+    monkeypatch.setenv("API_KEY", word)
+    journal = Journal(tmp_path / "answers.jsonl")
+    journal.add(word, id=word, answer="1, none", reasoning="a", **{word: "b"} if word != "reasoning" else {})
+    assert list(journal.records[word])[:3] == ["key", "id", "answer"] and journal.records[word]["id"] == word
+    assert journal.records[word]["answer"] == "1, none"
+    write_text(tmp_path / "page.html", '<section class="explorer" data-question="1">')
+    assert (tmp_path / "page.html").read_text() == '<section class="explorer" data-question="1">'
+
+
+def test_a_run_whose_address_has_a_key_in_its_path_resumes(monkeypatch, tmp_path):
+    monkeypatch.setenv("GATEWAY_KEY", "key-in-a-path-1")
+    identity = {"base_url": "https://host/key-in-a-path-1/v1"}
+    for _ in range(2):
+        with open_run(tmp_path / "run", identity, {}):
+            pass
+    assert read_json(tmp_path / "run/run.json")["identity"] == {"base_url": "https://host/***/v1"}

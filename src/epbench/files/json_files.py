@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.secrets import scrubbed
 from epbench.files.shapes import Each, Shape, check
 from epbench.files.text import kind_of, parse_json
 from epbench.files.writing import write_text
@@ -38,5 +39,8 @@ def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file that appears whole or not at all, indented, with keys in the given order."""
-    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    """Write a JSON file that appears whole or not at all, indented, with keys in the given order.
+
+    The secrets that this process knows become `***`; see `epbench.files.secrets`.
+    """
+    write_text(path, json.dumps(scrubbed(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n")

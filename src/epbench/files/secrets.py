@@ -1,12 +1,18 @@
-"""Keys stay out of files: the secrets of the environment and of addresses are removed from every text that is kept."""
+"""Keep keys out of files: remove the secrets that this process knows from every text that is written.
+
+`Journal.add`, `write_text` and `write_json` call this module, so whatever goes through them needs no call of its own.
+"""
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from epbench.errors import BadInput
@@ -15,7 +21,12 @@ SHORTEST_SECRET = 8
 """In characters. A shorter value of a variable such as `API_KEY` is taken for a word like "none"."""
 
 _PUBLIC = frozenset(["api-version"])  # parameters of an address that are no secret
-_NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+_NAMED = re.compile(
+    r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|(?:^|_)(?:AUTH|PASS|PAT|COOKIES?|DSN|PWD)(?:_|$)"
+)
+_FOLDER = "PWD"  # the shell's own variable, which matches the pattern and holds the working folder
+_FIELD = re.compile(r"[a-z_]+")  # a field name of our own files
+_addresses: set[str] = set()  # secrets in the addresses that this process was given
 # This matches what follows "://". A pattern that began with the scheme would be tried at every letter of a long word.
 _ADDRESS = re.compile(r"(?<=://)(?P<login>[^/?#@\s'\"]*@)?(?P<rest>[^?#\s'\"]*)(?P<query>[?#][^\s'\"]*)?")
 
@@ -41,25 +52,57 @@ def without_secrets(text: str, more: Iterable[str] = ()) -> str:
     return without_login(without_keys(text, more))
 
 
-def without_keys(text: str, more: Iterable[str] = ()) -> str:
+def without_keys(text: str, more: Iterable[str] = (), *, markup: bool = False) -> str:
     """Remove the keys of the environment and further secrets from a text, and leave addresses as they are.
 
     Use this for texts that are scored, such as the answer of a model; see `without_secrets`.
+
+    Args:
+        text: The text.
+        more: Further secrets.
+        markup: Whether the text is a whole page or table. Secrets made of letters alone then stay, because they might be
+            part of the markup; the values in a page come from files that no longer hold them.
     """
-    for form in sorted({form for secret in (*_environment(), *more) for form in _forms(secret)}, key=len, reverse=True):
-        text = text.replace(form, "***")
-    return text
+    pattern = _pattern(_known(more), markup)
+    return pattern.sub("***", text) if pattern else text
+
+
+def scrubbed(value: Any) -> Any:
+    """Remove the keys of the environment from every text in a JSON value.
+
+    Names of fields stay if they are lower-case words, as ours are.
+    """
+    pattern = _pattern(_known(()), False)
+    return value if pattern is None else _scrubbed(value, pattern)
+
+
+def keep_secret(url: str | None) -> None:
+    """Treat the secrets of an address as keys of the environment for as long as this process runs."""
+    _addresses.update(secrets_of(url))
 
 
 def secrets_of(url: str | None) -> list[str]:
-    """The secrets of an address: its password, the login as HTTP sends it, and the values of its query."""
+    """The secrets of an address: its password, the login as HTTP sends it, and the values of its query.
+
+    A user name of at least `SHORTEST_SECRET` characters is a secret where the password is missing or shorter than that.
+    """
     parts = urlsplit(url or "")
-    found = [unquote(parts.password or "")]
-    if parts.password is not None:
-        found.append(b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password)}".encode()).decode())
     query = [parameter.partition("=") for parameter in parts.query.split("&")]
-    found += [form for name, _, value in query if name not in _PUBLIC for form in (value, unquote(value))]
-    return list(dict.fromkeys(secret for secret in found if secret))
+    found = [form for name, _, value in query if name not in _PUBLIC for form in (value, unquote(value))]
+    return list(dict.fromkeys(secret for secret in (*_login(url), *found) if secret))
+
+
+def _login(url: str | None) -> Iterator[str]:
+    """The secrets before the `@` of an address."""
+    parts = urlsplit(url or "")
+    if parts.username is None and parts.password is None:
+        return
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    yield password
+    if len(password) < SHORTEST_SECRET <= len(user):
+        yield user
+    if password or len(user) >= SHORTEST_SECRET:
+        yield b64encode(f"{user}:{password}".encode()).decode()
 
 
 def checked_key(variable: str) -> str:
@@ -75,18 +118,63 @@ def checked_key(variable: str) -> str:
     return key
 
 
-def _environment() -> Iterator[str]:
+def _known(more: Iterable[str]) -> tuple[str, ...]:
+    """The secrets that this process knows; those of `more` may be short."""
+    found: list[str] = list(_addresses)
     for name, value in os.environ.items():
-        value = value.strip()
-        if len(value) >= SHORTEST_SECRET and _NAMED.search(name.upper()):
-            yield value
+        if _is_named(name):
+            found.append(value.strip())
+        if "@" in value and "://" in value:
+            found += _logins(value)
+    return (*(secret for secret in found if len(secret) >= SHORTEST_SECRET), *more)
+
+
+@lru_cache(maxsize=10_000)
+def _is_named(variable: str) -> bool:
+    return variable != _FOLDER and _NAMED.search(variable.upper()) is not None
+
+
+@lru_cache(maxsize=64)
+def _logins(value: str) -> tuple[str, ...]:
+    try:
+        return tuple(_login(value.strip()))
+    except ValueError:  # not a valid address
+        return ()
+
+
+@lru_cache(maxsize=64)
+def _pattern(secrets: tuple[str, ...], markup: bool) -> re.Pattern[str] | None:
+    """One pattern for all forms of these secrets, the longest first; None without secrets."""
+    kept = {secret for secret in secrets if secret and not (markup and secret.isalpha()) and not _is_path(secret)}
+    forms = sorted({form for secret in kept for form in _forms(secret)}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, forms))) if forms else None
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value names a file, as that of SSH_AUTH_SOCK or of a variable for a file of credentials does."""
+    return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117  # a Path refuses a long value
+
+
+def _scrubbed(value: Any, pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        return pattern.sub("***", value)
+    if isinstance(value, dict):
+        return {
+            _scrubbed(name, pattern) if isinstance(name, str) and not _FIELD.fullmatch(name) else name: _scrubbed(
+                item, pattern
+            )
+            for name, item in value.items()
+        }
+    return [_scrubbed(item, pattern) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _forms(secret: str) -> Iterator[str]:
     """All forms in which a text may hold the secret."""
     yield secret
     yield repr(secret)[1:-1]
-    yield json.dumps(secret)[1:-1]
+    yield html.escape(secret)
+    for ascii_only in (True, False):
+        yield json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
     yield quote(secret, safe="")
     data = secret.encode("utf-8", "surrogateescape")
     for encode in (b64encode, urlsafe_b64encode):

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from epbench.files.secrets import without_keys
+
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
@@ -30,7 +32,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all.
+    """Write a file that appears whole or not at all. The secrets that this process knows become `***`.
 
     Raises:
         OSError: The file could not be written, for example because the disk is full; the error names it.
@@ -39,5 +41,5 @@ def write_text(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
             draft = Path(scratch) / path.name
-            draft.write_text(text, "utf-8")
+            draft.write_text(without_keys(text, markup=True), "utf-8")
             draft.replace(path)

@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from epbench.files.secrets import without_keys
 from epbench.models.protocol import KeepsReplies, Model, Reply, Request, weights_of
 from epbench.runs.journal import RETIRED, Journal, Record
 
@@ -164,17 +163,16 @@ class _Recorder:
 
 
 def _outcome(reply: Reply) -> dict[str, Any]:
-    """The fields of a record about a reply, without keys."""
-    text = without_keys(reply.text)
-    outcome: dict[str, Any] = {"answer": text}
+    """The fields of a record about a reply."""
+    outcome: dict[str, Any] = {"answer": reply.text}
     if reply.failure is not None:
-        outcome = {"failure": without_keys(reply.failure)} | ({"partial": text} if text else {})
+        outcome = {"failure": reply.failure} | ({"partial": reply.text} if reply.text else {})
     if reply.ended != "stop":
         outcome["ended"] = reply.ended
     if reply.served:
         outcome["served"] = reply.served
     if reply.reasoning:
-        outcome["reasoning"] = without_keys(reply.reasoning)
+        outcome["reasoning"] = reply.reasoning
     if reply.probabilities is not None:
         outcome["probabilities"] = dict(reply.probabilities)
     if any(astuple(reply.usage)):

@@ -13,7 +13,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
-from epbench.files.secrets import without_secrets
+from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.shapes import Shape, check
 from epbench.runs.checksums import change_note, edited_files, write_checksums
 from epbench.runs.outcomes import OUTCOMES
@@ -48,6 +48,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
     from filelock import FileLock, Timeout
 
     described = folder / "run.json"
+    identity = scrubbed(dict(identity))  # as run.json has it
     if folder.exists() and not described.exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
         raise BadInput(f"{folder} holds other files and no run.json; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)

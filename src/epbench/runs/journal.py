@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.secrets import scrubbed
 from epbench.files.shapes import Shape, check
 from epbench.files.text import parse_json
 from epbench.runs.shapes import JOURNALS
@@ -72,14 +73,16 @@ class Journal:
     def add(self, key: str, **values: Any) -> None:
         """Append one record, which is in the file when this returns. Several threads may add records.
 
-        Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD.
+        Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD. The secrets that this
+        process knows become `***` in all values but the key and the id, which other files name.
 
         Raises:
             OSError: The record could not be written in full, for example because the disk is full; the file then ends with
                 the record before.
             RunFailed: Another process has written to the file since it was read.
         """
-        record = {"key": key, **values}
+        kept = {name: values[name] for name in ("id",) if name in values}
+        record = {"key": key, **scrubbed(values), **kept}
         line = _LONE_SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False))
         with self._lock:
             self._append(line.encode() + b"\n")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput, RunFailed
-from epbench.files.secrets import secrets_of, without_keys, without_secrets
+from epbench.files.secrets import keep_secret, secrets_of, without_keys, without_secrets
 from epbench.models.inspect_ai.wire import asked_for, messages_for, read_output
 from epbench.models.openai.background import Outbox, iterate
 from epbench.models.protocol import Reply, Request, whole
@@ -60,6 +60,7 @@ class InspectModel:
                 its range.
             ImportError: inspect_ai is not installed.
         """
+        keep_secret(base_url)
         provider, _, model = name.partition("/")
         if not provider or not model:
             raise BadInput(
@@ -181,8 +182,8 @@ class InspectModel:
         served = "" if output.model in (self._target, self._target.partition("/")[2]) else output.model
         return replace(
             reply,
-            text=without_keys(reply.text, secrets_of(self._base_url)),
-            reasoning=without_keys(reply.reasoning, secrets_of(self._base_url)),
+            text=without_keys(reply.text),
+            reasoning=without_keys(reply.reasoning),
             failure=None if reply.failure is None else self._clean(reply.failure),
             served=self._clean(served),
         )

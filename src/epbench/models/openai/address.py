@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from epbench.errors import BadInput
-from epbench.files.secrets import checked_key, secrets_of
+from epbench.files.secrets import checked_key, keep_secret, secrets_of
 from epbench.starting.extras import install_hint
 
 OPENAI = "https://api.openai.com/v1"
@@ -70,6 +70,7 @@ def endpoint_address(base_url: str | None, who: str) -> Address:
         raise BadInput(
             f"base URL {shown(given)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8000/v1"
         )
+    keep_secret(given)
     key = checked_key("OPENAI_API_KEY")
     if not key and not given:
         raise BadInput(f"{who}: set OPENAI_API_KEY, or give the base URL of an endpoint that needs no key")

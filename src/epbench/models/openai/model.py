@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.files.secrets import SHORTEST_SECRET, without_keys, without_secrets
+from epbench.files.secrets import without_keys, without_secrets
 from epbench.models.openai.address import find_address
 from epbench.models.openai.background import Outbox, iterate
 from epbench.models.openai.concurrency import Gate, Limit, PauseTooLong, backoff_s
@@ -247,11 +247,10 @@ class EndpointModel:
 
         Short secrets stay in the answer, because they may be ordinary words, such as a password "book".
         """
-        secrets = [secret for secret in self._address.secrets if len(secret) >= SHORTEST_SECRET]
         return replace(
             reply,
-            text=without_keys(whole(reply.text), secrets),
-            reasoning=without_keys(whole(reply.reasoning), secrets),
+            text=without_keys(whole(reply.text)),
+            reasoning=without_keys(whole(reply.reasoning)),
             failure=None if reply.failure is None else self._clean(reply.failure),
             served="" if reply.served == self._model else self._clean(reply.served),
         )

@@ -30,7 +30,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     words: str = "made to fail"
     body: Body | None = None  # of a status, instead of the words
-    raw: str = ""  # likewise, as it is sent
+    raw: str | bytes = ""  # likewise, as it is sent
 
 
 SLOW_DOWN = Fault("status", 429, {"Retry-After": "0.05"}, "Rate limit reached")
@@ -243,7 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         match fault.kind:
             case "status":
                 body = fault.body or {"error": {"message": fault.words, "type": "error"}}
-                self._send(fault.status, (fault.raw or json.dumps(body)).encode(), fault.headers)
+                raw = fault.raw or json.dumps(body)
+                self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
             case "garbage":
                 self._send(200, b"<html>Bad gateway</html>")
             case "hang":

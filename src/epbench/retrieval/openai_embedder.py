@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import without_secrets
 from epbench.models.openai.address import find_address, shown
+from epbench.models.openai.wire import ReplyTooLarge
 from epbench.models.protocol import whole
 from epbench.retrieval.dense import batches
 from epbench.retrieval.embedders import query_instruction
@@ -20,6 +21,7 @@ _REQUEST_BYTES = (
 )
 _RETRIES = 8  # of a request, after 0.5 s, 1 s, … 8 s or as long as the server asks: about 45 s in all
 _TOO_MUCH = (400, 413, 422)  # statuses of a request that is too long, or has a text that is too long
+_VECTOR_BYTES = 200_000  # at most, of a vector in JSON: 8,192 numbers
 _LONGEST_WORDS = 200  # characters
 _PASSING = (408, 409, 429, *range(500, 600))
 
@@ -43,11 +45,14 @@ class EndpointEmbedder:
         self._address = find_address(base_url, f"openai:{model}")
         import openai
 
+        from epbench.models.openai.reply_size import SizeLimit
+
+        self._limit = SizeLimit()
         self._client = openai.OpenAI(
             **self._address.client_options,
             max_retries=_RETRIES,
             timeout=timeout_s,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            http_client=openai.DefaultHttpxClient(**self._limit.options(asynchronous=False)),
         )
         self._model, self._instruction = model, query_instruction(model)
         self.name = f"openai:{model}@{shown(self._address.url).rstrip('/')}"
@@ -71,6 +76,9 @@ class EndpointEmbedder:
     def _request(self, texts: list[str]) -> list[list[float]]:
         import openai
 
+        from epbench.models.openai.reply_size import MOST_BYTES
+
+        self._limit.most_bytes = MOST_BYTES + len(texts) * _VECTOR_BYTES
         try:
             data = self._client.embeddings.create(model=self._model, input=texts).data
         except openai.APIStatusError as error:
@@ -95,5 +103,6 @@ class EndpointEmbedder:
 
     def _words(self, error: Exception) -> str:
         """Return the error as one line without keys, which some endpoints quote."""
-        words = " ".join(without_secrets(str(error), self._address.secrets).split())
+        said = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
+        words = " ".join(without_secrets(str(said), self._address.secrets).split())
         return words[:_LONGEST_WORDS] or type(error).__name__

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pooch.core
 import pytest
 
+from epbench.booksort.texts import gutenberg
 from epbench.booksort.texts.cleaning import Rules
 from epbench.booksort.texts.gutenberg import (
     Published,
@@ -143,3 +144,10 @@ def test_the_table_has_the_nine_books_of_the_paper():
     assert len(books) == 9 and list(books) == sorted(books)
     assert sum(book.words for book in books.values()) == 654_305  # Table 3: 72,700 on average
     assert all(len(bytes.fromhex(book.sha256)) == hashlib.sha256().digest_size for book in books.values())
+
+
+def test_a_download_that_is_far_too_large_is_refused(cache, monkeypatch):
+    monkeypatch.setattr(gutenberg, "_MOST_BYTES", 100_000)
+    with served((200, b"x" * 1_000_000, None)) as (url, _), pytest.raises(BadInput, match=r"of at most 0\.1 MB"):
+        download(BOOK, url)
+    assert not list(cache.glob("*"))

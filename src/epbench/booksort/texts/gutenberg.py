@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from epbench.booksort.texts.cleaning import Rules, split_at_markers
 from epbench.cache import cache_folder
@@ -17,6 +19,7 @@ BASE_URL = "https://www.gutenberg.org"
 _TABLE = packaged("epbench.booksort", "books.toml")
 _RETRIES = 3
 _SECONDS = 60  # without receiving a byte
+_MOST_BYTES = 16_000_000  # of a download; the largest of the nine books has 3.4 MB
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,15 @@ def check_published(raw: str, book: Published, where: str) -> None:
         )
 
 
+class _Draft(io.FileIO):
+    """A file that refuses to become larger than a book."""
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > _MOST_BYTES:
+            raise BadInput(f"{self.name}: expected a book of at most {_MOST_BYTES / 1e6:g} MB, got more")
+        return super().write(data)
+
+
 def download(book: Published, base_url: str = BASE_URL) -> Path:
     """Return the file of a book, which is downloaded if it is not in the cache.
 
@@ -97,7 +109,7 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
         base_url: Address of Project Gutenberg or a mirror; `/cache/epub/<id>/pg<id>.txt` is added to it.
 
     Raises:
-        BadInput: The download is truncated or another text, after several attempts.
+        BadInput: The download is truncated, far too large or another text, after several attempts.
         RunFailed: The server cannot be reached or refuses, after several attempts.
     """
     import pooch
@@ -107,7 +119,8 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
     path = cache_folder("gutenberg") / f"{book.id}-0.txt"
 
     def fetch(url: str, draft: str, _: object) -> None:
-        pooch.HTTPDownloader(timeout=_SECONDS)(url, draft, None)
+        with _Draft(draft, "wb") as file:
+            pooch.HTTPDownloader(timeout=_SECONDS)(url, file, None)
         check_published(read_text(Path(draft), url), book, url)
 
     if path.exists():

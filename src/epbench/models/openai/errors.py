@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from epbench.errors import RunFailed
 from epbench.models.openai.address import shown
 from epbench.models.openai.concurrency import retry_after_s
-from epbench.models.openai.wire import NoJson, error_words
+from epbench.models.openai.wire import NoJson, ReplyTooLarge, error_words
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -90,7 +90,7 @@ def fault_of(error: Exception, timeout_s: float) -> Fault:
     """Find the fault behind an exception of the client, or of reading its answer.
 
     The statuses 429 and 5xx, timeouts, broken connections and answers that are not JSON may pass. Any other status, even
-    a redirect, does not, and neither does JSON that is not a chat completion.
+    a redirect, does not, and neither does JSON that is not a chat completion or a reply that is too large.
     """
     import openai
 
@@ -100,6 +100,8 @@ def fault_of(error: Exception, timeout_s: float) -> Fault:
         return _fault_of_status(error)
     if isinstance(error, openai.APIConnectionError):
         cause = error.__cause__
+        if isinstance(cause, ReplyTooLarge):
+            return Fault(str(cause), passing=False)
         return Fault(f"connection failed: {str(cause) or type(cause).__name__}" if cause else "connection failed")
     return Fault(str(error) or type(error).__name__, passing=isinstance(error, NoJson))
 

@@ -132,8 +132,10 @@ class EndpointModel:
     def _listed_window(self) -> int | None:
         import openai
 
+        from epbench.models.openai.reply_size import SizeLimit
+
         try:
-            http = openai.DefaultHttpxClient(follow_redirects=False)
+            http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
             with openai.OpenAI(
                 **self._address.client_options, max_retries=0, timeout=_WINDOW_TIMEOUT_S, http_client=http
             ) as client:
@@ -148,6 +150,8 @@ class EndpointModel:
     ) -> None:
         import openai
 
+        from epbench.models.openai.reply_size import SizeLimit
+
         gate = Gate(self._limit)
         open_tasks: set[asyncio.Task[None]] = set()
         ended = asyncio.Event()
@@ -161,7 +165,7 @@ class EndpointModel:
             outbox.put(reply, taken)
 
         # We keep the deadline, because that of the client starts again with every byte.
-        http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+        http = openai.DefaultAsyncHttpxClient(**SizeLimit().options(asynchronous=True))
         client = openai.AsyncOpenAI(**self._address.client_options, max_retries=0, timeout=None, http_client=http)
         async with client, asyncio.TaskGroup() as tasks:
             for group in by_context(requests):

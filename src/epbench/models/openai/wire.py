@@ -30,6 +30,10 @@ class NoCompletion(Exception):
     """A response with status 200 and JSON that is not a chat completion. The same request would get the same."""
 
 
+class ReplyTooLarge(Exception):
+    """A response whose body is larger than a reply may be. The same request may cost as much again, so it is not sent."""
+
+
 def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> dict[str, Any]:
     """Write the body of POST /chat/completions; requests with one context agree in all bytes before their questions.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from epbench.metric_folders import metric_module
 from epbench.tulving.judging.protocol import JudgeInput, Verdict
@@ -69,7 +69,7 @@ def _month_number(match: re.Match[str]) -> str:
 
 def is_in(item: str, words: str) -> bool:
     """Whether all words of the item stand in a row in these normalised words."""
-    return f" {normal(item)} " in f" {words} "
+    return f" {_normal_item(item)} " in f" {words} "
 
 
 def position(item: str, words: str) -> int:
@@ -104,7 +104,7 @@ def entries_of(judge_input: JudgeInput, missing: Sequence[str]) -> list[str]:
     listed = [MARKER.sub("", line) for line in judge_input.answer.splitlines() if MARKER.match(line)]
     named = listed or [
         piece
-        for piece in pieces_of(judge_input.answer)
+        for piece in dict.fromkeys(pieces_of(judge_input.answer))  # an answer in circles has few different ones
         if holds_name(piece, judge_input.question)
         or any(is_half_in(item, normal(piece), judge_input.trace) for item in missing)
     ]
@@ -118,14 +118,24 @@ def pieces_of(answer: str) -> list[str]:
 
 def holds_name(piece: str, question: str) -> bool:
     """Whether the piece has a name that is not in the question; its first word may be capitalised without being a name."""
-    asked = set(re.findall(r"[\w'’-]+", question.casefold()))
+    asked = _words_of(question)
     names = [match[0].split()[match.start() == 0 :] for match in NAME.finditer(piece.strip())]
     return any(word.casefold() not in asked for name in names for word in name if not _MYSELF.fullmatch(word))
 
 
+@lru_cache(maxsize=64)
+def _words_of(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w'’-]+", question.casefold()))
+
+
+@lru_cache(maxsize=512)
+def _normal_item(item: str) -> str:
+    return normal(item)
+
+
 def is_half_in(item: str, entry: str, trace: str) -> bool:
     """Whether the entry says a part of the item."""
-    words = normal(item)
+    words = _normal_item(item)
     if trace == "times":
         month = _MONTH_YEAR.match(words)
         return month is not None and f" {month[1]} " in f" {entry} "

@@ -1,14 +1,22 @@
 """A folder of a model from anywhere: none of its code is run, nothing is asked, and what is broken is one line."""
 
 import json
+import os
 import pickle
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from epbench.errors import BadInput
+from epbench.models.hf import chat_templates
+from epbench.models.hf.chat_templates import render
+from epbench.models.hf.checkpoint import load_tokenizer
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
 from tests.tiny_model import CHAT, make_tiny_model
@@ -123,6 +131,92 @@ def test_an_odd_tokenizer_is_one_line(folder, content):
 def test_a_chat_template_that_fails_is_one_line(folder, template):
     (folder / "chat_template.jinja").write_text(template)
     assert "chat template" in the_one_line(folder, lambda model: model.count_tokens(ASKED))
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}", "seconds of CPU time"),
+        ("{{ 10 ** (10 ** 9) }}", "seconds of CPU time"),
+        (
+            "{% if 'Who left' in messages[-1].content %}{{ (messages|length + 9) ** (10 ** 9) }}{% endif %}" + CHAT,
+            "seconds of CPU time",
+        ),
+        ("{{ ('x' * 10 ** 12)|length }}", "MemoryError"),
+    ],
+)
+def test_a_chat_template_without_end_is_one_line(folder, monkeypatch, template, why):
+    monkeypatch.setattr(chat_templates, "_SECONDS", 1)
+    (folder / "chat_template.jinja").write_text(template)
+    model = TransformersModel(str(folder))
+    if template.endswith(CHAT):
+        assert model.prompts.text(replace(ASKED, question="Who stayed?")).endswith("<|assistant|>\n")
+    line = the_one_line(folder, lambda model: model.prompts.conversation([{"role": "user", "content": "Who left?"}]))
+    assert "its chat template cannot write the prompt" in line and why in line
+    model.prompts.tokenizer.chat_template = CHAT  # and the next one is rendered
+    assert model.prompts.text(ASKED).startswith("<s><|system|>\nYou read.<|end|>")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        CHAT,
+        "{{ bos_token }}{% for m in messages %}{% if loop.first %}{% continue %}{% endif %}{{ m|tojson }}{{ eos_token }}"
+        "{% endfor %}{{ strftime_now('%Y')|length }}{{ 'on' if add_generation_prompt }}",
+        "  {% set ns = namespace(n=0) %}\n{% for m in messages %}\n  {% set ns.n = ns.n + 1 %}\n{{ m['content'] | trim }}"
+        "\n{% endfor %}\n{{ ns.n }}{% generation %}a{% endgeneration %}",
+    ],
+)
+def test_a_chat_template_writes_what_transformers_writes(folder, template):
+    (folder / "chat_template.jinja").write_text(template)
+    tokenizer = load_tokenizer(str(folder))
+    messages = [{"role": "user", "content": " \u00e9<b>\r\n\U0001f40b "}, {"role": "assistant", "content": "A\x00'\"B"}]
+    for answer_follows in (True, False):
+        expected = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=answer_follows)
+        assert render(tokenizer, messages, answer_follows=answer_follows, most=10**6) == expected
+
+
+def test_prompts_of_several_threads_and_of_a_fork_are_not_mixed_up(tiny):
+    tokenizer = load_tokenizer(str(tiny))
+
+    def write(i):
+        messages = [{"role": "user", "content": f"question {i} " * 2000}]
+        return render(tokenizer, messages, answer_follows=False, most=10**6).count(f"question {i} ")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(write, range(100))) == [2000] * 100
+    if (child := os.fork()) == 0:
+        os._exit(0 if all(write(i) == 2000 for i in range(100, 130)) else 1)
+    assert [write(i) for i in range(30)] == [2000] * 30
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_process_that_renders_dies_with_its_parent(tiny):
+    code = f"""
+import os, signal
+from epbench.models.hf import chat_templates
+from epbench.models.hf.checkpoint import load_tokenizer
+messages = [{{"role": "user", "content": "?"}}]
+chat_templates.render(load_tokenizer({str(tiny)!r}), messages, answer_follows=True, most=100)
+print(chat_templates._child._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    pid = int(done.stdout)
+    for _ in range(600):
+        if not is_running(pid):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"process {pid} still runs")
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_half_a_surrogate_pair_in_a_prompt_is_replaced(folder):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.models.hf.chat_templates import render
 from epbench.models.hf.checkpoint import label_ids
 from epbench.models.hf.text_spans import find_parts, tokens_of
 from epbench.models.protocol import Request, whole
@@ -82,7 +83,7 @@ class PromptTokens:
                 user's first message follows it.
 
         Raises:
-            BadInput: The chat template fails, or writes far more than it was given.
+            BadInput: The chat template fails, writes far more than it was given, or takes too much time or memory.
         """
         if self.tokenizer.chat_template:
             return self._templated(self._with_system(messages), answer_follows=False)
@@ -218,21 +219,15 @@ class PromptTokens:
         """Write messages with the chat template, and the head of an answer if one follows.
 
         Raises:
-            BadInput: the chat template fails, or writes far more than it was given.
+            BadInput: the chat template fails, writes far more than it was given, or takes too much time or memory.
         """
         given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
+        most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
         try:
-            text = str(self.tokenizer.apply_chat_template(given, tokenize=False, add_generation_prompt=answer_follows))
-        except Exception as error:  # templates may raise anything; transformers keeps them from doing harm
+            return render(self.tokenizer, given, answer_follows=answer_follows, most=most)
+        except Exception as error:  # tokenizers and templates may raise anything
             reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
             raise BadInput(f"model {self._name}: its chat template cannot write the prompt ({reason})") from error
-        most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
-        if len(text) > most:
-            raise BadInput(
-                f"model {self._name}: expected a prompt of at most {most:,} characters from its chat template, "
-                f"got {len(text):,}"
-            )
-        return text
 
     def _refuses_system(self) -> bool:
         """Whether the template has no place for a system message, so that it raises or leaves the text out."""

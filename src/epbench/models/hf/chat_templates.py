@@ -1,0 +1,143 @@
+"""Chat templates, rendered in a child process with limits on its time and memory.
+
+A template comes with a model's files. Jinja's sandbox keeps it from the machine, but not from `10 ** (10 ** 9)`, which nothing
+inside a Python process can interrupt. Trying a template once would not do either, because it may look at a message before it
+starts a loop. So the child renders every prompt. One child serves all templates of a process; it is started with the first
+prompt and again after it has died, and it ends with its parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from threading import Lock
+from typing import Any
+
+_SECONDS = 10  # of CPU time for one prompt
+_MEMORY = 2 * 2**30  # bytes
+_LONGEST_REASON = 1000  # characters
+_START = (
+    f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name__} import serve; serve(int(sys.argv[2]))"
+)
+
+
+class TemplateFailed(Exception):
+    """A chat template raised an error, wrote too much, or took too much time or memory."""
+
+
+def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer_follows: bool, most: int) -> str:
+    """Write messages with the chat template of a tokenizer of transformers, as its `apply_chat_template` does.
+
+    Args:
+        tokenizer: It has a chat template.
+        messages: Each has a role and a content.
+        answer_follows: Whether the head of an answer ends the text.
+        most: The largest number of characters that the template may write.
+
+    Raises:
+        TemplateFailed: The template cannot write these messages within 10 seconds of CPU time and 2 GiB of memory.
+        ValueError: The tokenizer has several templates and no default.
+    """
+    values = dict(tokenizer.special_tokens_map) | {"add_generation_prompt": answer_follows}
+    return _child.render(
+        (tokenizer.get_chat_template(), [dict(message) for message in messages], values, most, _SECONDS)
+    )
+
+
+class _Child:
+    """The parent's end of the child process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def render(self, job: tuple[Any, ...]) -> str:
+        with self._lock:
+            if self._process is None:
+                self._start()
+            try:
+                self._connection.send(job)
+                answer = self._connection.recv_bytes()
+            except (EOFError, OSError):
+                code = self._stop()
+                late = f"it takes more than {_SECONDS} seconds of CPU time for one prompt"
+                why = late if code == -signal.SIGXCPU else f"the process that renders it ended with exit status {code}"
+                raise TemplateFailed(why) from None
+            except BaseException:  # such as Ctrl-C: what the child still sends would be taken for the next prompt
+                self._stop()
+                raise
+        text = answer[1:].decode()
+        if answer[:1] != b"+":
+            raise TemplateFailed(text)
+        return text
+
+    def _start(self) -> None:
+        self._connection, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # each thread of numpy's would take memory
+                start_new_session=True,  # so that Ctrl-C reaches only us
+            )
+
+    def _stop(self) -> int:
+        assert self._process is not None
+        self._connection.close()
+        try:  # one that died closed its end a moment before its exit status was there
+            code = self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._process = None
+        return code
+
+
+def _new_child() -> None:
+    global _child
+    _child = _Child()
+
+
+_new_child()
+os.register_at_fork(after_in_child=_new_child)  # two processes cannot share one pipe
+
+
+def serve(descriptor: int) -> None:
+    """Be the child: render the parent's messages until it closes its end of a connection."""
+    import resource
+
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    def limit(what: int, value: int) -> None:
+        most = resource.getrlimit(what)[1]
+        with suppress(OSError, ValueError):  # platforms other than Linux refuse some
+            resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_DATA, _MEMORY)
+    connection = Connection(descriptor)
+    while True:
+        try:
+            template, messages, values, most, seconds = connection.recv()
+        except EOFError:
+            return
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
+        try:
+            (text,), _ = render_jinja_template([messages], chat_template=template, **values)
+            if len(text) > most:
+                raise ValueError(f"expected a prompt of at most {most:,} characters, found {len(text):,}")
+            answer = b"+" + text.encode(errors="replace")
+        except Exception as error:  # templates may raise anything
+            reason = str(error)[:_LONGEST_REASON] or type(error).__name__
+            answer = b"-" + reason.encode(errors="replace")
+        connection.send_bytes(answer)

@@ -19,19 +19,26 @@ Models and judges: lexical (rules, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, or 
 Everything is stored before the first question is asked. When a call to the system raises an error, hangs, or returns
 anything but a list of at most k texts, its question has failed: it is neither right nor wrong, and the run goes on.
 
-A class of your own runs in a process of its own, in the current folder and with the environment of this command; what it
-prints goes to system.log. When a call exceeds --timeout, or the process exits, crashes or exceeds --memory-limit, the
+A class of your own runs in a process of its own, in the current folder, without the environment variables of this command
+but for PATH, HOME and the like; --system-env passes on one that it needs, such as a key. What it prints goes to
+system.log. When a call exceeds --timeout, or the process exits, crashes or exceeds --memory-limit, the
 process and everything it has started are killed. The call has then failed, and the run goes on with a new process: a
 durable system is opened on its folder again, any other system is given everything again. After three such calls in a row
-the system is not called any more. --in-process runs the class in a thread of this process instead, for debugging and for
-classes that cannot live in a process of their own (on Windows, all of them). Nothing then protects the run from code that
-ends the process, takes all its memory, or hangs while it holds Python's global lock. Baselines always run in this process.
+the system is not called any more. --isolation none (or --in-process) runs the class in a thread of this process instead, for
+debugging and for classes that cannot live in a process of their own (on Windows, all of them). Nothing then protects the
+run from code that ends the process, takes all its memory, or hangs while it holds Python's global lock. Baselines always
+run in this process.
+
+The process runs as you do: it can read your files and reach any address. --isolation bwrap takes that away where
+bubblewrap is installed (apt-get install bubblewrap) and user namespaces are allowed: the system then has no network but
+the relay below, no GPU, no processes but its own, and no files but Python's, the models in the Hub's cache, the current
+folder and that of the class, all read-only, and its store.
 
 A system named mem0, a-mem, … is installed when it is first used, into an environment of its own in the user's cache, and
 runs as the published evaluation ran it: --system-model is the model inside it (gpt-4.1-mini), --system-url the endpoint
 of that model, --embedder what turns its texts into vectors, and --system-set changes one of its settings. structmem needs
---system-source, a LightMem checkout. Each of its stores has a process that sees none of your keys and can reach one
-address only: a relay that passes its requests on and notes them in system_calls.jsonl, with tokens and seconds of storing
+--system-source, a LightMem checkout. Each of its stores has a process with a clean environment, whose only key is a token
+for a relay, which passes its requests on and notes them in system_calls.jsonl, with tokens and seconds of storing
 and of retrieving. Its folder is copied after each stored conversation, and it gets that copy back when it has to be
 started again, so that nothing is stored twice or in part.
 
@@ -285,7 +292,6 @@ def _pipeline(args: Arguments, questions: Sequence[Question], model: Model, judg
             args.system,
             gold_of(questions, setting),
             limits=setting.limits,
-            in_process=args.in_process,
             **args.installed(args.system, args.base_url, args.request_timeout),
         ),
         prompts=load_prompts(args.prompts),

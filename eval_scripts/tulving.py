@@ -15,8 +15,8 @@ Memories. in-context shows the reader the whole book; rag-paragraph and rag-chap
 nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
 the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
 verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class or path/to/file.py:Class.
-Your class runs in a process of its own, within --timeout and --memory-limit; --in-process runs it in this one (see
-eval_scripts/memfail.py --help, also for --system-model and the like).
+Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
+eval_scripts/memfail.py --help for --isolation, --system-env, --system-model and the like.
 
 Models. lexical is rule-based and works offline. hf:PATH_OR_ID runs with transformers, vllm:PATH_OR_ID with vLLM, and
 openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key comes from OPENAI_API_KEY). All questions
@@ -268,7 +268,6 @@ def _reading(args: Arguments) -> Reading:
         sampling=Sampling(args.max_tokens, args.temperature, args.sampling_seed),
         repeats=args.repeats,
         limits=args.limits,
-        in_process=args.in_process,
         installed=args.installed(args.memory, args.base_url, args.request_timeout),
     )
 

@@ -15,6 +15,7 @@ from epbench.models import load as models
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
+    from epbench.memories.isolation import Isolation
     from epbench.models.load import Engine, Options
 
 LEXICAL = "lexical (rules, offline)"
@@ -243,7 +244,8 @@ class SystemOptions:
     Attributes:
         timeout: how many seconds one call may take.
         memory_limit: how many gigabytes the system's process may allocate.
-        in_process: whether the system runs in this process instead of one of its own.
+        isolation: how the system's code is kept apart: none, process or bwrap.
+        system_env: the names of the environment variables that it gets in a process of its own.
         system_model: the name of the model inside an installed system, or None for that of the published evaluation.
         system_url: the address of its endpoint, or None for that of the main model.
         embedder: what turns its texts into vectors, or None for that of the published evaluation.
@@ -253,7 +255,8 @@ class SystemOptions:
 
     timeout: float
     memory_limit: float
-    in_process: bool
+    isolation: Isolation
+    system_env: list[str]
     system_model: str | None
     system_url: str | None
     embedder: str | None
@@ -268,7 +271,7 @@ class SystemOptions:
         return Limits(self.timeout, self.memory_limit)
 
     def installed(self, name: str, base_url: str | None, request_timeout: float) -> dict[str, Any]:
-        """What `load_memory` takes for an installed system; nothing where nothing was chosen.
+        """What `load_memory` takes beside the name and the limits.
 
         Args:
             name: of the memory system.
@@ -289,6 +292,7 @@ class SystemOptions:
                 raise BadInput(f"--system-set: expected KEY=VALUE, each key once, got {text!r}")
             settings[key] = value
         chosen: dict[str, Any] = {"settings": settings, "source": self.system_source}
+        chosen |= {"isolation": self.isolation, "variables": self.system_env}
         if self.system_model or self.system_url or self.embedder or name in SYSTEMS:
             url = self.system_url or base_url
             model = self.system_model or PUBLISHED_MODEL
@@ -297,7 +301,7 @@ class SystemOptions:
 
 
 def add_system(group: argparse._ArgumentGroup, *, in_process: bool = True) -> None:
-    """Add the flags of `SystemOptions`; `in_process` says whether --in-process is one of them."""
+    """Add the flags of `SystemOptions`; `in_process` says whether a system may run in this process."""
     group.add_argument(
         "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for one call to a memory system (300)"
     )
@@ -305,11 +309,19 @@ def add_system(group: argparse._ArgumentGroup, *, in_process: bool = True) -> No
         "--memory-limit", type=float, default=8.0, metavar="GB",
         help="memory that the system's process may allocate, not counting GPU memory (8); enforced on Linux only",
     )  # fmt: skip
-    group.set_defaults(in_process=False)
+    group.add_argument(
+        "--isolation", choices=("none", "process", "bwrap") if in_process else ("process", "bwrap"), default="process",
+        help="where a system runs: in a process of its own (process), within bubblewrap, without network and files (bwrap)"
+        + (", or in this process (none); see above" if in_process else ""),
+    )  # fmt: skip
     if in_process:
         group.add_argument(
-            "--in-process", action="store_true", help="run module:Class in this process, for debugging; see above"
+            "--in-process", dest="isolation", action="store_const", const="none", help="the same as --isolation none"
         )
+    group.add_argument(
+        "--system-env", action="append", default=[], metavar="NAME",
+        help="an environment variable, such as that of a key, that module:Class gets in its process; may be repeated",
+    )  # fmt: skip
     inside = "of an installed system such as mem0"
     group.add_argument("--system-model", metavar="NAME", help=f"model inside {inside} (gpt-4.1-mini)")
     group.add_argument("--system-url", metavar="URL", help=f"address of the endpoint {inside} (that of --base-url)")

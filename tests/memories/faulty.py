@@ -300,17 +300,49 @@ class DiesInConstructor(Good):
 class KeepsALock(Good):
     """Itself and a process that it starts hold a lock on $LOCK for as long as they live; asked, it holds Python's too."""
 
+    child = ("sleep", "3600")
+
     def __init__(self):
         super().__init__()
         self.file = Path(os.environ["LOCK"]).open("a")  # noqa: SIM115
         fcntl.flock(self.file, fcntl.LOCK_SH)
         os.set_inheritable(self.file.fileno(), True)
-        subprocess.Popen(["sleep", "3600"], close_fds=False)
+        subprocess.Popen(self.child, close_fds=False)
 
     def retrieve_memories(self, query, conversation, k):
         self.file.write("asked")
         self.file.flush()
         return [str(re.match("(a+)+$", "a" * 40 + "b"))]
+
+
+class KeepsALockInASession(KeepsALock):
+    """The process that it starts leaves its group and its parent."""
+
+    child = ("setsid", "--fork", "sleep", "3600")
+
+
+class ReturnsItsKey(Good):
+    """In a memory, and as the name of a count."""
+
+    def get_all_memories(self):
+        return [f"the key is {os.environ['MY_API_KEY']}", *self.kept]
+
+    def retrieve_memories(self, query, conversation, k):
+        return self.get_all_memories()[:k]
+
+    def usage(self):
+        return {f"calls with {os.environ['MY_API_KEY']}": 1}
+
+
+class ForgesReplies(Good):
+    """To usage(), as often as it is asked, with what $FORGED says, and then it ends its process."""
+
+    def usage(self):
+        data = os.environ["FORGED"].encode()
+        for number in range(3, 50):
+            with contextlib.suppress(OSError):
+                os.write(number, len(data).to_bytes(8, "big") + data)
+        os._exit(0)
 
 
 class RaisesInStoring(Good):

@@ -14,7 +14,7 @@ import pytest
 from epbench import BadInput
 from epbench.errors import CallFailed, SystemLost
 from epbench.memories.guard import Limits, ThreadGuard, reason_of
-from epbench.memories.process import ProcessGuard, describe_system
+from epbench.memories.process import ProcessGuard, describe_system, own_home
 from epbench.memories.user_class import import_system
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,8 @@ TELLING = [{"role": "user", "content": "I drink tea", "timestamp": "2025-01-01"}
 
 
 def process_guard(name, log, **limits):
-    return ProcessGuard(name, Limits(**{"seconds": 60.0, **limits}), log)
+    home = partial(own_home, name, "process", ("LOCK", "MY_API_KEY"))
+    return ProcessGuard(name, Limits(**{"seconds": 60.0, **limits}), log, home, shared=True)
 
 
 def thread_guard(name, log, **limits):
@@ -171,6 +172,16 @@ def test_a_system_may_print_a_lot(make, opened, tmp_path):
     assert (tmp_path / "system.log").stat().st_size == 50_000 * 100 + 5_000_001
 
 
+def test_a_log_has_a_limit_also_over_several_starts(make, opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("epbench.memories.guard.LOG_LIMIT", 50_000)
+    for _ in range(2):
+        guard = opened(make, "PrintsALot")
+        assert ask(guard) == ["I drink tea"]
+        guard.close()
+    log = (tmp_path / "system.log").read_text()
+    assert 50_000 < len(log) < 51_000 and log.count("what follows is not kept") == 1
+
+
 def test_a_thread_may_go_on_printing(opened, tmp_path):
     guard = opened(process_guard, "PrintsOn")
     assert ask(guard) == ["I drink tea"]
@@ -258,10 +269,12 @@ def test_a_process_that_cannot_start_is_reported():
 
 RUN_AND_HANG = """
 import sys
+from functools import partial
 from pathlib import Path
 from epbench.memories.guard import Limits
-from epbench.memories.process import ProcessGuard
-guard = ProcessGuard(sys.argv[1], Limits(3600), Path(sys.argv[2]))
+from epbench.memories.process import ProcessGuard, own_home
+home = partial(own_home, sys.argv[1], "process", ("LOCK",))
+guard = ProcessGuard(sys.argv[1], Limits(3600), Path(sys.argv[2]), home, shared=True)
 guard.open(Path(sys.argv[2]).parent)
 guard.call("retrieve_memories", "tea", [], 3)
 """
@@ -284,12 +297,20 @@ def until(condition):
     assert condition()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_is_left_when_the_run_is_killed(tmp_path, number):
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (signal.SIGKILL, "KeepsALock"),
+        (signal.SIGTERM, "KeepsALock"),
+        (signal.SIGINT, "KeepsALock"),
+        (signal.SIGKILL, "KeepsALockInASession"),
+    ],
+)
+def test_no_process_is_left_when_the_run_is_killed(tmp_path, number, name):
     """Not the system's, which hangs and holds Python's global lock, nor one that it has started."""
     lock = tmp_path / "lock"
     env = os.environ | {"LOCK": str(lock), "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", RUN_AND_HANG, f"{FAULTY}:KeepsALock", str(tmp_path / "system.log")]
+    command = [sys.executable, "-c", RUN_AND_HANG, f"{FAULTY}:{name}", str(tmp_path / "system.log")]
     # A shell's background job ignores SIGINT and passes that on to its children; a user's command does not.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, preexec_fn=heed)
@@ -303,9 +324,10 @@ def test_no_process_is_left_when_the_run_is_killed(tmp_path, number):
         process.kill()
 
 
-def test_no_process_is_left_when_a_guard_is_closed(opened, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["KeepsALock", "KeepsALockInASession"])
+def test_no_process_is_left_when_a_guard_is_closed(opened, tmp_path, monkeypatch, name):
     monkeypatch.setenv("LOCK", str(tmp_path / "lock"))
-    guard = opened(process_guard, "KeepsALock")
+    guard = opened(process_guard, name)
     assert locked(tmp_path / "lock")
     guard.close()
     until(lambda: not locked(tmp_path / "lock"))

@@ -134,7 +134,7 @@ def test_the_oracle_needs_to_know_the_gold_texts():
 def test_a_class_lives_in_a_process_of_its_own_unless_it_is_imported_here():
     name = f"{FAULTY}:Good"
     assert load_memory(name).make is None
-    assert load_memory(name, in_process=True).make is not None
+    assert load_memory(name, isolation="none").make is not None
 
 
 def test_limits_are_checked_for_every_system():

@@ -49,7 +49,9 @@ def in_process(folder, name, *args, **options):
 
 def in_its_own(folder, name, *args, **options):
     """Run a system in a process of its own."""
-    return run_system(describe_system(f"{FAULTY}:{name}"), folder, *args, **options)
+    return run_system(
+        describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY", "FORGED"]), folder, *args, **options
+    )
 
 
 @pytest.fixture(params=[in_its_own, in_process], ids=["own process", "thread"])
@@ -333,3 +335,27 @@ def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_ne
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
     assert not recall.unstored and recall.stores == {"": list(FACTS)}
     assert "was given conversation 2 twice, because it or the run was stopped" in recall.warnings[0]
+
+
+def test_no_key_gets_into_a_file_by_a_memory(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
+    recall = run(tmp_path, "ReturnsItsKey")
+    assert recall.stores[""][0] == "the key is ***" and recall.found["0@1"] == ["the key is ***"]
+    assert not recall.warnings and recall.usage["storing"]["counts"] == {"calls with ***": 1}
+    for file in tmp_path.iterdir():
+        assert not file.is_file() or "secret" not in file.read_text(), file
+
+
+FORGED = [
+    '{"found": ["no JSON"]}', '{"found": ["[1]"]}', '{"found": ["{\\"a\\": -1}"]}', '{"found": ["{\\"a\\": {}}"]}',
+    '{"found": ["' + "[" * 100_000 + '"]}', '{"found": 7}', '{"found": [[]]}', '{"refused": "no"}', "{}", "[" * 100_000,
+    '{"failed": [1]}', '{"found": "\\ud83d"}', '{"out_of_memory": {}}', "9" * 5_000,
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(FORGED)))
+def test_a_forged_reply_ends_no_run(tmp_path, monkeypatch, caplog, number):
+    monkeypatch.setenv("FORGED", FORGED[number])
+    recall = in_its_own(tmp_path, "ForgesReplies", asked=queries(ks=(1,)))
+    assert "ForgesReplies: usage() is left out: " in caplog.text and recall.failures

@@ -10,20 +10,25 @@ import os
 import signal
 import socket
 import sys
+import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, CallFailed
-from epbench.memories.addresses import allow_only, note_all
 from epbench.memories.guard import Host
+from epbench.memories.isolation import RELAY_SOCKET
 from epbench.memories.user_class import import_system
 from epbench.memories.wire import pack, read_exactly, unpack
 
 LOAD = "load"
-"""Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the only
-address that it may talk to, as host, port and the file for refused addresses; with None as host all are noted there."""
+"""Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the port at
+which the relay is wanted in the sandbox."""
+MARK = "EPBENCH_STORE_PROCESS"
+"""Environment variable by which the process and everything that it starts are known."""
 
+_ROUNDS = 50  # a process may start another one while it is looked for
 _OUT_OF_MEMORY = pack({"out_of_memory": True})  # made in advance, while there is memory to make it
 
 
@@ -62,10 +67,9 @@ def serve(channel: socket.socket) -> None:
         reply: dict[str, Any]
         try:
             if method == LOAD:
-                name, settings, address = args
-                if address is not None:
-                    host_name, port, log = address
-                    note_all(Path(log)) if host_name is None else allow_only(host_name, port, Path(log))
+                name, settings, port = args
+                if port is not None:
+                    _bring_relay(port)
                 system = import_system(name, settings)
                 host = Host(system, sys.stderr)
                 about = {"durable": system.durable, "digest": system.digest, "version": system.version}
@@ -103,7 +107,54 @@ def _die_with_parent(lifeline: int, channel: int) -> None:
             os.close(descriptor)
         os.read(lifeline, 1)
     finally:
+        with suppress(BaseException):
+            kill_marked(os.environ[MARK])
         os.killpg(0, signal.SIGKILL)
+
+
+def kill_marked(mark: str) -> None:
+    """Kill every other process that has this in its environment, whatever group it belongs to (Linux only).
+
+    A process that was started with another environment, or as another user, is not found.
+    """
+    for _ in range(_ROUNDS):
+        others = [file for file in Path("/proc").glob("[0-9]*/environ") if file.parent.name != str(os.getpid())]
+        found = [int(file.parent.name) for file in others if mark.encode() in _content(file)]
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _bring_relay(port: int) -> None:
+    """Serve the relay's socket on a port of the sandbox, because client libraries want an address."""
+    server = socket.create_server(("127.0.0.1", port))
+
+    def serve() -> None:
+        while True:
+            inside, _ = server.accept()
+            outside = socket.socket(socket.AF_UNIX)
+            outside.connect(RELAY_SOCKET)
+            for pair in ((inside, outside), (outside, inside)):
+                threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=serve, name="relay", daemon=True).start()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            sink.sendall(data)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
 
 
 def _limit_memory(size: int) -> None:

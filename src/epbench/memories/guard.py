@@ -34,6 +34,8 @@ EXIT_LIMIT = 10.0
 """Seconds in which a system that is no longer needed may close its files."""
 REPLY_LIMIT = 64 << 20
 """The most bytes that the memories of one reply may have."""
+LOG_LIMIT = 64 << 20
+"""The most characters that a system may print into `system.log`."""
 OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
     "open", "finalize", "store_conversation", "retrieve_memories", "get_all_memories", "usage", "close",
 )  # fmt: skip
@@ -171,7 +173,7 @@ class ThreadGuard:
         """
         self._system, self._limit = system, limits.seconds
         self._home = Path.cwd()
-        self._log = _Log(log)
+        self._log = Log(log)
         self._tasks = self._start_thread()
 
     def open(self, folder: Path) -> None:
@@ -210,15 +212,20 @@ class ThreadGuard:
         return tasks
 
 
-class _Log(io.TextIOBase):
-    """A file of what foreign code prints, with the user's secrets removed."""
+class Log(io.TextIOBase):
+    """A file of what foreign code prints: the user's secrets are removed, and what exceeds `LOG_LIMIT` is dropped."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
+        self._left = LOG_LIMIT - path.stat().st_size
 
     def write(self, text: str) -> int:
         plain = str.__str__(text)  # a subclass may have methods of its own
-        self._file.write(without_secrets(plain))
+        if self._left > 0:
+            self._file.write(without_secrets(plain[: self._left]))
+            self._left -= len(plain)
+            if self._left <= 0:
+                self._file.write(f"\n(what follows is not kept: the limit of {LOG_LIMIT >> 20} MiB is reached)\n")
         return len(plain)
 
     def close(self) -> None:
@@ -261,15 +268,15 @@ def _use(instance: Any, method: str, args: Sequence[Any]) -> list[str] | None:
         return None
     found = function(*args)  # type: ignore[misc]
     if method == USAGE:
-        return [json.dumps(_counts_of(found))]
+        return [json.dumps(counts_of(found))]
     return texts_of(found) if method in (RETRIEVE, LIST) else None
 
 
-def _counts_of(found: Any) -> dict[str, int]:
+def counts_of(found: Any) -> dict[str, int]:
     """Copy what `usage` returned into a plain dictionary.
 
     Raises:
-        CallFailed: it is not a dictionary of names and whole numbers of at least 0.
+        CallFailed: It is not a dictionary of names and whole numbers of at least 0.
     """
     if not issubclass(type(found), dict):
         raise CallFailed(f"usage(): expected a dictionary of counts, got {type(found).__name__}")

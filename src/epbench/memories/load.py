@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.memories.baselines import FullContext, Nothing, Oracle, Verbatim
 from epbench.memories.guard import Limits
+from epbench.memories.isolation import ISOLATIONS, Isolation, require_bwrap
 from epbench.memories.process import describe_system
 from epbench.memories.spec import Endpoint, SystemSpec
 from epbench.memories.systems.catalog import SYSTEMS, describe_installed
@@ -30,7 +32,8 @@ def load_memory(
     gold: Mapping[str, Sequence[str]] | None = None,
     *,
     limits: Limits | None = None,
-    in_process: bool = False,
+    isolation: Isolation = "process",
+    variables: Sequence[str] = (),
     endpoint: Endpoint | None = None,
     settings: Mapping[str, str] | None = None,
     source: Path | None = None,
@@ -43,31 +46,44 @@ def load_memory(
             `path/to/file.py:Class` for a class of the user's own.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
-        in_process: whether the user's class is imported into this process. By default it lives in a process of its own.
+        isolation: how code of others is kept apart, see `epbench.memories.isolation`; baselines run in this process.
+        variables: names of environment variables, such as that of a key, that the user's class gets in its process.
         endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
         settings: of an installed system, by name; all others have the published evaluation's values.
         source: folder of the source code of a system that is not in the package index.
 
     Raises:
         BadInput: the name or a setting is unknown, the class is not a memory system, something it needs is not installed,
-            or a limit is out of its range.
+            a limit is out of its range, or the isolation does not work here.
     """
     limits = limits or Limits()
     limits.check()
+    if isolation not in ISOLATIONS:
+        raise BadInput(f"isolation: expected one of {', '.join(ISOLATIONS)}, got {isolation!r}")
+    if isolation == "bwrap" and not _is_baseline(name):
+        require_bwrap()
     if name in SYSTEMS:
-        if in_process:
+        if isolation == "none":
             raise BadInput(f"memory system {name!r}: it lives in an environment of its own, not in this process")
-        return describe_installed(name, endpoint or Endpoint(), settings or {}, source)
+        if variables:
+            raise BadInput(
+                f"memory system {name!r}: it gets no variables of ours, as the run makes its requests for it"
+            )
+        return replace(describe_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
     if endpoint is not None or settings or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
         )
-    if name in BASELINES or name.startswith(_DENSE):
+    if _is_baseline(name):
         return _baseline(name, gold)
     if ":" not in name:
         there_are = ", ".join([*BASELINES, *SYSTEMS])
         raise BadInput(f"unknown memory system {name!r}; expected one of: {there_are}; {BRING_YOUR_OWN}")
-    return import_system(name) if in_process else describe_system(name, limits)
+    return import_system(name) if isolation == "none" else describe_system(name, limits, isolation, variables)
+
+
+def _is_baseline(name: str) -> bool:
+    return name in BASELINES or name.startswith(_DENSE)
 
 
 def _baseline(name: str, gold: Mapping[str, Sequence[str]] | None) -> SystemSpec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,25 +18,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
-from epbench.memories.addresses import LOG as ADDRESSES
-from epbench.memories.child import LOAD
-from epbench.memories.guard import EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, no_answer, one_line, texts_of
+from epbench.memories.child import LOAD, MARK, kill_marked
+from epbench.memories.guard import EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, no_answer, one_line, texts_of
+from epbench.memories.isolation import Isolation, clean_environment, hide_environment, sandbox
 from epbench.memories.spec import Setting, SystemSpec
 from epbench.memories.wire import PIECE, pack, unpack
 
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""
 
-_PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
+"""The folder of this package, which an environment that does not have it loads it from."""
 _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
 _POLL_S = 0.5  # how often to check that the process is still there
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
 _LONGEST_SECRET = 4096
-# The path is set before anything is imported; -P keeps files in the current folder from hiding the standard library.
+# -P keeps files in the current folder from hiding the standard library.
+_FLAGS = ("-P", "-u", "-X", "faulthandler", "-c")
+# The path is set before anything is imported.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
 # In an environment that does not have epbench, the package is loaded from its folder, and nothing beside it is visible.
 _START_ELSEWHERE = (
@@ -48,41 +52,71 @@ _START_ELSEWHERE = (
 
 @dataclass(frozen=True)
 class Home:
-    """An environment of its own for the process of a system.
+    """How the process of a system is started.
 
     Attributes:
-        python: its interpreter.
-        variables: all environment variables of the process.
-        address: host and port that the process may connect to, and no other.
-        settings: what the class gets as `settings`.
+        command: The command, up to the arguments of `epbench.memories.child.main`.
+        variables: All environment variables of the process.
+        settings: What the class gets as `settings`; None for nothing.
+        port: In a sandbox, the port at which it finds the relay; None for no relay.
     """
 
-    python: Path
+    command: Sequence[str]
     variables: Mapping[str, str]
-    address: tuple[str, int]
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, Setting] | None = None
+    port: int | None = None
 
 
-def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
+def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: Path) -> Home:
+    """Return how a class of the user's own is started: with our interpreter and our packages.
+
+    Args:
+        name: Of the class, as for `describe_system`.
+        isolation: `process` or `bwrap`.
+        variables: Names of the environment variables that it gets besides those of `clean_environment`.
+        store: Folder of the store, for the sandbox.
+    """
+    command, environment = [sys.executable, *_FLAGS, _START, json.dumps(sys.path)], clean_environment(variables)
+    if isolation == "bwrap":
+        current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
+        models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
+        own = [file, file.parent] if file.suffix == ".py" else []
+        wanted = [current, *own, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
+        command = [*sandbox(store, [path for path in wanted if path.exists()], current), *command]
+        environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
+    return Home(command, environment)
+
+
+def command_elsewhere(python: Path) -> list[str]:
+    """Return the command of a `Home` with the interpreter of another environment, which does not have this package."""
+    return [str(python), *_FLAGS, _START_ELSEWHERE, str(PACKAGE)]
+
+
+def describe_system(
+    name: str, limits: Limits | None = None, isolation: Isolation = "process", variables: Sequence[str] = ()
+) -> SystemSpec:
     """Find the class behind `module:Class` or `path/to/file.py:Class`, importing it in a process of its own only.
 
     Args:
-        name: of the class, as for `epbench.memories.user_class.import_system`.
-        limits: of the memory of that process. The time to import the module is limited by `START_LIMIT`.
+        name: Of the class, as for `epbench.memories.user_class.import_system`.
+        limits: Of the memory of that process. The time to import the module is limited by `START_LIMIT`.
+        isolation: `process` or `bwrap`, for that process and those of a run.
+        variables: Names of the environment variables that they get besides those of `clean_environment`.
 
     Returns:
         A system without `make`, because a `ProcessGuard` makes its instances.
 
     Raises:
-        BadInput: there is no such module or class, the module cannot be imported, or the class is not a memory system.
+        BadInput: There is no such module or class, the module cannot be imported, or the class is not a memory system.
     """
     if not hasattr(os, "fork"):
         raise BadInput(
             f"memory system {name!r}: this platform has no fork() for a process of its own; run the system in this process"
         )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        log = Path(scratch) / "log"
-        child = _Child(limits or Limits(), log)
+        log, store = Path(scratch) / "log", Path(scratch) / "stores" / "none"
+        store.mkdir(parents=True)
+        child = _Child(limits or Limits(), log, own_home(name, isolation, variables, store))
         try:
             about = child.load(name)
         except CallFailed as error:
@@ -94,35 +128,30 @@ def describe_system(name: str, limits: Limits | None = None) -> SystemSpec:
         finally:
             child.end()
     digest, version = about.get("digest"), about.get("version")
-    return SystemSpec(name, durable=about.get("durable") is True, digest=str(digest or ""), version=str(version or ""))
+    return SystemSpec(
+        name, durable=about.get("durable") is True, digest=str(digest or ""), version=str(version or ""),
+        isolation=isolation, variables=tuple(variables),
+    )  # fmt: skip
 
 
 class ProcessGuard:
     """A `Guard` that keeps the instance in a process of its own.
 
-    One process serves all stores of a run, one after the other. Each store has a new instance, but Python is started and
-    the module imported only once. A process that died, or in which a call hung, is never used again; the next `open`
-    starts another. In an environment of its own, each store has a process of its own.
+    In our own environment, one process serves all stores of a run, one after the other. Each store has a new instance, but
+    Python is started and the module imported only once. A process that died, or in which a call hung, is never used
+    again; the next `open` starts another. An installed system, and any system in a sandbox, has a process for each store.
     """
 
-    def __init__(
-        self,
-        name: str,
-        limits: Limits,
-        log: Path,
-        home: Callable[[Path], Home] | None = None,
-        addresses: Path | None = None,
-    ) -> None:
+    def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home], *, shared: bool) -> None:
         """
         Args:
-            name: of the system, as for `describe_system`.
-            limits: of a call and of the memory.
-            log: file to which everything that the system prints, and the traceback of what it raises, is appended.
-            home: returns the environment of the process that serves the store in a folder; None for ours.
-            addresses: file for the addresses that a process in our environment asks for; None notes none.
+            name: Of the system, as for `describe_system`.
+            limits: Of a call and of the memory.
+            log: File to which everything that the system prints, and the traceback of what it raises, is appended.
+            home: Returns how the process that serves the store in a folder is started.
+            shared: Whether one process may serve all stores.
         """
-        self._name, self._limits, self._log, self._home = name, limits, log, home
-        self._addresses = addresses
+        self._name, self._limits, self._log, self._home, self._shared = name, limits, log, home, shared
         self._child: _Child | None = None
 
     def open(self, folder: Path) -> None:
@@ -131,13 +160,12 @@ class ProcessGuard:
         Raises:
             BadInput: the class is no longer a memory system.
         """
-        if self._home is not None:
+        if not self._shared:
             self.close()
         if self._child is None:
-            home = self._home(folder) if self._home else None
-            child = _Child(self._limits, self._log, home)
+            child = _Child(self._limits, self._log, self._home(folder))
             try:
-                child.load(self._name, home, folder.parent / ADDRESSES if home else self._addresses)
+                child.load(self._name)
             except BaseException:
                 child.kill()
                 raise
@@ -170,17 +198,16 @@ class ProcessGuard:
 class _Child:
     """The process of a system, seen from its parent."""
 
-    def __init__(self, limits: Limits, log: Path, home: Home | None = None) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, log: Path, home: Home) -> None:
+        hide_environment()
+        self._limits, self._home = limits, home
+        self._mark = secrets.token_hex(16)
         self._channel, theirs = socket.socketpair()
         read, self._lifeline = os.pipe()  # our end closes when this process dies, however that happens
-        arguments = [theirs.fileno(), read, limits.bytes]
-        output = log.open("a", encoding="utf-8", errors="replace")
-        start = [_START, json.dumps(sys.path)] if home is None else [_START_ELSEWHERE, str(_PACKAGE)]
-        python = sys.executable if home is None else str(home.python)
+        output = Log(log)
         self._process = subprocess.Popen(
-            [python, "-P", "-u", "-X", "faulthandler", "-c", *start, *map(str, arguments)],
-            env=None if home is None else dict(home.variables),
+            [*home.command, *map(str, (theirs.fileno(), read, limits.bytes))],
+            env={**home.variables, MARK: self._mark},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -198,21 +225,15 @@ class _Child:
         """Number of the process."""
         return self._process.pid
 
-    def load(self, name: str, home: Home | None = None, addresses: Path | None = None) -> dict[str, Any]:
+    def load(self, name: str) -> dict[str, Any]:
         """Have the class imported; return what the process says of it.
-
-        Args:
-            name: of the class.
-            home: the environment of the process.
-            addresses: file for the addresses that it asks for beyond what it may; needed with a home.
 
         Raises:
             BadInput: the class is not a memory system.
             SystemLost: the process ended, or did not answer in time.
         """
-        settings = dict(home.settings) if home else None
-        address = [*(home.address if home else (None, 0)), str(addresses)] if addresses else None
-        return self.ask(LOAD, [name, settings, address], START_LIMIT)
+        settings = None if self._home.settings is None else dict(self._home.settings)
+        return self.ask(LOAD, [name, settings, self._home.port], START_LIMIT)
 
     def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
         """Send a call and wait at most `seconds` for the reply.
@@ -229,8 +250,10 @@ class _Child:
             reply = unpack(partial(self._read, deadline=deadline), _MESSAGE_LIMIT)
             if reply.get("out_of_memory"):
                 raise SystemLost(f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB")
-            if (found := reply.get("found")) is not None:
-                reply["found"] = texts_of(found)
+            if reply.get("found") is not None:
+                reply["found"] = texts_of(reply["found"])
+            elif not reply.keys() & {"found", "failed", *(["refused"] if method == LOAD else [])}:
+                raise ValueError(f"expected the result of {method}(), got none")
         except TimeoutError:
             self.kill()
             raise SystemLost(no_answer(seconds)) from None
@@ -241,7 +264,7 @@ class _Child:
             if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, SystemLost):
                 raise SystemLost(one_line(f"the system's process did not send a valid reply: {error}")) from None
             raise
-        if "refused" in reply:
+        if method == LOAD and "refused" in reply:
             raise BadInput(one_line(str(reply["refused"]), longest=None))
         if "failed" in reply:
             raise CallFailed(one_line(str(reply["failed"])))
@@ -273,6 +296,8 @@ class _Child:
             self.kill()
             return "the system's process closed its connection and was killed"
         self.kill()
+        if self._home.command[0] == "bwrap" and status > 128:  # its way to say that a signal ended the process
+            status = 128 - status
         if status >= 0:
             return f"the system's process ended with status {status}"
         killed = f"the system's process was killed by signal {-status} ({signal.strsignal(-status)})"
@@ -288,9 +313,10 @@ class _Child:
             self.kill()
 
     def kill(self) -> None:
-        """Kill the process and everything in its group, unless this has been done before."""
+        """Kill the process and everything that it started, unless this has been done before; see `kill_marked`."""
         if self._lifeline < 0:
             return
+        kill_marked(self._mark)
         with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS only zombies
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -300,8 +326,8 @@ class _Child:
         self._lifeline = -1
 
 
-def _copy(printed: IO[bytes], log: TextIO) -> None:
-    """Append what a process prints to its log, with the user's secrets removed, until nothing can print there any more."""
+def _copy(printed: IO[bytes], log: Log) -> None:
+    """Append what a process prints to its log until nothing can print there any more."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     pending = ""
     with printed, log:
@@ -314,8 +340,7 @@ def _copy(printed: IO[bytes], log: TextIO) -> None:
                 whole = len(pending) - _LONGEST_SECRET  # a secret may lie across the cut
             if whole > 0:
                 with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
-                    log.write(without_secrets(pending[:whole]))
-                    log.flush()
+                    log.write(pending[:whole])
                 pending = pending[whole:]
             if not piece:
                 return

@@ -14,12 +14,13 @@ MemFail, Section 3. A system is any class with the three methods of `MemorySyste
 
 A system can rely on the following:
 
-- It has a process of its own, unless the user wants it inside the process of the run. It may print, read the
-  environment, start threads and processes and change its current folder. At the start, that is the folder in which the
-  user gave the command; `folder` is an absolute path. Standard input is empty.
-- All calls come from the main thread of that process, one after the other. One process serves all stores of a run: each
+- It has a process of its own, unless the user wants it inside the process of the run. It may print, start threads and
+  processes and change its current folder. At the start, that is the folder in which the user gave the command; `folder`
+  is an absolute path. Standard input is empty. Of the environment it has `PATH`, `HOME` and the like, and what the user
+  passes on. In a sandbox (`bwrap`) it has no network, and can write to `folder` and `/tmp` only.
+- All calls come from the main thread of that process, one after the other. One process may serve all stores of a run: each
   store has an instance of its own, and only one instance is in use at a time. The global state of a module is shared.
-- When a call exceeds the time limit, or the process ends or runs out of memory, the process and all others in its group
+- When a call exceeds the time limit, or the process ends or runs out of memory, the process and those it has started
   are killed, without warning and at any point. That call has failed and is not repeated before the next start of the
   run. A new process continues with the store: a durable system is opened in its folder, with whatever was written
   there; any other system is given all earlier conversations again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
-from epbench.memories.addresses import refused_addresses
 from epbench.memories.relay.calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
@@ -129,10 +129,12 @@ def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, An
             )
         if errors := about.get("errors", 0):
             warnings.append(f"{errors} requests of {system.name} to its models ended in errors while {stage}")
-    if refused := refused_addresses(folder / "stores"):
-        warnings.append(
-            f"{system.name} tried to reach {len(refused)} other addresses, and was refused: {refused[0]}, …"
-        )
+    if (log := folder / "stores/addresses.log").exists():  # of runs by earlier versions
+        refused = list(dict.fromkeys(json.loads(line) for line in log.read_text("utf-8").splitlines() if line))
+        if refused:
+            warnings.append(
+                f"{system.name} tried to reach {len(refused)} other addresses, and was refused: {refused[0]}, …"
+            )
     return warnings
 
 

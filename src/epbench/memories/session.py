@@ -31,8 +31,21 @@ from urllib.parse import quote
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
+from epbench.files.secrets import without_keys
 from epbench.files.shapes import Each, Items
-from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard
+from epbench.memories.guard import (
+    FINALIZE,
+    LIST,
+    OPEN,
+    RETRIEVE,
+    STORE,
+    USAGE,
+    Guard,
+    Limits,
+    ThreadGuard,
+    counts_of,
+    one_line,
+)  # fmt: skip
 from epbench.memories.relay.calls import Operation
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
@@ -220,9 +233,10 @@ class Stores:
         """Return as `counts` what the system has counted since it was last asked; nothing if that is nothing."""
         try:
             found = self._guard.call(USAGE)
-        except CallFailed:  # the next call shows whether the system is still there
+            now = counts_of(json.loads(without_keys(found[0]))) if found else {}
+        except (CallFailed, ValueError, RecursionError) as error:  # no JSON: the system wrote this reply by itself
+            _log.warning("%s: %s: %s", self._folder, self._system.name, one_line(f"usage() is left out: {error}"))
             return {}
-        now: dict[str, int] = json.loads(found[0]) if found else {}
         new = {name: n - self._counted_before.get(name, 0) for name, n in now.items()}
         self._counted_before = now
         counts = {name: n for name, n in new.items() if n > 0}
@@ -341,7 +355,7 @@ class Stores:
                 raise _Again(lost)
 
     def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
-        """Make a call, unless too many instances have been lost.
+        """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns.
 
         Raises:
             SystemLost: the instance is gone.
@@ -350,10 +364,11 @@ class Stores:
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
         try:
-            return call(*args)
+            found = call(*args)
         except SystemLost:
             self._losses += 1
             raise
+        return found and [without_keys(text) for text in found]
 
     @property
     def _given_up(self) -> bool:

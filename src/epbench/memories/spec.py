@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from epbench.files.secrets import without_login
+from epbench.memories.isolation import Isolation
 from epbench.memories.protocol import MemorySystem
 
 Setting: TypeAlias = bool | int | float | str | None
@@ -41,7 +42,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where a memory system runs that people install: in an environment of its own, with one address to talk to.
+    """Where a memory system runs that people install: in an environment of its own, with a relay to its models.
 
     Attributes:
         class_name: `module:Class` of the class around it.
@@ -75,6 +76,8 @@ class SystemSpec:
         version: of the package that has the class; empty if it belongs to none.
         settings: what its constructor gets besides its folder.
         installation: where it runs if it is one of `epbench.memories.systems`; None for any other.
+        isolation: how its process is kept apart if it has no `make`.
+        variables: names of the environment variables that such a process gets besides those of a short list.
     """
 
     name: str
@@ -88,6 +91,8 @@ class SystemSpec:
     version: str = ""
     settings: Mapping[str, Setting] = field(default_factory=dict)
     installation: Installation | None = None
+    isolation: Isolation = "process"
+    variables: tuple[str, ...] = ()
 
     @property
     def inner_model(self) -> str:

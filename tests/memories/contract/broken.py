@@ -1,8 +1,6 @@
 """Memory systems that break one promise each, and two that keep them all."""
 
-import contextlib
 import json
-import socket
 import time
 
 
@@ -168,12 +166,3 @@ class ForgetsInAFile(KeepsInAFile):
 
 class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
     durable = False
-
-
-class CallsHome(Keeps):
-    """Tries to reach an address that belongs to nobody."""
-
-    def __init__(self, folder):
-        super().__init__()
-        with contextlib.suppress(OSError):
-            socket.create_connection(("203.0.113.7", 443), 0.01)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import time
 import urllib.request
 from pathlib import Path
@@ -26,11 +25,8 @@ class Lone:
             time.sleep(600)
         if text.startswith("raise") and self._first_time():
             raise RuntimeError("no")
-        if text.startswith("call home"):
-            try:
-                socket.create_connection(("203.0.113.7", 443), 1)
-            except PermissionError:
-                self.hidden += 1
+        if text.startswith("hide"):
+            self.hidden += 1
         self._keep([*self.items[:-1], self._ask(text)])
 
     def retrieve_memories(self, query, conversation, k):
@@ -62,7 +58,7 @@ class Lone:
         request = urllib.request.Request(
             f"{self.settings['base_url']}/chat/completions",
             json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
+            {"Content-Type": "application/json", "Authorization": f"Bearer {self.settings['api_key']}"},
         )
         with urllib.request.urlopen(request) as response:
             return json.load(response)["choices"][0]["message"]["content"]

@@ -1,5 +1,6 @@
 """What is known of the systems that can be installed, before anything is installed."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from epbench import BadInput
 from epbench.memories.load import load_memory
 from epbench.memories.spec import Endpoint
+from epbench.memories.systems import mem0
 from epbench.memories.systems.catalog import SYSTEMS
 
 URL = "http://127.0.0.1:9/v1"
@@ -81,4 +83,15 @@ def test_what_goes_with_installed_systems_is_refused_for_others():
     with pytest.raises(BadInput, match="can be chosen for mem0, "):
         load_memory("none", endpoint=Endpoint("m", URL))
     with pytest.raises(BadInput, match="lives in an environment of its own"):
-        load_memory("mem0", endpoint=Endpoint("m", URL), in_process=True)
+        load_memory("mem0", endpoint=Endpoint("m", URL), isolation="none")
+    with pytest.raises(BadInput, match="it gets no variables of ours"):
+        load_memory("mem0", endpoint=Endpoint("m", URL), variables=["MY_KEY"])
+
+
+def test_the_hashes_of_packages_do_not_make_another_system():
+    """So that runs go on that were begun when the locks had none."""
+    lock = Path(mem0.__file__).with_name("locks") / "mem0.txt"
+    plain = re.sub(rb" --hash=\S+", b"", lock.read_bytes())
+    digests = [hashlib.sha256(content).digest() for content in (Path(mem0.__file__).read_bytes(), plain)]
+    assert plain != lock.read_bytes()
+    assert load("mem0", None).digest == hashlib.sha256(b"".join(digests)).hexdigest()[:16]

@@ -73,7 +73,6 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail
         storing = usage["storing"]
         assert storing["calls"] >= n_told and storing["tokens_in"] > 0 and storing["embeddings"] > 0
         assert storing["seconds"] > 0 and usage["retrieving"]["seconds"] > 0
-        assert not (folder / "stores/addresses.log").read_text()  # nothing else was asked for
 
 
 def run_until(command, journal, n):

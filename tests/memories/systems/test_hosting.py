@@ -1,12 +1,17 @@
 """An installed system in its own environment: what it stored survives every way to stop it, and nothing twice."""
 
+import hashlib
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +21,14 @@ from epbench.memories.guard import Limits
 from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.memories.spec import Endpoint, Installation, SystemSpec
+from epbench.memories.systems import environment
+from epbench.memories.systems.environment import environment_python
 from epbench.runs.answers import no_progress
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.memories.test_isolation import needs_bwrap
 
 LONE = Path(__file__).with_name("lone_system.py")
+LOCKS = Path(environment.__file__).parent / "locks"
 QUERIES = [Query("q1", "q1", "", "where?", 2)]
 
 
@@ -64,11 +73,13 @@ def many_queries(n):
 
 
 @pytest.mark.slow
-def test_it_runs_in_its_own_environment_with_the_relay_as_its_only_address(tmp_path, system, endpoint):
-    recall = run(tmp_path / "run", system, told("one", "call home", "three"))
-    assert recall.stores == {"": ["kept one", "kept call home", "kept three"]}
-    assert recall.found == {"q1": ["kept one", "kept call home"]}
-    assert any("203.0.113.7:443" in warning for warning in recall.warnings)
+@pytest.mark.parametrize("isolation", ["process", "bwrap"])
+def test_it_runs_in_its_own_environment_and_asks_the_relay(tmp_path, system, endpoint, isolation):
+    if isolation == "bwrap":
+        needs_bwrap()
+    recall = run(tmp_path / "run", replace(system, isolation=isolation), told("one", "hide an error", "three"))
+    assert recall.stores == {"": ["kept one", "kept hide an error", "kept three"]}
+    assert recall.found == {"q1": ["kept one", "kept hide an error"]}
     assert any("hid 1 errors" in warning for warning in recall.warnings)
     asked = [body for path, body in endpoint.requests if path.endswith("/chat/completions")]
     assert {body["model"] for body in asked} == {"inner-model"}
@@ -180,3 +191,53 @@ def test_a_lock_for_another_python_and_one_that_cannot_be_installed_are_refused(
     with pytest.raises(BadInput, match="environment of this memory system cannot be built"):
         run(tmp_path / "b", lone(broken, tmp_path / "flag", system.installation.endpoint.url), told("one"))
     assert not list((cache / "systems").glob("broken*"))
+
+
+SPY = """
+import os, sys
+from pathlib import Path
+Path({found!r}).write_text(os.environ.get("OPENAI_API_KEY", "no key"))
+raise SystemExit("the build was run")
+"""
+
+
+def index_with_an_sdist(folder, found):
+    """A folder that serves a package without a wheel, whose build looks for a key; returns its line in a lock."""
+    files = {
+        "spy-1.0/pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+        "spy-1.0/backend.py": SPY.format(found=str(found)),
+        "spy-1.0/PKG-INFO": "Metadata-Version: 2.1\nName: spy\nVersion: 1.0\n",
+    }
+    archive = folder / "spy-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return f"spy==1.0 --hash=sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}\n"
+
+
+@pytest.mark.slow
+def test_an_installation_builds_nothing_and_has_no_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    lock, found = tmp_path / "spy.txt", tmp_path / "found"
+    lock.write_text(index_with_an_sdist(tmp_path, found))
+    with pytest.raises(BadInput, match="cannot be built"):
+        environment_python(lock)
+    assert not found.exists()
+    # Even the one package that is built from its source does not see the key.
+    monkeypatch.setattr(environment, "_INSTALL", environment._INSTALL.replace("langdetect", "spy"))
+    with pytest.raises(BadInput, match="cannot be built"):
+        environment_python(lock)
+    assert found.read_text() == "no key"
+
+
+@pytest.mark.parametrize("lock", sorted(LOCKS.glob("*.txt")), ids=lambda lock: lock.stem)
+def test_every_package_of_a_lock_has_a_version_and_hashes(lock):
+    for line in lock.read_text().splitlines():
+        assert line.startswith("#") or re.fullmatch(
+            r"[\w.-]+==[\w.]+( ;[^\\]+?)?( --hash=sha256:[0-9a-f]{64})+", line
+        ), line

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from epbench.memories.contract.facts import fact, mentions, name, question
-from epbench.memories.contract.stores import Stores, addresses_tried
+from epbench.memories.contract.stores import Stores
 
-Result = Literal["passed", "failed", "not applicable"]
+Result = Literal["passed", "failed"]
 
 _SOME = 12  # conversations of a store in which a number does not matter
 _KS = (1, 2, 3, 5, 10, 20)
@@ -225,19 +225,6 @@ def survives_a_kill(stores: Stores) -> Outcome:
     return _kept(f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(made)}")
 
 
-def no_address_but_the_given(stores: Stores) -> Outcome:
-    """The system reaches no address but that of its model."""
-    folder = stores.open()
-    stores.tell_facts(range(_SOME))
-    stores.retrieve(question(0), 5)
-    tried = addresses_tried(folder)
-    if tried is None:
-        return Outcome("not applicable", "nobody watches the addresses of this system")
-    if tried:
-        return _broken(f"tried {', '.join(sorted(set(tried)))}", "no address but the given")
-    return _kept("no other address was tried")
-
-
 CHECKS: tuple[Callable[[Stores], Outcome], ...] = (
     starts_and_answers_in_time,
     empty_store,
@@ -250,7 +237,6 @@ CHECKS: tuple[Callable[[Stores], Outcome], ...] = (
     same_conversation_twice,
     any_text,
     survives_a_kill,
-    no_address_but_the_given,
 )
 """All checks, in the order in which they are made."""
 

@@ -11,7 +11,6 @@ from threading import Thread
 from typing import Any
 
 from epbench.errors import CallFailed
-from epbench.memories.addresses import LOG, refused_addresses
 from epbench.memories.contract import facts
 from epbench.memories.guard import FINALIZE, LIST, RETRIEVE, STORE
 from epbench.memories.process import ProcessGuard
@@ -117,16 +116,3 @@ class Stores:
 
     def _note(self, method: str, start: float) -> None:
         self.slowest[method] = max(self.slowest.get(method, 0.0), time.monotonic() - start)
-
-
-def addresses_tried(folder: Path) -> list[str] | None:
-    """Read which addresses other than the given one the process of a store has tried to reach.
-
-    Args:
-        folder: of the store.
-
-    Returns:
-        The addresses, of any store that the same process has served, or None if nobody has watched the process.
-    """
-    logs = [room / LOG for room in folder.parents[:2] if (room / LOG).exists()]
-    return [address for log in logs for address in refused_addresses(log.parent)] if logs else None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from epbench.errors import CallFailed
-from epbench.memories.addresses import LOG
 from epbench.memories.contract.checks import CHECKS, Outcome
 from epbench.memories.contract.stores import Stores
 from epbench.memories.guard import Limits
@@ -33,7 +32,7 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
         BadInput: an installed system's environment cannot be built, or its endpoint cannot be used.
     """
     hosting = Hosting(system, folder) if system.installation else None
-    guard = process_guard(system, limits, folder / "system.log", hosting, folder / LOG)
+    guard = process_guard(system, limits, folder / "system.log", hosting)
     stores = Stores(guard, folder, durable=system.durable, n=n)
     try:
         for check in CHECKS:

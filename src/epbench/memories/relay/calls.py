@@ -53,7 +53,8 @@ def _sum(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     total = dict.fromkeys(names, 0)
     for record in records:
         embeds = record["path"].endswith("/embeddings")
-        total["embeddings" if embeds else "calls"] += 1
+        if not record.get("refused"):  # one that was not passed on is an error, and no call
+            total["embeddings" if embeds else "calls"] += 1
         total["embedding_tokens" if embeds else "tokens_in"] += record["tokens_in"]
         total["tokens_out"] += record["tokens_out"]
         total["retries"] += record["retry"]

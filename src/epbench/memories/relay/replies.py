@@ -22,7 +22,7 @@ def text_of(response: str) -> str:
     if message is None:
         return response
     called = message.get("tool_calls")
-    return (message.get("content") or "") + (json.dumps(called) if called else "")
+    return _content(message) + (json.dumps(called) if called else "")
 
 
 def holds_json(response: str) -> bool:
@@ -32,7 +32,7 @@ def holds_json(response: str) -> bool:
         return False
     if message.get("tool_calls"):
         return True
-    text = (message.get("content") or "").strip()
+    text = _content(message).strip()
     spans = [text, *(text[text.find(first) : text.rfind(last) + 1] for first, last in ("{}", "[]"))]
     return any(map(_is_json, spans))
 
@@ -58,13 +58,27 @@ def streamed(response: str) -> bytes:
     """Turn a chat completion into the events of a stream that says all of it at once."""
     body = _object(response) or {}
     chunk = {**body, "object": "chat.completion.chunk", "choices": []}
-    for choice in body.get("choices", []):
-        delta = dict(choice.get("message") or {})
-        calls = [{"index": i, **call} for i, call in enumerate(delta.get("tool_calls") or [])]
+    for choice in _objects(body.get("choices")):
+        message = choice.get("message")
+        delta = dict(message) if isinstance(message, dict) else {}
+        calls = [{"index": i, **call} for i, call in enumerate(_objects(delta.get("tool_calls")))]
         delta |= {"tool_calls": calls} if calls else {}
         finish = choice.get("finish_reason")
         chunk["choices"].append({"index": choice.get("index", 0), "delta": delta, "finish_reason": finish})
     return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()
+
+
+def _objects(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text of a message, which may come in parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text") for part in _objects(content)]
+    return "".join(part for part in parts if isinstance(part, str)) or (json.dumps(content) if content else "")
 
 
 def _object(response: str) -> dict[str, Any] | None:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import posixpath
+import re
+import secrets
+import socket
+import socketserver
+import sys
+import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from epbench.errors import BadInput, EpbenchError, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape
-from epbench.memories.addresses import note_address
+from epbench.memories.guard import reason_of
 from epbench.memories.relay.calls import CALLS, Operation
 from epbench.memories.relay.replies import asks_for_json, holds_json, streamed, text_of, tokens_of
 from epbench.memories.spec import Endpoint
@@ -25,26 +36,32 @@ from epbench.runs.journal import Journal
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder
 
-PLACEHOLDER = "no-key-needed"
-"""What a memory system is given as its key."""
 EMBEDDER = "embedder.json"
 """File with the embedder of a run and the length of its vectors."""
+BODY_LIMIT = 16 << 20
+"""The most bytes that a request or a reply may have; vectors may have four times as many."""
 
+_PATHS = frozenset(f"/v1/{name}" for name in ("chat/completions", "completions", "responses", "embeddings"))
 _HOST = "127.0.0.1"
+_INSIDE = 8080  # the port in a sandbox, where nothing else listens
 _OPENAI = "openai:"
 _POLL = 0.05  # seconds that closing waits at most; Python's default is half a second for each run
+_log = logging.getLogger(__name__)
 
 
 class Relay:
-    """A server on loopback; it serves from its construction until `close`."""
+    """A server on loopback or on a Unix socket; it serves from its construction until `close`.
 
-    def __init__(self, endpoint: Endpoint, folder: Path, refused: Path) -> None:
+    It answers requests that carry the token of the last `admit`, and no web page: one that names its origin is refused.
+    """
+
+    def __init__(self, endpoint: Endpoint, folder: Path, *, by_socket: bool = False) -> None:
         """Start to serve, and find out how long the embedder's vectors are.
 
         Args:
             endpoint: who answers.
             folder: of the run, for the journal of the requests.
-            refused: file to which the addresses that were asked for and refused are appended.
+            by_socket: whether to listen on a Unix socket, for a sandbox, and on no port.
 
         Raises:
             BadInput: a URL or the key cannot be used, the embedder cannot be loaded, or its vectors are not as long as
@@ -53,19 +70,23 @@ class Relay:
         """
         import httpx
 
-        self._endpoint, self._folder, self._refused = endpoint, folder, refused
+        self._endpoint, self._folder = endpoint, folder
         self._chat = endpoint_address(endpoint.url, f"{_OPENAI}{endpoint.model}")
         self._vectors = endpoint_address(endpoint.embedder_url or endpoint.url, endpoint.embedder)
         self._secrets = (*self._chat.secrets, *self._vectors.secrets)
         self._embedder = _local_embedder(endpoint.embedder)
-        self._client = httpx.Client(timeout=endpoint.timeout, follow_redirects=False)
+        headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        self._client = httpx.Client(timeout=endpoint.timeout, follow_redirects=False, headers=headers)
         self._journal = Journal(folder / CALLS)
         self._lock = threading.Lock()
         self._number = len(self._journal.records)
         self._seen: dict[str, bool] = {}  # requests of the present operation: whether the last answer could be used
         self.operation = Operation()
-        self._server = ThreadingHTTPServer((_HOST, 0), _handler(self))
-        self._server.daemon_threads = True
+        self._token = secrets.token_urlsafe()
+        self._room = tempfile.TemporaryDirectory(prefix="epbench-")
+        self.socket = Path(self._room.name) / "relay"
+        self._server = _Server(str(self.socket) if by_socket else (_HOST, 0), self)
+        self.port = _INSIDE if by_socket else self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), name="relay", daemon=True)
         self._thread.start()
         try:
@@ -75,23 +96,23 @@ class Relay:
             raise
 
     @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        return _HOST, self._server.server_port
-
-    @property
     def base_url(self) -> str:
         """URL up to `/v1`."""
-        return f"http://{_HOST}:{self._server.server_port}/v1"
+        return f"http://{_HOST}:{self.port}/v1"
+
+    def admit(self) -> str:
+        """Return a new token, which a store's process sends as its key; that of the store before is no longer good."""
+        self._token = secrets.token_urlsafe()
+        return self._token
+
+    def admits(self, authorization: str) -> bool:
+        """Whether the header of a request carries the token."""
+        return secrets.compare_digest(authorization.encode("utf-8", "replace"), f"Bearer {self._token}".encode())
 
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; requests are noted under it."""
         with self._lock:
             self.operation, self._seen = operation, {}
-
-    def refuse(self, address: str) -> None:
-        """Note an address that the system asked for as if this were its proxy."""
-        note_address(address, self._refused)
 
     def close(self) -> None:
         """Stop serving."""
@@ -99,6 +120,11 @@ class Relay:
         self._server.server_close()
         self._client.close()
         self._journal.close()
+        self._room.cleanup()
+
+    def refuse(self, asked: str) -> None:
+        """Note a request that is not passed on."""
+        self._note(self.operation, path=without_secrets(asked, self._secrets)[:300], status=404, refused=True)
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, bytes, str]:
         """Answer one request of the system and journal it.
@@ -122,37 +148,55 @@ class Relay:
             status, text = self._embed(self._embedder, body)
         else:
             status, text = self._forward(path, body, embeds)
-        tokens_in, tokens_out = tokens_of(text)
-        reply = (
-            "" if embeds and status < 400 else without_secrets(text_of(text) if status < 400 else text, self._secrets)
-        )
-        unparsable = status < 400 and not embeds and asks_for_json(body) and not holds_json(text)
+        fine, shown_text, events = status < 400, text, b""
+        tokens_in = tokens_out = 0
+        unparsable = fine and not embeds
+        with suppress(ValueError, RecursionError):  # it is paid for, and so journaled, whatever its form
+            tokens_in, tokens_out = tokens_of(text)
+            shown_text = text_of(text) if fine else text
+            events = streamed(text) if wants_stream and fine else b""
+            unparsable = unparsable and asks_for_json(body) and not holds_json(text)
         with self._lock:
-            self._seen[digest] = status < 400 and not unparsable
+            self._seen[digest] = fine and not unparsable
+        self._note(
+            operation, path=path, status=status, retry=retry, unparsable=unparsable, tokens_in=tokens_in,
+            tokens_out=tokens_out, reply="" if embeds and fine else without_secrets(shown_text, self._secrets),
+            seconds=round(time.monotonic() - begin, 4),
+        )  # fmt: skip
+        return (status, events, "text/event-stream") if events else (status, text.encode(), "application/json")
+
+    def _note(self, operation: Operation, **about: Any) -> None:
+        empty = {"retry": False, "unparsable": False, "tokens_in": 0, "tokens_out": 0, "reply": "", "seconds": 0.0}
+        with self._lock:
             self._number += 1
-            self._journal.add(
-                f"{self._number}", method=operation.method, store=operation.store, item=operation.item, path=path,
-                status=status, retry=retry, unparsable=unparsable, tokens_in=tokens_in, tokens_out=tokens_out,
-                reply=reply, seconds=round(time.monotonic() - begin, 4),
-            )  # fmt: skip
-        if wants_stream and status < 400:
-            return status, streamed(text), "text/event-stream"
-        return status, text.encode(), "application/json"
+            who = {"method": operation.method, "store": operation.store, "item": operation.item}
+            self._journal.add(f"{self._number}", **who, **{**empty, **about})
 
     def _forward(self, path: str, body: Mapping[str, Any], embeds: bool) -> tuple[int, str]:
         import httpx
 
         address = self._vectors if embeds else self._chat
-        url = f"{address.url.rstrip('/')}/{path.removeprefix('/v1').lstrip('/')}"
+        url = f"{address.url.rstrip('/')}/{path.removeprefix('/v1/')}"
         headers = {} if address.key == "none" else {"Authorization": f"Bearer {address.key}"}
+        content, limit = json.dumps(body).encode(), BODY_LIMIT * (4 if embeds else 1)
+        data = bytearray()
         try:
-            response = self._client.post(url, json=body, headers=headers, params=dict(address.query) or None)
+            query = dict(address.query) or None
+            with self._client.stream("POST", url, content=content, headers=headers, params=query) as response:
+                zipped = response.headers.get("Content-Encoding") == "gzip"
+                for piece in response.iter_raw():
+                    data += piece
+                    if len(data) > limit:
+                        break
+            reply = zlib.decompressobj(31).decompress(data, limit + 1) if zipped else bytes(data)
+            if len(reply) > limit:
+                return 502, _error(f"{shown(address.url)}: expected at most {limit >> 20} MiB, got a longer reply")
         except httpx.TimeoutException:
             return 504, _error(f"{shown(address.url)}: no answer within {self._endpoint.timeout:g} s")
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, zlib.error) as error:
             words = without_secrets(str(error), self._secrets)
             return 502, _error(f"{shown(address.url)}: {type(error).__name__}: {words}")
-        return response.status_code, response.text
+        return response.status_code, reply.decode("utf-8", "replace")
 
     def _embed(self, embedder: Embedder, body: Mapping[str, Any]) -> tuple[int, str]:
         asked = body.get("input")
@@ -197,39 +241,68 @@ def _error(words: str) -> str:
     return json.dumps({"error": {"message": words, "type": "relay"}})
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: Any, relay: Relay) -> None:
+        if isinstance(address, str):
+            self.address_family = socket.AF_UNIX
+        super().__init__(address, _handler(relay))
+
+    def server_bind(self) -> None:
+        socketserver.TCPServer.server_bind(self)  # without a look-up of the host's name
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """One line, and none for a system that has gone away."""
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, ConnectionError):
+            _log.warning("relay: %s", reason_of(error))
+
+
 def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Passes requests to the relay; those for other hosts, which arrive as at a proxy, are refused."""
+        """Passes requests of the store's process for its models to the relay, and refuses all others."""
 
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if not self.path.startswith("/"):
-                return self._refuse()
+            kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+            length = self.headers.get("Content-Length") or ""
+            path = _normal(self.path)
+            if not relay.admits(self.headers.get("Authorization") or ""):
+                return self._refuse(401, "expected the key that this memory system was given")
+            if "Origin" in self.headers or kind != "application/json":
+                return self._refuse(403, "expected JSON from a program, not from a web page")
+            if path not in _PATHS:
+                relay.refuse(f"POST {self.path}")
+                return self._refuse(404, "this address answers requests to models only")
+            if not (length.isascii() and length.isdigit()):
+                return self._refuse(411, "expected a Content-Length")
+            if len(length) > 12 or int(length) > BODY_LIMIT:
+                relay.refuse(f"POST {path}: more than {BODY_LIMIT >> 20} MiB")
+                return self._refuse(413, f"expected at most {BODY_LIMIT >> 20} MiB")
             try:
-                body = json.loads(data)
+                body = json.loads(self.rfile.read(int(length)), parse_constant=_no_number)
+                json.dumps(body)  # as deep as it can be sent on
                 if not isinstance(body, dict):
                     raise ValueError
-            except ValueError:
-                return self._send(400, _error("expected a JSON object").encode(), "application/json")
+            except (ValueError, RecursionError):
+                return self._refuse(400, "expected a JSON object")
             try:
-                self._send(*relay.answer(self.path, body))
-            except EpbenchError as error:
-                self._send(500, _error(str(error)).encode(), "application/json")
+                self._send(*relay.answer(path, body))
+            except (EpbenchError, OSError) as error:
+                self._refuse(500, str(error))
 
         def do_GET(self) -> None:
-            if not self.path.startswith("/"):
-                return self._refuse()
-            self._send(404, _error("this address answers requests to models only").encode(), "application/json")
+            if relay.admits(self.headers.get("Authorization") or ""):
+                relay.refuse(f"{self.command} {self.path}")
+            self._refuse(404, "this address answers requests to models only")
 
-        def do_CONNECT(self) -> None:
-            self._refuse()
+        do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_CONNECT = do_GET
 
-        def _refuse(self) -> None:
-            relay.refuse(shown(self.path))
-            self.close_connection = True
-            self._send(403, _error("this memory system may talk only to its model").encode(), "application/json")
+        def _refuse(self, status: int, words: str) -> None:
+            self.close_connection = True  # its body is not read
+            self._send(status, _error(words).encode(), "application/json")
 
         def _send(self, status: int, data: bytes, kind: str) -> None:
             self.send_response(status)
@@ -242,3 +315,13 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
             """Print nothing: the journal has it."""
 
     return Handler
+
+
+def _normal(path: str) -> str:
+    """The path that a server would see in the end: decoded, without query, and with `..` and `//` resolved."""
+    plain = unquote(re.split(r"[?#]", path, maxsplit=1)[0])
+    return re.sub("/+", "/", posixpath.normpath(plain))
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(word)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from epbench.errors import BadInput
 from epbench.memories.spec import Endpoint, Installation, Setting, SystemSpec
 from epbench.models.openai.address import endpoint_address
 
+_HASH = re.compile(rb" --hash=\S+")
 _OPENAI_EMBEDDER = "openai:text-embedding-3-small"
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -92,7 +94,9 @@ def describe_installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str],
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     files = [Path(spec.origin), lock, *(sorted(source.rglob("*.py")) if source is not None else ())]
-    digest = hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()[:16]
+    # Without the hashes of packages, which older locks lack: the versions are the same, and so is the system.
+    contents = (_HASH.sub(b"", file.read_bytes()) if file == lock else file.read_bytes() for file in files)
+    digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents)).hexdigest()[:16]
     return SystemSpec(
         name,
         durable=True,

@@ -15,13 +15,17 @@ from pathlib import Path
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.secrets import without_secrets
+from epbench.memories.isolation import clean_environment
 from epbench.progress import counter
 
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)
 _REQUIREMENT = re.compile(r"^[A-Za-z0-9]", re.M)
-_INSTALL = "-m pip install --no-deps --no-input --progress-bar off --disable-pip-version-check -r"
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
-"""What a system's process inherits of our environment: no keys, no addresses of models, no proxies."""
+# Wheels run nothing when they are installed. langdetect, which cognee needs, has none: its source is known by its hash.
+_INSTALL = (
+    "-m pip install --no-deps --require-hashes --only-binary :all: --no-binary langdetect --no-input --progress-bar off "
+    "--disable-pip-version-check -r"
+)
+_FOR_PIP = re.compile(r"PIP_\w+|(https?|all|no)_proxy", re.I)  # how it reaches its index
 
 
 def environment_folder(lock: Path) -> Path:
@@ -34,11 +38,12 @@ def environment_python(lock: Path) -> Path:
     """Return the interpreter of the environment of a lock; the environment is built if there is none yet.
 
     Args:
-        lock: a list of packages with exact versions, for `pip install --no-deps`. A comment `# python: 3.11 to 3.13` says
-            for which versions of Python it was made.
+        lock: a list of packages with exact versions and the hashes of their files. A comment `# python: 3.11 to 3.13`
+            says for which versions of Python it was made.
 
     Raises:
-        BadInput: there is no such lock, it is for another Python, or a package cannot be installed.
+        BadInput: there is no such lock, it is for another Python, or a package cannot be installed, which is also so
+            if it has no wheel or other contents than the lock says.
     """
     if not lock.is_file():
         raise BadInput(f"{lock}: expected the list of packages of a memory system, found no such file")
@@ -55,20 +60,15 @@ def environment_python(lock: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def variables_for(folder: Path, base_url: str, more: Mapping[str, str]) -> dict[str, str]:
+def variables_for(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables of the process of a system.
 
     Args:
         folder: the store's own folder; it is the home folder, too, so that nothing is written into the user's.
-        base_url: URL of the relay, up to `/v1`; as a proxy, it refuses what native code asks of other hosts.
         more: what the system needs besides.
     """
-    proxy = base_url.removesuffix("/v1")
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), proxy)
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    hosts = "127.0.0.1,localhost"
     quiet = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUTF8": "1"}
-    return {**kept, **proxies, "NO_PROXY": hosts, "no_proxy": hosts, "HOME": str(folder), **quiet, **more}
+    return {**clean_environment(), "HOME": str(folder), **quiet, **more}
 
 
 def _build(lock: Path, folder: Path) -> None:
@@ -114,8 +114,9 @@ def _run(command: list[str], lock: Path, show_line: Callable[[str], None] | None
     """Run a command of the build; what it prints last explains a failure."""
     lines: list[str] = []
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    ) as process:
+        command, env=clean_environment(filter(_FOR_PIP.fullmatch, os.environ)), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         for line in process.stdout:
             if line.strip():

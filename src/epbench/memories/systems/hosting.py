@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from epbench.memories.addresses import LOG
 from epbench.memories.guard import Limits
-from epbench.memories.process import Home, ProcessGuard
+from epbench.memories.isolation import sandbox
+from epbench.memories.process import PACKAGE, Home, ProcessGuard, command_elsewhere, own_home
 from epbench.memories.relay.calls import Operation
-from epbench.memories.relay.server import PLACEHOLDER, Relay
+from epbench.memories.relay.server import Relay
 from epbench.memories.spec import Setting, SystemSpec
 from epbench.memories.systems.environment import environment_python, variables_for
 
@@ -27,7 +29,7 @@ class Hosting:
         self._relay: Relay | None = None
 
     def home(self, store: Path) -> Home:
-        """Return the environment of the process that serves the store in a folder.
+        """Return how the process that serves the store in a folder is started.
 
         Raises:
             BadInput: the environment cannot be built, or the endpoint or the embedder cannot be used.
@@ -36,19 +38,28 @@ class Hosting:
         installation = self._system.installation
         assert installation is not None
         python = environment_python(installation.lock)
+        sandboxed = self._system.isolation == "bwrap"
         if self._relay is None:
-            self._relay = Relay(installation.endpoint, self._folder, store.parent / LOG)
+            self._relay = Relay(installation.endpoint, self._folder, by_socket=sandboxed)
+        token = self._relay.admit()
         settings: dict[str, Setting] = {
             **self._system.settings,
             "model": installation.endpoint.model,
             "base_url": self._relay.base_url,
-            "api_key": PLACEHOLDER,
+            "api_key": token,
             "embedding_model": installation.endpoint.embedder.removeprefix("openai:"),
             "dimensions": self._relay.dimensions,
         }
-        keys = {"OPENAI_API_KEY": PLACEHOLDER, "OPENAI_BASE_URL": self._relay.base_url}
-        variables = variables_for(store, self._relay.base_url, {**keys, **installation.variables})
-        return Home(python, variables, self._relay.address, settings)
+        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": self._relay.base_url}
+        variables = variables_for(store, {**keys, **installation.variables})
+        command = command_elsewhere(python)
+        if not sandboxed:
+            return Home(command, variables, settings)
+        own = Path(installation.class_name.rpartition(":")[0])  # a file if it is no module of ours
+        source = [Path(str(settings["source"]))] if "source" in settings else []
+        visible = [python.parents[1], Path(sys.base_prefix), PACKAGE, *source, *([own] if own.suffix == ".py" else [])]
+        command = [*sandbox(store, visible, store, self._relay.socket), *command]
+        return Home(command, variables | {"TMPDIR": "/tmp"}, settings, self._relay.port)
 
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; its requests are noted under it."""
@@ -61,9 +72,7 @@ class Hosting:
             self._relay.close()
 
 
-def process_guard(
-    system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None, addresses: Path | None = None
-) -> ProcessGuard:
+def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
     """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours.
 
     Args:
@@ -71,9 +80,9 @@ def process_guard(
         limits: of a call and of the memory.
         log: file for what it prints.
         hosting: of an installed system; None for any other.
-        addresses: file for the addresses beyond this machine that a system asks for in our environment; None notes none.
     """
     if system.installation is None or hosting is None:
-        return ProcessGuard(system.name, limits, log, addresses=addresses)
+        home = partial(own_home, system.name, system.isolation, system.variables)
+        return ProcessGuard(system.name, limits, log, home, shared=system.isolation != "bwrap")
     limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
-    return ProcessGuard(system.installation.class_name, limits, log, hosting.home)
+    return ProcessGuard(system.installation.class_name, limits, log, hosting.home, shared=False)

@@ -40,8 +40,7 @@ class Reading:
         sampling: How answers are sampled.
         repeats: How often each question is asked, at least 1.
         limits: What one call to a memory system, and its process, may take.
-        in_process: Whether a class of the user's own runs in this process.
-        installed: What `load_memory` takes for an installed memory system: endpoint, settings and source.
+        installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
 
     Raises:
         BadInput: repeats is below 1.
@@ -57,7 +56,6 @@ class Reading:
     sampling: Sampling = field(default_factory=Sampling)
     repeats: int = 1
     limits: Limits = field(default_factory=Limits)
-    in_process: bool = False
     installed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -81,7 +79,7 @@ class Reading:
             )
         matching = {row["id"]: row["chapters"] for row in data.rows}
         gold = gold_texts(data.book, _views(data.rows), matching, data.evidence)
-        return load_memory(self.memory, gold, limits=self.limits, in_process=self.in_process, **self.installed)
+        return load_memory(self.memory, gold, limits=self.limits, **self.installed)
 
     def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
         """Build the requests about some questions of a book.

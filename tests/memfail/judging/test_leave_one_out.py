@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import Fact, GoldMemory, Question, QuestionRecord
-from epbench.memfail.judging.leave_one_out import MOST, LeftOut, leave_one_out, left_out_checks
+from epbench.memfail.judging.leave_one_out import MOST, MOST_BY_RULES, LeftOut, leave_one_out, left_out_checks
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
@@ -56,13 +56,9 @@ def test_a_judge_that_costs_something_is_asked_about_a_fixed_sample():
     rows = [made([f"tea {i}"], f"r{i}") for i in range(MOST + 20)]
     facts = [fact for _, own in rows for fact in own]
     asked = [(question, "") for question, _ in rows]
-    every = left_out_checks(asked, lambda store: facts, all_units=True)
-    some = left_out_checks(asked, lambda store: facts, all_units=False)
-    assert (
-        len(every) == MOST + 20
-        and len(some) == MOST
-        and some == left_out_checks(asked, lambda store: facts, all_units=False)
-    )
+    every = left_out_checks(asked, {"": facts}, MOST_BY_RULES)
+    some = left_out_checks(asked, {"": facts})
+    assert len(every) == MOST + 20 and len(some) == MOST and some == left_out_checks(asked, {"": facts})
     for stored, kept in every:
         assert stored.memories == kept.memories and len(stored.memories) == len(facts) - 1
         assert stored.gold.text not in stored.memories

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.memfail.dataset.types import Kind, QuestionRecord
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.protocol import Check, Judge
 from epbench.memfail.judging.stages import (
     ERRORS,
@@ -92,7 +93,7 @@ def diagnose(
     Returns:
         One outcome for each record, in the same order.
     """
-    held: Stores = {name: tuple(store) for name, store in stores.items()}
+    held: Stores = {name: Memories(store) for name, store in stores.items()}
     answered = [record for record in records if record.failure is None]
     journal = Journal(folder / JUDGEMENTS)
     verdicts = Verdicts(journal, judge, progress)

@@ -6,7 +6,7 @@ the labels of a run can be trusted on its rows: where facts share their names an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,15 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Verdicts
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.protocol import Check, Judge
 from epbench.runs.answers import Progress
 from epbench.runs.journal import Journal
 
 MOST = 50
 """Largest number of units that a judge who costs something is asked about."""
+MOST_BY_RULES = 1000
+"""Largest number of units that a judge by rules is asked about; the published tables have at most 350."""
 TOO_MANY = 0.05
 """Share of units from which on readers are warned."""
 
@@ -64,8 +67,8 @@ def leave_one_out(
 ) -> LeftOut:
     """Have a judge look for each needed fact where it is not.
 
-    A judge by rules looks for all of them; one that costs something for `MOST`, always the same ones. The verdicts are
-    journaled beside all others.
+    A judge by rules looks for at most `MOST_BY_RULES`, one that costs something for `MOST`, always the same ones. The
+    verdicts are journaled beside all others.
 
     Args:
         folder: Folder of the run; the verdicts are in its judgements.jsonl.
@@ -75,7 +78,7 @@ def leave_one_out(
         progress: Shows a bar.
     """
     asked = {record.question.id: (record.question, record.store) for record in records}
-    checks = left_out_checks(asked.values(), lambda store: told[store], all_units=is_free(judge))
+    checks = left_out_checks(asked.values(), told, MOST_BY_RULES if is_free(judge) else MOST)
     journal = Journal(folder / JUDGEMENTS)
     verdicts = Verdicts(journal, judge, progress, left_out=True)
     try:
@@ -90,7 +93,7 @@ def leave_one_out(
 
 
 def left_out_checks(
-    asked: Iterable[tuple[Question, str]], told: Callable[[str], Sequence[Fact]], *, all_units: bool
+    asked: Iterable[tuple[Question, str]], told: Mapping[str, Sequence[Fact]], most: int = MOST
 ) -> list[tuple[Check, Check]]:
     """For each needed unit, whether it is stored and whether it is faithful, where everything is stored but its fact.
 
@@ -98,17 +101,20 @@ def left_out_checks(
 
     Args:
         asked: The questions, each with the name of its store.
-        told: Gives the facts that a store is told.
-        all_units: Whether all units are looked for, rather than `MOST` of them, drawn with a fixed seed.
+        told: By name of a store, the facts that it is told.
+        most: The largest number of units; if there are more, so many are drawn with a fixed seed.
     """
     units = {
         (store, gold.fact, gold.link, gold.detail): (question, gold, store)
         for question, store in asked
         for gold in question.gold
     }
-    drawn = list(units.values()) if all_units else RandomStream("left out", 0).sample(list(units.values()), MOST)
+    if len(drawn := list(units.values())) > most:
+        drawn = RandomStream("left out", 0).sample(drawn, most)
+    held = {store: Memories(fact.text for fact in told[store]) for store in dict.fromkeys(store for *_, store in drawn)}
+    places = {store: {fact.id: place for place, fact in enumerate(told[store])} for store in held}
     checks = []
     for question, gold, store in drawn:
-        rest = tuple(fact.text for fact in told(store) if fact.id != gold.fact)
+        rest = held[store].without(places[store][gold.fact])
         checks.append((Check("storage", question, gold, rest), Check("summary", question, gold, rest)))
     return checks

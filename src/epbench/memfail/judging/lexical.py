@@ -13,14 +13,13 @@ rules have nothing to compare, the verdict says that it is not sure.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from functools import lru_cache
 from math import log
 
 from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory
 from epbench.memfail.judging.directions import leads_on
+from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.numbers import lost_numbers, numbers_as_words
 from epbench.memfail.judging.protocol import Check, Kind, Verdict
 from epbench.memfail.judging.turned import turned
@@ -120,10 +119,9 @@ def _memories_of(check: Check) -> list[str]:
     """The memories of the fact, without the questions in them: those that have all its links."""
     gold, config = _gold(check), check.question.config
     links = [_shared(text, gold.text) for text in gold.link]
-    found = [memory for memory in _stated(check) if all(_has(content_of(memory), words) for words in links)]
+    found = [memory for memory in _stated(check, links) if all(_has(content_of(memory), words) for words in links)]
     if found and config == "persona_retrieval":
-        weigh = _weights(check.memories)
-        return [memory for memory in found if _is_of(memory, gold, weigh)]
+        return [memory for memory in found if _is_of(memory, gold, memories_of(check.memories))]
     if config == "long_hop" and _starts_with_name(gold):  # `rain makes Ada sing` does not say that Ada loves rain
         return [memory for memory in found if _directions(gold, memory) != {False}]
     return found
@@ -134,29 +132,26 @@ def _subject(check: Check) -> list[str]:
     if not check.question.config.startswith("conditional_facts"):
         return _memories_of(check)
     gold = _gold(check)
-    return [memory for memory in _stated(check) if _keeps([memory], gold.link[0], gold.text)]
+    named = _shared(gold.link[0], gold.text)
+    return [memory for memory in _stated(check, [named]) if _has(content_of(memory), named)]
 
 
-def _stated(check: Check) -> list[str]:
-    return [without_questions(memory, _gold(check).text) for memory in check.memories]
+def _stated(check: Check, groups: Iterable[frozenset[str]]) -> list[str]:
+    """What the memories say, without questions: those that may have enough words of every group."""
+    memories = memories_of(check.memories).candidates(groups, KEPT)
+    return [without_questions(memory, _gold(check).text) for memory in memories]
 
 
-def _is_of(memory: str, gold: GoldMemory, weigh: Callable[[Iterable[str]], float]) -> bool:
+def _is_of(memory: str, gold: GoldMemory, memories: Memories) -> bool:
     """Whether a memory that has the name of an essay is of that essay, and not of another about somebody of that name."""
+
+    def weigh(words: Iterable[str]) -> float:
+        """How much words weigh together: the fewer memories have a word, the more it says about which one this is."""
+        return sum(log(1 + len(memories) / (1 + memories.number_with(word))) for word in sorted(words))
+
     name = content_of(gold.link[0])
     essay, words = content_of(gold.text) - name, content_of(memory) - name
     return weigh(words & essay) >= SHARED * min(weigh(words), weigh(essay)) > 0
-
-
-@lru_cache(maxsize=64)
-def _weights(memories: tuple[str, ...]) -> Callable[[Iterable[str]], float]:
-    """How much words weigh together: the fewer memories have a word, the more it says about which one this is."""
-    having = Counter(word for memory in memories for word in content_of(memory))
-
-    def weigh(words: Iterable[str]) -> float:
-        return sum(log(1 + len(memories) / (1 + having[word])) for word in sorted(words))
-
-    return weigh
 
 
 def _parts(check: Check) -> list[frozenset[str]]:

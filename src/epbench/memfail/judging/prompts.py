@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.packaged import packaged
+from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.protocol import Check
 from epbench.models.protocol import Request, Sampling
 from epbench.prompt_packs import load_pack
@@ -110,8 +111,7 @@ class JudgingPrompts:
             last=gold.link[-1],
             detail="; ".join(gold.detail) or self.any_detail,
         )
-        shown = self.retrieved if check.kind == "retrieval" else self.store
-        context = shown.format(memories="\n".join(_item(memory) for memory in check.memories))
+        context = _shown(self.retrieved if check.kind == "retrieval" else self.store, memories_of(check.memories))
         return Request(id_, self.system, context, about_memory, SAMPLING, schema=SCHEMA)
 
 
@@ -124,6 +124,13 @@ def _about_answer(asked: str, check: Check) -> str:
         truth=question.reference,
         answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
     )
+
+
+def _shown(frame: str, memories: Memories) -> str:
+    """The memories in a prompt: one text for all checks about them, which may be a million characters."""
+    if frame not in memories.shown:
+        memories.shown[frame] = frame.format(memories="\n".join(map(_item, memories)))
+    return memories.shown[frame]
 
 
 def _item(memory: str) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, key_parts
 from epbench.memfail.dataset.types import GoldMemory, Question
+from epbench.memfail.judging.memories import memories_of
 
 Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention"]
 
@@ -48,14 +48,9 @@ class Check:
             asked = (self.question.text, self.question.reference, facts, self.answer)
         else:
             detail = () if self.kind == "storage" else self.gold.detail
-            asked = (self.gold.text, self.gold.link, detail, _digest(self.memories))
+            asked = (self.gold.text, self.gold.link, detail, memories_of(self.memories).digest)
         parts = (*key_parts(judge), self.kind, self.question.config, asked)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
-
-
-@lru_cache(maxsize=4096)  # many checks share a store
-def _digest(memories: tuple[str, ...]) -> str:
-    return hashlib.sha256(json.dumps(memories).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

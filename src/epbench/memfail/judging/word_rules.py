@@ -66,6 +66,11 @@ def content_of(text: str) -> frozenset[str]:
 _SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
 
 
+def has_small(words: frozenset[str]) -> bool:
+    """Whether words without endings contain one that carries no meaning."""
+    return not words.isdisjoint(_SMALL_STEMS)
+
+
 @lru_cache(maxsize=1 << 14)
 def sentences_of(text: str) -> tuple[str, ...]:
     """The sentences and lines of a text."""

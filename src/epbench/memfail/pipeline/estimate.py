@@ -6,12 +6,13 @@ system itself spends only its own usage shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memfail.judging.leave_one_out import left_out_checks
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.memfail.pipeline.conversations import facts_told
 from epbench.memfail.pipeline.prompts import Prompts
@@ -49,14 +50,18 @@ def plan_lines(
         replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         estimates[f"reader {model.name}, replies"] = estimate(replies, model)
     judge_name = name_without_weights(judge)
-    checks = checks_in_advance(facts, questions, system, setting)
-    asked = [(question, question.row) for question in questions]
-    for pair in left_out_checks(asked, lambda row: _held(told, row, setting), all_units=is_free(judge)):
-        checks += [check for check in pair if check.memories]
-    if judging := judge.plan(checks):
-        estimates[f"judge {judge_name}"] = judging
-    else:
+    if is_free(judge):
         lines.append(f"judge {judge_name}: no tokens")
+    else:
+        checks = checks_in_advance(facts, questions, system, setting)
+        stores: dict[str, list[Fact]] = {}
+        for fact in told:
+            stores.setdefault(_store(fact.row, setting), []).append(fact)
+        asked = [(question, _store(question.row, setting)) for question in questions]
+        for pair in left_out_checks(asked, stores):
+            checks += [check for check in pair if check.memories]
+        if judging := judge.plan(checks):
+            estimates[f"judge {judge_name}"] = judging
     return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
 
 
@@ -64,8 +69,9 @@ def requests_in_advance(
     facts: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting, prompts: Prompts
 ) -> list[Request]:
     """Return requests to the reader like those that the run will send."""
+    held = _held(facts, setting)
     return [
-        prompts.ask(f"{question.id}@{k}", question, _retrieved(facts, question, k, system, setting), setting.sampling)
+        prompts.ask(f"{question.id}@{k}", question, _retrieved(held, question, k, system, setting), setting.sampling)
         for k in setting.ks
         for question in questions
     ]
@@ -77,12 +83,13 @@ def checks_in_advance(
     """Return the most that the judge can be asked: every stage of every question, as if none failed."""
     checks = []
     stages: tuple[Kind, ...] = ("storage", "summary")
+    held = _held(facts, setting)
     for question in questions:
-        store = () if system.may_be_empty else tuple(fact.text for fact in _held(facts, question.row, setting))
+        store = Memories() if system.may_be_empty else held[_store(question.row, setting)]
         gold = question.gold if store else ()
         checks += [Check(stage, question, memory, store) for stage in stages for memory in gold]
         for k in setting.ks:
-            found = tuple(_retrieved(facts, question, k, system, setting))
+            found = _retrieved(held, question, k, system, setting)
             checks += [Check("retrieval", question, memory, found) for memory in gold]
         if not question.choices:
             kind: Kind = "abstention" if question.kind == "misleading" else "reasoning"
@@ -90,22 +97,32 @@ def checks_in_advance(
     return checks
 
 
-def _held(facts: Sequence[Fact], row: str, setting: Setting) -> list[Fact]:
-    """Return the facts that the store of a row holds."""
-    return [fact for fact in facts if fact.row == row or not setting.isolate]
+def _store(row: str, setting: Setting) -> str:
+    """Return the name of the store that is asked about a row."""
+    return row if setting.isolate else ""
 
 
-def _retrieved(facts: Sequence[Fact], question: Question, k: int, system: SystemSpec, setting: Setting) -> list[str]:
+def _held(facts: Sequence[Fact], setting: Setting) -> dict[str, Memories]:
+    """Return what each store holds, by its name."""
+    held: dict[str, list[str]] = {}
+    for fact in facts:
+        held.setdefault(_store(fact.row, setting), []).append(fact.text)
+    return {name: Memories(texts) for name, texts in held.items()}
+
+
+def _retrieved(
+    held: Mapping[str, Memories], question: Question, k: int, system: SystemSpec, setting: Setting
+) -> tuple[str, ...]:
     """Return as many memories as will come back.
 
     A search returns different memories for different rows, because equal ones would look like a shared prefix.
     """
     if system.may_be_empty:
-        return []
+        return ()
     if system.knows_gold:
-        return [memory.text for memory in question.gold]
-    held = [fact.text for fact in _held(facts, question.row, setting)]
+        return tuple(memory.text for memory in question.gold)
+    store = held[_store(question.row, setting)]
     if system.beyond_k:
-        return held
-    own = held.index(question.gold[0].text)
-    return [*held[own:], *held[:own]][:k]
+        return store
+    own = store.place_of(question.gold[0].text)
+    return (store[own : own + k] + store[:own])[:k]

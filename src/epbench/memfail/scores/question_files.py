@@ -23,6 +23,7 @@ from typing import Any
 
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.scores.traces import traces_of
 from epbench.runs import question_table
 
@@ -78,11 +79,11 @@ def question_rows(
         stores: By name of a store, all memories that it held when the questions were asked.
         system: The name of the memory system.
     """
-    pairs = zip(outcomes, records, strict=True)
-    return [_row(outcome, record, stores) | {"system": system or ""} for outcome, record in pairs]
+    pairs, held = zip(outcomes, records, strict=True), {name: Memories(store) for name, store in stores.items()}
+    return [_row(outcome, record, held) | {"system": system or ""} for outcome, record in pairs]
 
 
-def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> dict[str, Any]:
     result = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong")
     return record_of(outcome) | {
         "config": record.question.config,

@@ -6,14 +6,13 @@ the fact, by words, and only where the verdicts say that there is one: it illust
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log
 
 from epbench.memfail.dataset.types import GoldMemory, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.memories import memories_of
 from epbench.memfail.judging.stages import Label
 from epbench.memfail.judging.word_rules import content_of
 
@@ -51,39 +50,43 @@ def traces_of(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Seq
     unknown: Label = "failed"
     labels = outcome.facts or (unknown,) * len(gold)
     reasons = outcome.reasons or (None,) * len(gold)
-    store = tuple(stores[record.store]) if record.store in stores else ()
+    held = stores.get(record.store, ())
+    store, back = memories_of(held if isinstance(held, tuple) else tuple(held)), memories_of(record.memories)
     found = []
     for memory, label, reason in zip(gold, labels, reasons, strict=True):
         stored = nearest(memory, store) if label in ("summary_error", "retrieval_error", "correct") else None
-        retrieved = nearest(memory, record.memories) if label == "correct" else None
+        retrieved = nearest(memory, back) if label == "correct" else None
         found.append(Trace(memory.fact, memory.text, label, stored, retrieved, reason))
     return found
 
 
-@lru_cache(maxsize=1 << 16)  # a fact has the same nearest memory for every k, and for every question that needs it
-def nearest(gold: GoldMemory, memories: tuple[str, ...]) -> str | None:
+def nearest(gold: GoldMemory, texts: tuple[str, ...]) -> str | None:
     """The memory that shares most with a fact: first the words that matter for it, then those of its text.
 
     A word counts the more the fewer memories have it. Of memories that share the same, it is the shortest. None without
     memories, or if none shares a word.
     """
-    having = _memories_with(memories)
+    memories = memories_of(texts)
     needed = frozenset(word for text in (*gold.link, *gold.detail) for word in content_of(text))
     text = content_of(gold.text)
 
+    def weight(words: Iterable[str]) -> float:
+        known = [n for word in sorted(words) if (n := memories.number_with(word))]
+        return round(sum(log(1 + len(memories) / n) for n in known), 9)
+
     def common(memory: str, words: frozenset[str]) -> float:
-        return round(sum(log(1 + len(memories) / len(having[w])) for w in sorted(content_of(memory) & words)), 9)
+        return weight(content_of(memory) & words)
 
-    sharing = {memory for word in needed | text for memory in having.get(word, ())}
-    ranked = [(common(memory, needed), common(memory, text), -len(memory), memory) for memory in sharing]
-    return max(ranked)[3] if ranked else None
-
-
-@lru_cache(maxsize=64)
-def _memories_with(memories: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """The memories that have each word."""
-    having: dict[str, list[str]] = defaultdict(list)
-    for memory in memories:
-        for word in content_of(memory):
-            having[word].append(memory)
-    return having
+    for words in (needed, text):  # memories without a needed word matter only if none has one
+        rest = sorted(words, key=lambda word: (-memories.number_with(word), word))
+        shared: dict[str, float] = {}
+        while rest:
+            shared |= {m: common(m, words) for m in memories.with_any([rest.pop()]) if m not in shared}
+            # A memory that has only the other, commoner words cannot share more than these weigh.
+            if shared and max(shared.values()) > weight(rest):
+                break
+        if shared:
+            most = max(shared.values())
+            best = [memory for memory, of_memory in shared.items() if of_memory == most]
+            return max(best, key=lambda memory: (common(memory, text), -len(memory), memory))
+    return None

@@ -1,0 +1,95 @@
+"""The memories of a store as a judge needs them: found by their words, so that no check reads the whole store.
+
+A store of n memories is judged about some n facts. Reading every memory for every fact takes n² steps; the index makes it
+about n, because the rarest word of a fact is in few memories.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from epbench.memfail.judging.word_rules import content_of, has_small
+
+
+class Memories(tuple[str, ...]):
+    """All memories of a store, with what many checks share: a hash, and an index by word. Equal to a plain tuple of them."""
+
+    _whole: Memories | None = None
+    _place = -1
+
+    def without(self, place: int) -> Memories:
+        """The same memories but one, by its place from 0; its index is that of the whole store."""
+        rest = Memories(self[:place] + self[place + 1 :])
+        rest._whole, rest._place = self, place
+        return rest
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the texts in their order."""
+        if self._whole is None:
+            texts = self._as_json
+        else:
+            texts = self._whole._as_json[: self._place] + self._whole._as_json[self._place + 1 :]
+        return hashlib.sha256(f"[{', '.join(texts)}]".encode()).hexdigest()
+
+    def place_of(self, text: str) -> int:
+        """The first place of a memory that is there."""
+        return self._places[text]
+
+    def number_with(self, word: str) -> int:
+        """How many memories have a word among those that carry meaning."""
+        if self._whole is None:
+            return len(self._having.get(word, ()))
+        return self._whole.number_with(word) - (word in content_of(self._whole[self._place]))
+
+    def with_any(self, words: Iterable[str]) -> list[str]:
+        """The memories that have one of these words, in their order."""
+        whole = self if self._whole is None else self._whole
+        places = {place for word in words for place in whole._having.get(word, ())}
+        return [whole[place] for place in sorted(places - {self._place})]
+
+    def candidates(self, groups: Iterable[frozenset[str]], share: float) -> Sequence[str]:
+        """The memories that may have that share of the words of every group: all that do, in their order, and some others."""
+        found = [self._rarest(words, share) for words in groups if words and not has_small(words)]
+        return self.with_any(min(found, key=self._n_with)) if found else self
+
+    def _rarest(self, words: frozenset[str], share: float) -> list[str]:
+        """The rarest words, so many that a memory without any of them has less than the share."""
+        return sorted(words, key=lambda word: (self.number_with(word), word))[: int(len(words) * (1 - share)) + 1]
+
+    def _n_with(self, words: Iterable[str]) -> int:
+        return sum(map(self.number_with, words))
+
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """What prompts make of all memories, by the frame around them."""
+        return {}
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {text: place for place, text in reversed(list(enumerate(self)))}
+
+    @cached_property
+    def _as_json(self) -> list[str]:
+        return [json.dumps(text) for text in self]
+
+    @cached_property
+    def _having(self) -> Mapping[str, Sequence[int]]:
+        """The places of the memories that have each word."""
+        having: dict[str, list[int]] = defaultdict(list)
+        for place, memory in enumerate(self):
+            for word in content_of(memory):
+                having[word].append(place)
+        return dict(having)
+
+
+def memories_of(texts: tuple[str, ...]) -> Memories:
+    """These memories with what checks share, which is made once for equal texts."""
+    return texts if isinstance(texts, Memories) else _shared(texts)
+
+
+_shared = lru_cache(maxsize=256)(Memories)

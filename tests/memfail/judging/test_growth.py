@@ -1,0 +1,92 @@
+"""Work grows with the rows of a store, not with their square: texts that are read are counted, not seconds."""
+
+from functools import cache
+
+import pytest
+
+from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.types import QuestionRecord
+from epbench.memfail.judging import lexical, memories
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import MOST_BY_RULES, leave_one_out
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.load import load_judge
+from epbench.memfail.judging.memories import Memories, memories_of
+from epbench.memfail.pipeline.estimate import checks_in_advance
+from epbench.memfail.pipeline.setting import Setting
+from epbench.memfail.scores import traces
+from epbench.memfail.scores.question_files import question_rows
+from epbench.memfail.templates.rows import make_rows
+from epbench.memories.load import load_memory
+from epbench.models.load import Options
+from epbench.runs.answers import no_progress
+
+
+@cache
+def made(config, n):
+    rows = complete(config, make_rows(config, n))
+    return facts_to_store(config, rows), questions_of(config, rows)
+
+
+def judged(folder, config, n):
+    """Every stage, every fact left out, and the way of every fact, where all facts are stored and the needed ones found."""
+    facts, questions = made(config, n)
+    found = [QuestionRecord(one, 5, "", tuple(gold.text for gold in one.gold), "Answer: A") for one in questions]
+    stores = {"": [fact.text for fact in facts]}
+    folder.mkdir()
+    outcomes = diagnose(folder, found, stores, LexicalJudge(), no_progress)
+    left_out = leave_one_out(folder, found, {"": facts}, LexicalJudge(), no_progress)
+    return outcomes, left_out, question_rows(outcomes, found, stores, "made")
+
+
+@pytest.mark.parametrize("config", ["long_hop", "coexisting_facts"])
+def test_four_times_the_rows_read_about_four_times_the_texts(tmp_path, monkeypatch, config):
+    n_read = 0
+
+    def counting(text, read=lexical.content_of):
+        nonlocal n_read
+        n_read += 1
+        return read(text)
+
+    for module in (lexical, memories, traces):
+        monkeypatch.setattr(module, "content_of", counting)
+    counts = []
+    for n in (30, 120):
+        n_read = 0
+        judged(tmp_path / f"{n}", config, n)
+        counts.append(n_read)
+    assert counts[1] < 6 * counts[0]
+
+
+@pytest.mark.parametrize("config", ["conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop"])
+def test_an_index_changes_no_verdict_and_no_nearest_memory(tmp_path, monkeypatch, config):
+    indexed = judged(tmp_path / "indexed", config, 20)
+    monkeypatch.setattr(Memories, "candidates", lambda self, groups, share: self)
+    assert judged(tmp_path / "scanned", config, 20) == indexed
+
+
+def test_a_store_without_a_memory_is_the_rest_of_it():
+    texts = ("Ada paints boats.", "Bo paints boats.", "Bo sings.", "Bo paints boats.")
+    for place in range(len(texts)):
+        rest, plain = Memories(texts).without(place), memories_of(texts[:place] + texts[place + 1 :])
+        assert rest == plain and rest.digest == plain.digest
+        assert [rest.number_with(word) for word in ("paint", "sing", "tea")] == [
+            plain.number_with(word) for word in ("paint", "sing", "tea")
+        ]
+        for words in (["bo"], ["boat", "sing"], ["tea"]):
+            assert rest.with_any(words) == plain.with_any(words)
+
+
+def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeypatch):
+    monkeypatch.setattr("epbench.memfail.judging.leave_one_out.MOST_BY_RULES", 30)
+    assert judged(tmp_path / "r", "long_hop", 40)[1].of == 30 < MOST_BY_RULES
+
+
+def test_all_checks_of_a_store_share_one_text_of_it(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    facts, questions = made("long_hop", 20)
+    checks = checks_in_advance(facts, questions, load_memory("verbatim-bm25"), Setting(ks=(5,)))
+    requests = load_judge("openai:x", Options()).requests(checks)
+    of_store = [request.context for request in requests if all(fact.text in request.context for fact in facts)]
+    assert len(of_store) == 2 * len(facts) and len(set(map(id, of_store))) == 1

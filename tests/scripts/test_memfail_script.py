@@ -309,6 +309,7 @@ def _command(memfail, name, out):
     return [
         SCRIPT, "--dataset", memfail, "--config", "conditional_facts_easy", "--system", f"{FAULTY}:{name}",
         "--k", 2, 4, "--out", out,
+        "--system-env", "CALLS",
     ]  # fmt: skip
 
 

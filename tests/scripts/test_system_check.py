@@ -30,7 +30,7 @@ def test_a_broken_promise_gives_1(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     done = script(CHECK, f"{BROKEN}:RetrievesOneMore", "--n", 5)
     assert done.returncode == 1
-    assert "at most k retrieved: failed" in done.stderr and "1 of 12 promises are broken" in done.stdout
+    assert "at most k retrieved: failed" in done.stderr and "1 of 11 promises are broken" in done.stdout
 
 
 def test_what_is_no_system_gives_2():

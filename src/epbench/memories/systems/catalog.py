@@ -14,7 +14,7 @@ from epbench.errors import BadInput
 from epbench.memories.spec import Endpoint, Installation, Setting, SystemSpec
 from epbench.models.openai.address import endpoint_address
 
-_HASH = re.compile(rb" --hash=\S+")
+_HASH = re.compile(rb" -+hash=\S+")
 _OPENAI_EMBEDDER = "openai:text-embedding-3-small"
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 

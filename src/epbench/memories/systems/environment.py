@@ -21,10 +21,7 @@ from epbench.progress import counter
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)
 _REQUIREMENT = re.compile(r"^[A-Za-z0-9]", re.M)
 # Wheels run nothing when they are installed. langdetect, which cognee needs, has none: its source is known by its hash.
-_INSTALL = (
-    "-m pip install --no-deps --require-hashes --only-binary :all: --no-binary langdetect --no-input --progress-bar off "
-    "--disable-pip-version-check -r"
-)
+_INSTALL = "-m pip install --no-deps --require-hashes --only-binary :all: --no-binary langdetect --no-input -r"
 _FOR_PIP = re.compile(r"PIP_\w+|(https?|all|no)_proxy", re.I)  # how it reaches its index
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from epbench.hub.install import install_dataset, planned_install
 from tests.hub.diaries import PUBLISH, Python, diary
 
 Publish = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -66,3 +70,61 @@ def test_metrics_are_installed_once(python: Python, tmp_path: Path):
     assert 'would install: evaluate.load("episodic_f1")' in python(*to_cache, "--dry-run", **offline).stdout
     assert 'installed: evaluate.load("episodic_f1")' in python(*to_cache, **offline).stdout
     assert python(*to_cache, **offline).stdout.count("already installed") == 4
+
+
+def _found(config: str | None = None) -> Any:
+    """What `load_dataset("lab/diary", config)` finds in the cache without a network, before it reads any rows."""
+    from datasets.packaged_modules.cache.cache import Cache
+
+    return Cache(repo_id="lab/diary", dataset_name="diary", config_name=config, version="auto", hash="auto")
+
+
+@pytest.mark.parametrize("config", [None, "first"])
+def test_rows_that_were_found_before_a_replacement_can_be_read_after_it(
+    publish: Publish, cache: Path, tmp_path: Path, config: str | None
+):
+    one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
+    publish(one)
+    for before, folder in (("one", two), ("two", one), ("one", two)):
+        found = _found(config)
+        assert publish(folder, "--force").returncode == 0
+        assert found.as_dataset("test")["answers"][:] == [[before]]
+        assert _found(config).as_dataset("test")["answers"][:] == [[folder.parent.name]]
+        assert len(list(cache.glob("*/first/*/*"))) == 2  # what is there, and what was there before
+    assert len(list(cache.glob("*/second/*/*"))) == 1  # it has not changed
+    assert planned_install(two, "lab").changes is False
+
+
+def test_a_config_that_a_replacement_lacks_is_gone(publish: Publish, cache: Path, tmp_path: Path):
+    one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
+    publish(one)
+    shutil.rmtree(two / "second")
+    card = (two / "README.md").read_text().partition("- config_name: second")[0]
+    (two / "README.md").write_text(f"{card}---\n")
+    assert publish(two, "--force").returncode == 0
+    assert not list(cache.glob("*/second"))
+
+
+def test_no_reader_fails_while_rows_are_replaced(publish: Publish, tmp_path: Path):
+    one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
+    publish(one)
+    read: set[str] = set()
+    errors: list[Exception] = []
+    ended = threading.Event()
+
+    def read_on() -> None:
+        while not ended.is_set():
+            try:
+                read.update(_found().as_dataset("test")["answers"][0])
+            except Exception as error:
+                errors.append(error)
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    try:
+        for folder in (two, one) * 4:
+            install_dataset(folder, "lab")
+    finally:
+        ended.set()
+        reader.join()
+    assert not errors and read == {"one", "two"}

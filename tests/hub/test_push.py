@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from epbench import __version__
+from epbench.errors import BadInput
+from epbench.hub import push_plan
 from epbench.hub.dataset_folder import Config
+from epbench.hub.push_plan import dataset_push
 from epbench.metric_folders import metric_names
 from tests.hub.diaries import PUBLISH, Python, diary
 from tests.hub.hub_double import HubDouble
@@ -190,3 +193,21 @@ def test_a_folder_that_is_not_a_dataset_is_refused_before_anything_is_sent(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "empty is not a dataset folder" in done.stderr
     assert hub.requests == []
+
+
+@pytest.mark.parametrize("place", ["notes.txt", "first/test-00001.parquet", "folder"])
+def test_a_link_out_of_the_folder_is_refused_before_any_request(tmp_path: Path, place: str):
+    folder, _ = diary(tmp_path, [["a"]])
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private.txt").write_text("secret")
+    (folder / place).symlink_to(tmp_path / ("private" if place == "folder" else "private.txt"))
+    with pytest.raises(
+        BadInput, match=rf"{place}: expected a file inside .*/diary, found a link to {tmp_path}/private"
+    ):
+        dataset_push(folder, "lab")
+
+
+def test_a_link_within_the_folder_is_uploaded_as_its_content(tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"]])
+    (folder / "READ.md").symlink_to("README.md")
+    assert "READ.md" in push_plan._files(folder, "dataset")

@@ -93,7 +93,8 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
     """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`, whatever had the name before.
 
-    If the same content is already installed, nothing is done.
+    If the same content is already installed, nothing is done. The content that is replaced stays beside the new one, for
+    programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
 
     Returns:
         The folder in the cache.
@@ -120,23 +121,52 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
             )
             builder.download_and_prepare()
             shutil.move(builder.cache_dir, prepared / config / _VERSION / str(builder.hash))
+        _keep_readable(planned.root, prepared, default)
         # Without the Hub, `datasets` takes the newest config if no name is given, and refuses if several configs share
         # a version and a hash. So every config has its own hash, and the default one has the latest date.
-        os.utime(next((prepared / default / _VERSION).iterdir()), (_FAR_FUTURE, _FAR_FUTURE))
+        newest = prepared / default / _VERSION / planned.given.hashes[default]
+        os.utime(newest, (_FAR_FUTURE, _FAR_FUTURE))
     return planned.root
+
+
+def _keep_readable(root: Path, prepared: Path, default: str) -> None:
+    """Link the files that are installed now into the new folder; whoever has found them there can go on reading them."""
+    for config, there in _newest(root).items():
+        link = prepared / config / _VERSION / there.name
+        if (prepared / config).is_dir() and there.parent.name == _VERSION and not link.exists():
+            shutil.copytree(there, link, copy_function=_link)
+            # Older than the new rows of this config. A program that compares dates just now still finds the default config.
+            date = _FAR_FUTURE - 1 if config == default else 0
+            os.utime(link, (date, date))
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without hard links
+        shutil.copy2(source, target)
+
+
+def _newest(root: Path) -> dict[str, Path]:
+    """By config, the folder that `datasets` takes: the one with the latest date."""
+    folders = [info.parent for info in root.glob("*/*/*/dataset_info.json")]
+    return {
+        folder.parts[-3]: folder for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime, folder.name))
+    }
 
 
 def _installed(root: Path) -> Content | None:
     """What the cache holds under a name: installed from a folder, or loaded from the Hub."""
-    infos = {info.parts[-4]: info for info in sorted(root.glob("*/*/*/dataset_info.json"))}  # by config
-    if not infos:
+    folders = _newest(root)
+    if not folders:
         return None
     try:
-        splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos.values()]
+        infos = [folder / "dataset_info.json" for folder in folders.values()]
+        splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos]
         rows = sum(int(split["num_examples"]) for each in splits for split in each.values())
     except (ValueError, LookupError, TypeError, AttributeError):  # another version of `datasets` wrote it
         rows = None
-    return Content(rows, {config: info.parts[-2] for config, info in infos.items()})
+    return Content(rows, {config: folder.name for config, folder in sorted(folders.items())})
 
 
 def _compared(given: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:

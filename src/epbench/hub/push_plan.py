@@ -142,7 +142,11 @@ def compared_again(planned: Push) -> Push:
 
 
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
-    """The files of a folder, those of the default config first."""
+    """The files of a folder, those of the default config first.
+
+    Raises:
+        BadInput: One of them is a link that leads out of the folder.
+    """
     first = f"{default_config(folder)}/" if kind == "dataset" else ""
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
     shown = {
@@ -150,6 +154,11 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
         for relative, path in paths.items()
         if not any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
     }
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            raise BadInput(
+                f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
+            )
     return {name: shown[name] for name in sorted(shown, key=lambda name: (not name.startswith(first), name))}
 
 

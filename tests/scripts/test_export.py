@@ -143,6 +143,7 @@ def test_scores_for_the_page_of_a_model_come_with_the_command_that_uploads_them(
     described = json.loads((run / "run.json").read_text()) | {"dataset": "lab/short", "limit": None}
     described["identity"]["model"] = "openai:some"
     (run / "run.json").write_text(json.dumps(described))
+    (run / "checksums.json").unlink()  # by which run.json was changed
     done = script(EXPORT, "eval-results", run, "--repo", "lab/some", "--out", tmp_path / "page")
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())

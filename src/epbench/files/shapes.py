@@ -7,8 +7,9 @@ reads files of that kind.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from types import NoneType
 from typing import Any
 
@@ -19,6 +20,7 @@ NUMBER = (int, float)
 MAYBE_TEXT = (str, NoneType)
 MAYBE_NUMBER = (int, float, NoneType)
 _LARGEST = 2**62
+_MOST_SEEN = 1000  # different objects of one shape, of which a damaged file may have any number
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Shape:
     optional: Mapping[str, Kind] = field(default_factory=dict)
     one_of: tuple[tuple[str, ...], ...] = ()
 
+    @cached_property
+    def seen(self) -> dict[tuple[Any, ...], list[tuple[str, Callable[[Any], bool]]] | None]:
+        """What `fits` has worked out, by the names and the types of an object."""
+        return {}
+
 
 Kind = tuple[type, ...] | Items | Each | Shape
 """What a value may be: one of several types, a list, or an object."""
@@ -92,6 +99,59 @@ def check(where: str, found: Any, shape: Shape | Each) -> None:
     if shape.one_of and not any(found.keys() >= set(names) for names in shape.one_of):
         expected = " or ".join(", ".join(map(repr, names)) for names in shape.one_of)
         raise BadInput(f"{where}: expected the fields {expected}, found {', '.join(map(shown, list(found)[:9]))}")
+
+
+def fits(found: dict[str, Any], shape: Shape) -> bool:
+    """Whether an object is seen at once to have a shape. False says nothing: `check` decides, and says what is wrong.
+
+    What follows from the names and the types of its values is worked out once for all objects that have the same ones.
+    """
+    seen = shape.seen
+    signature = (*found, *map(type, found.values()))
+    if signature not in seen:
+        if len(seen) >= _MOST_SEEN:
+            return False
+        seen[signature] = _values_to_look_at(found, shape)
+    to_look_at = seen[signature]
+    if to_look_at is None:
+        return False
+    for name, looks_right in to_look_at:  # noqa: SIM110 - as a generator it takes half as long again
+        if not looks_right(found[name]):
+            return False
+    return True
+
+
+def _values_to_look_at(found: dict[str, Any], shape: Shape) -> list[tuple[str, Callable[[Any], bool]]] | None:
+    """What is still to be looked at in an object with these names and types; None if they do not fit."""
+    if not shape.required.keys() <= found.keys():
+        return None
+    if shape.one_of and not any(found.keys() >= set(names) for names in shape.one_of):
+        return None
+    looks = []
+    for name, value in found.items():
+        kind = shape.required.get(name) or shape.optional.get(name)
+        if kind is None:
+            continue
+        if isinstance(kind, tuple):
+            if type(value) not in kind:
+                return None
+            if type(value) in NUMBER:
+                looks.append((name, _is_moderate))
+        elif isinstance(kind, Items) and isinstance(kind.of, tuple) and type(value) is list:
+            looks.append((name, partial(_are_all, frozenset(kind.of), kind.n)))
+        else:
+            return None  # nested more deeply, which is rare
+    return looks
+
+
+def _is_moderate(value: float) -> bool:
+    return -_LARGEST <= value <= _LARGEST
+
+
+def _are_all(types: frozenset[type], n: int | None, values: list[Any]) -> bool:
+    found = set(map(type, values))
+    plain = found <= types and (n is None or n == len(values))
+    return plain and (found.isdisjoint(NUMBER) or all(map(_is_moderate, values)))
 
 
 def _check_value(where: str, name: str, value: Any, kind: Kind) -> None:

@@ -41,7 +41,10 @@ def open_inputs(records: Mapping[str, Record], inputs: Iterable[InputT], judge: 
         inputs: What is to be judged.
         judge: Its failures count as open.
     """
-    by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
+    return _open(records, {judge_input.key(judge): judge_input for judge_input in inputs})
+
+
+def _open(records: Mapping[str, Record], by_key: Mapping[str, InputT]) -> dict[str, InputT]:
     return {
         key: judge_input
         for key, judge_input in by_key.items()
@@ -68,7 +71,7 @@ def judge_open(
         describe: What else a record says of an input, given the seconds since the judgement before.
     """
     by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
-    todo = open_inputs(journal.records, by_key.values(), judge)
+    todo = _open(journal.records, by_key)
     if not todo:
         return
 

@@ -18,6 +18,8 @@ Outcome = Literal["right", "wrong", "failed"]
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "failed")
 MOST_BYTES = 20_000_000
 """The size of the texts of evidence up to which a page carries them."""
+MOST_QUESTIONS = 20_000
+"""The number of questions up to which a page carries all of them; a browser shows no more in reasonable time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +108,26 @@ class QuestionCard:
     trails: Sequence[Trail] = ()
 
 
-def explorer_html(cards: Sequence[QuestionCard], texts: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
+def explorer_html(
+    cards: Sequence[QuestionCard], texts: Sequence[str] = (), notes: Sequence[str] = (), n_questions: int | None = None
+) -> str:
     """The explorer as HTML for the body of a page.
 
     Args:
-        cards: The questions in the order of the list; none makes an empty text.
+        cards: The questions in the order of the list; none makes an empty text. After `MOST_QUESTIONS` the others are left
+            out, and the page says so.
         texts: The texts that the evidence names by their numbers; each is on the page once. If they have more than
             `MOST_BYTES`, they are left out, and the page says so and how large they are.
         notes: Sentences above the list.
+        n_questions: The number of questions, if `cards` has only the first of them.
     """
     from markupsafe import Markup
 
     if not cards:
         return ""
+    if (n := n_questions or len(cards)) > MOST_QUESTIONS:
+        notes = [*notes, f"Of {n:,} questions the first {MOST_QUESTIONS:,} are here; questions.parquet has all."]
+        cards = cards[:MOST_QUESTIONS]
     size = sum(len(text.encode()) for text in map(printable, texts))
     if size > MOST_BYTES:
         notes = [*notes, f"The texts that the questions are about are left out: they have {size / 1e6:,.0f} MB, and a page \

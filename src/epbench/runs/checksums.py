@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Shape
+from epbench.runs.shapes import JOURNALS
 
 CHECKSUMS = "checksums.json"
 _SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,))})
@@ -26,15 +27,20 @@ _BLOCK = 2**20
 class LinesHash:
     """The hash of the lines of a journal, and a mark of each of them, by which a changed line is found."""
 
-    def __init__(self) -> None:
+    def __init__(self, noted_size: int | None = None) -> None:
+        """Begin with no lines; `noted_size` is the size at which `noted` becomes the hash of the lines before it."""
         self.size = 0
+        self.noted: str | None = None
+        self._noted_size = noted_size
         self._digest, self._marks = hashlib.sha256(), bytearray()
 
     def add(self, line: bytes) -> None:
         """Add a whole line, with its end."""
         self.size += len(line)
         self._digest.update(line)
-        self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK)
+        self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK, "big")
+        if self.size == self._noted_size:
+            self.noted = self.sha256
 
     @property
     def sha256(self) -> str:
@@ -54,20 +60,25 @@ class LinesHash:
         return at // _MARK + 1
 
 
-def write_checksums(folder: Path, edited: Mapping[str, str] | None = None) -> None:
+def write_checksums(
+    folder: Path,
+    edited: Mapping[str, str] | None = None,
+    lines_of: Callable[[Path], LinesHash] | None = None,
+) -> None:
     """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
 
     Args:
         folder: The run's folder.
         edited: The present hashes of files that were found changed when the run was opened. One that still has this hash
             was not computed anew, and keeps the hash that was noted before, so that its change still shows.
+        lines_of: Gives the hash of a journal that was read already; None reads it.
     """
     before = read_json(folder / CHECKSUMS, _SHAPE) if edited else {}
     noted: dict[str, dict[str, Any]] = {"sha256": {}, "bytes": {}, "lines": {}}
     for path in _files(folder):
         name = path.name
         if name.endswith(".jsonl"):
-            lines = _lines_hash(path)
+            lines = (lines_of or _lines_hash)(path) if name in JOURNALS else _lines_hash(path)
             noted["sha256"][name], noted["bytes"][name], noted["lines"][name] = lines.sha256, lines.size, lines.lines
         else:
             noted["sha256"][name], noted["bytes"][name] = _hash(path), path.stat().st_size
@@ -112,12 +123,12 @@ def change_note(folder: Path) -> str | None:
     return f"changed since it was scored: {', '.join(changed)}" if changed else None
 
 
-def edited_files(folder: Path, computed: str) -> dict[str, str]:
+def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> dict[str, str]:
     """Check the journals of a run before work goes on in it.
 
     Args:
         folder: The run's folder.
-        computed: The name of the file of lines that is no journal, as it is computed from them.
+        lines_of: Reads a journal, and gives its hash, with that of the size that was noted.
 
     Returns:
         The present hashes of other files that have changed since the run was scored.
@@ -125,19 +136,25 @@ def edited_files(folder: Path, computed: str) -> dict[str, str]:
     Raises:
         BadInput: A line of a journal was changed since; the message names it.
     """
-    edited = {}
-    for name, how in (changed_since(folder) or {}).items():
-        path = folder / name
-        if how != "changed":
+    if not (folder / CHECKSUMS).is_file():
+        return {}
+    noted, edited = read_json(folder / CHECKSUMS, _SHAPE), {}
+    for path in _files(folder):
+        name, size = path.name, noted["bytes"].get(path.name, 0)
+        expected = noted["sha256"].get(name)
+        if expected is None:
             continue
-        if not name.endswith(".jsonl") or name == computed:
-            edited[name] = _lines_hash(path).sha256 if name.endswith(".jsonl") else _hash(path)
+        if name not in JOURNALS:
+            found = _lines_hash(path).sha256 if name.endswith(".jsonl") else _hash(path)
+            edited |= {name: found} if found != expected else {}
             continue
-        marks = read_json(folder / CHECKSUMS, _SHAPE).get("lines", {}).get(name)
-        line = f", line {_lines_hash(path).first_change(marks)}" if marks else ""
-        raise BadInput(
-            f"{path}{line}: changed since the run was scored; put back what was there, or begin a run in another folder"
-        )
+        lines = lines_of(path, size)
+        if size and expected not in (lines.noted, _hash(path, size) if lines.noted is None else None):
+            marks = noted.get("lines", {}).get(name)
+            line = f", line {lines.first_change(marks)}" if marks else ""
+            raise BadInput(
+                f"{path}{line}: changed since the run was scored; put back what was there, or begin a run in another folder"
+            )
     return edited
 
 

@@ -16,7 +16,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.shapes import Shape, check
 from epbench.runs.checksums import change_note, edited_files, write_checksums
-from epbench.runs.outcomes import OUTCOMES
+from epbench.runs.journal import kept_journals, lines_of
 from epbench.runs.shapes import RUN
 from epbench.starting import command_line
 
@@ -63,10 +63,11 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
                     described,
                     {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **_versions()},
                 )
-            edited = edited_files(folder, OUTCOMES)
-            yield folder
-            if (folder / "scores.json").is_file():
-                write_checksums(folder, edited)
+            with kept_journals(folder):
+                edited = edited_files(folder, lines_of)
+                yield folder
+                if (folder / "scores.json").is_file():
+                    write_checksums(folder, edited, lines_of)
     except Timeout:
         raise BadInput(
             f"{folder}: another process is at work in this run; wait for it or choose another folder"

@@ -1,23 +1,28 @@
 """An append-only file of records, one JSON object per line, that survives `kill -9` at any byte.
 
 `read_journal` reads and changes nothing, so that a run can be read while it goes on. `Journal` writes; its owner holds the
-lock of the run's folder (`epbench.runs.folder.open_run`).
+lock of the run's folder (`epbench.runs.folder.open_run`). While it has the lock, each journal of the folder is read once, and
+both give the same records; see `kept_journals`.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import scrubbed
-from epbench.files.shapes import Shape, check
+from epbench.files.shapes import Shape, check, fits
 from epbench.files.text import parse_json
+from epbench.runs.checksums import LinesHash
 from epbench.runs.shapes import JOURNALS
 
 Record = dict[str, Any]
@@ -38,13 +43,14 @@ def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
         shape: The shape of its records; None for that of the file's name, see `epbench.runs.shapes.JOURNALS`.
 
     Returns:
-        The records in the order in which their keys first appear; none if there is no such file.
+        The records in the order in which their keys first appear; none if there is no such file. They may be shared, so
+        nobody may change them.
 
     Raises:
         BadInput: A line before the last is not a record, or has a field of another type, because the file was edited or
             is not a journal.
     """
-    return _read(path, shape)[0]
+    return dict(_content(path, shape).records)
 
 
 class Journal:
@@ -66,7 +72,8 @@ class Journal:
         """
         self.path = path
         path.touch()
-        self.records, self._whole, self._length = _read(path, shape)
+        self._content = _content(path, shape)
+        self.records = self._content.records
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
 
@@ -95,10 +102,12 @@ class Journal:
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
         if written != len(data):
-            file.truncate(self._whole)
+            file.truncate(self._content.whole)
             reason = f"{written} of {len(data)} bytes of a record could be written; is the disk full?"
             raise OSError(errno.ENOSPC, reason, str(self.path))
-        self._whole += len(data)
+        self._content.lines.add(data)
+        self._content.whole += len(data)
+        self._content.length = self._content.whole
 
     def done(self, key: str) -> bool:
         """Whether the key has a record that is not a failure; the next start tries failures again."""
@@ -118,40 +127,144 @@ class Journal:
         self._file = file = self.path.open("ab", buffering=0)  # type: ignore[assignment]
         assert file is not None
         length = file.seek(0, 2)
-        if length != self._length:
+        if length != self._content.length:
             file.close()
             self._file = None
             raise RunFailed(
-                f"{self.path}: another process is writing to it: {self._length:,} bytes were read and there are "
+                f"{self.path}: another process is writing to it: {self._content.length:,} bytes were read and there are "
                 f"{length:,} now; wait for that process to end and start again"
             )
-        file.truncate(self._whole)
+        file.truncate(self._content.whole)
+        self._content.length = self._content.whole
         return file
 
 
-def _read(path: Path, shape: Shape | None) -> tuple[dict[str, Record], int, int]:
-    """(records by key, bytes of the whole lines, bytes of the file)."""
+@dataclass(slots=True)
+class _Content:
+    """What is known of a file: its records by key, the bytes of its whole lines and of the file, and their hash."""
+
+    records: dict[str, Record]
+    whole: int
+    length: int
+    lines: LinesHash
+
+
+_kept: dict[Path, dict[str, _Content]] = {}
+"""The journals that were read, by the folders that this process has to itself."""
+
+
+@contextmanager
+def kept_journals(folder: Path) -> Iterator[None]:
+    """Read each journal of a folder once: what was read is kept, and follows what is added.
+
+    Args:
+        folder: The folder; nobody else may write to it meanwhile, as while it is locked.
+    """
+    place = folder.resolve()
+    _kept[place] = {}
     try:
-        content = path.read_bytes()
+        yield
+    finally:
+        del _kept[place]
+
+
+def lines_of(path: Path, noted_size: int | None = None) -> LinesHash:
+    """The hash of the lines of a journal, as it is read.
+
+    Args:
+        path: The journal, in a folder of `kept_journals`.
+        noted_size: The size of which the hash is to be noted on the way.
+
+    Raises:
+        BadInput: As in `read_journal`.
+    """
+    return _content(path, None, noted_size).lines
+
+
+def _content(path: Path, shape: Shape | None, noted_size: int | None = None) -> _Content:
+    kept = _kept.get(path.parent.resolve()) if _kept else None
+    if kept is None:
+        return _read(path, shape, noted_size)
+    found = kept.get(path.name)
+    if found is None or found.length != (path.stat().st_size if path.is_file() else 0):  # it may have been removed
+        found = kept[path.name] = _read(path, shape, noted_size)
+    return found
+
+
+def _read(path: Path, shape: Shape | None, noted_size: int | None) -> _Content:
+    shape = shape or JOURNALS.get(path.name)
+    content = _Content({}, 0, 0, LinesHash(noted_size))
+    pool = _Pool()
+    try:
+        with path.open("rb") as file, _no_collection():
+            for number, line in enumerate(file, 1):
+                content.length += len(line)
+                if not line.endswith(b"\n"):
+                    break  # it is being written, or its writer was killed
+                content.lines.add(line)
+                record = pool.shared(_record(path, number, line[:-1], shape))
+                content.records[record["key"]] = record
+                content.whole = content.length
     except FileNotFoundError:
-        content = b""
+        pass
     except OSError as error:
         raise BadInput(f"{path}: expected a file of JSON lines that can be read ({error.strerror})") from None
-    whole = content.rfind(b"\n") + 1
-    shape = shape or JOURNALS.get(path.name)
-    records: dict[str, Record] = {}
-    for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1):
-        record = _record(f"{path}, line {number}", line, shape)
-        records[record["key"]] = record
-    return records, whole, len(content)
+    return content
 
 
-def _record(where: str, line: bytes, shape: Shape | None) -> Record:
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector of cycles from going through all records again and again: there are no cycles in them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
+
+
+class _Pool:
+    """Makes records share what they have in common: the names of fields, short texts, and the lists of verdicts."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._values: dict[Any, Any] = {}
+
+    def shared(self, record: Record) -> Record:
+        values = self._values
+        for name in _OFTEN_THE_SAME & record.keys():
+            value = record[name]
+            if type(value) is str and len(value) <= _LONGEST:
+                record[name] = values.setdefault(value, value)
+            elif type(value) is list and (types := set(map(type, value))) in _PLAIN:
+                record[name] = values.setdefault((*types, *value), value)
+        names = tuple(record)
+        return dict(zip(self._names.setdefault(names, names), record.values(), strict=True))
+
+
+_LONGEST = 80  # characters
+_PLAIN: tuple[set[type], ...] = (set(), {str}, {float})
+_OFTEN_THE_SAME = frozenset(("id", "judge", "prompt_hash", "reason", "kind", "items", "scores", "order"))
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def _record(path: Path, number: int, line: bytes, shape: Shape | None) -> Record:
     """Parse a line.
 
     Raises:
         BadInput: The line is not a JSON object with a key, or does not have this shape.
     """
+    try:  # the usual case, without a message
+        text = line.decode()
+        record, end = _scan(text, 0)
+        known = end == len(text) and "\\u" not in text and type(record.get("key")) is str
+        if known and (shape is None or fits(record, shape)):
+            return record  # type: ignore[no-any-return]
+    except (ValueError, StopIteration, AttributeError, RecursionError):
+        pass
+    where = f"{path}, line {number}"
     try:
         record = parse_json(line)
     except ValueError as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 QUESTIONS = "questions.parquet"
+_AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
 
 
 def write_questions(folder: Path, schema: pa.Schema, records: Sequence[Mapping[str, Any]]) -> None:
@@ -31,11 +32,13 @@ def write_questions(folder: Path, schema: pa.Schema, records: Sequence[Mapping[s
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pylist([dict(record) for record in records], schema)
     path = folder / QUESTIONS
     with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
         draft = Path(scratch) / QUESTIONS
-        pq.write_table(table, draft, compression="zstd")
+        with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+            for start in range(0, max(1, len(records)), _AT_ONCE):  # as a table they need far more memory
+                piece = [dict(record) for record in records[start : start + _AT_ONCE]]
+                writer.write_table(pa.Table.from_pylist(piece, schema))
         draft.replace(path)
 
 

@@ -104,7 +104,16 @@ def weighted_mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> 
     """Means of values of shape (questions,) under weights of shape (resamples, questions); NaN where all weights are 0."""
     import numpy as np
 
-    total = weights.sum(axis=1)
+    return ratio_of_sums(weights, values, np.ones(weights.shape[1]))
+
+
+def ratio_of_sums(
+    weights: NDArray[np.float64], sums: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The same means from the sum and the number of the values in each cluster, under weights of the clusters."""
+    import numpy as np
+
+    total = weights @ counts
     with np.errstate(invalid="ignore"):
-        mean: NDArray[np.float64] = np.where(total > 0, weights @ values / np.where(total > 0, total, 1), np.nan)
+        mean: NDArray[np.float64] = np.where(total > 0, weights @ sums / np.where(total > 0, total, 1), np.nan)
     return mean

@@ -19,7 +19,7 @@ from epbench.runs.subset import subset
 from epbench.runs.verification import Check, check_fingerprint, check_records, copy_journals
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.judging.verdicts import ask_judge
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import read_run
 
@@ -87,5 +87,5 @@ def _judge_again(folder: Path, scratch: Path, rows: Sequence[Row], judge: JudgeI
         return Check(JUDGEMENTS, None, f"{judge.name} is not asked again; the results were computed from its verdicts")
     copy_journals(folder, scratch)
     (scratch / JUDGEMENTS).unlink(missing_ok=True)
-    judge_answers(scratch, rows, rules, no_progress)
+    ask_judge(scratch, rows, rules, no_progress)
     return check_records(folder, scratch, JUDGEMENTS, judge.name)

@@ -66,6 +66,7 @@ def without_answers(run: PaperRun, out: Path, lost) -> PaperRun:
         r if r["id"] not in ids else {k: r[k] for k in ("key", "id", "repeat")} | {"failure": "429"} for r in records
     ]
     (out / ANSWERS).write_text("".join(json.dumps(record) + "\n" for record in kept))
+    (out / "checksums.json").unlink()  # the records are edited
     with open_run(out, {}, {}) as folder:
         judge_and_score(folder, rows, LexicalJudge(), run.label)
     return read_runs([out])[0]

@@ -42,11 +42,16 @@ def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeIn
 
 def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[ScoredAnswer]:
     """Verdicts on all journaled answers to these rows; those that the journal has are not asked for again."""
+    ask_judge(folder, rows, judge, progress)
+    return read_verdicts(folder, rows, judge)
+
+
+def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> None:
+    """Have all journaled answers to these rows judged on which the journal has no verdict."""
     inputs = [given for _, given in given_answers(folder, rows)]
     journal = Journal(folder / JUDGEMENTS)
     judge_open(journal, inputs, judge, progress, "verdicts", lambda given, seconds: {"id": given.id})
     journal.close()
-    return read_verdicts(folder, rows, judge)
 
 
 def read_verdicts(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[ScoredAnswer]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.memories.session import RETRIEVED
-from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.explorer import MOST_QUESTIONS, Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.journal import Record, read_journal
 from epbench.tulving.context.passages import read_passages
@@ -34,8 +34,8 @@ def questions_html(folder: Path, records: Sequence[Record], chapters: Chapters |
     """
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(records, places, _retrieved(folder, known))
-    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK])
+    cards = cards_of(records[:MOST_QUESTIONS], places, _retrieved(folder, known))
+    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], len(records))
 
 
 def cards_of(

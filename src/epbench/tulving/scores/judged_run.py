@@ -10,7 +10,7 @@ from epbench.hub.rows import Row
 from epbench.judges.run_judge import note, note_judge
 from epbench.runs.answers import Progress, no_progress
 from epbench.tulving.judging.protocol import Judge
-from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.judging.verdicts import ask_judge
 from epbench.tulving.pages.cards import Chapters
 from epbench.tulving.scores.results import finish
 
@@ -47,7 +47,7 @@ def judge_and_score(
         NothingToScore: There is no judged answer; no results are written then.
     """
     note(folder, limit=limit, shard=shard)
-    judge_answers(folder, rows, judge, progress)
+    ask_judge(folder, rows, judge, progress)
     scores = finish(folder, rows, judge, label, repeats=repeats, chapters=chapters)
     note_judge(folder, judge)
     return scores

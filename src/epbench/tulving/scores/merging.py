@@ -19,7 +19,7 @@ from epbench.tulving.context.passages import PASSAGES
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.protocol import Judge
-from epbench.tulving.judging.verdicts import CALLS, judge_answers, judge_failures
+from epbench.tulving.judging.verdicts import CALLS, ask_judge, judge_failures
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import SHARD
 
@@ -52,7 +52,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
         join_journals(shards, folder, (ANSWERS, JUDGEMENTS, CALLS, PASSAGES))
         rows = subset(data.rows, itemgetter("id"), limit)
         note(folder, limit=limit)
-        judge_answers(folder, rows, judge, no_progress)
+        ask_judge(folder, rows, judge, no_progress)
         repeats = first["identity"]["repeats"]
         scores = finish(folder, rows, judge, first["label"], repeats=repeats, chapters=data.book.chapters)
         note_judge(folder, judge)

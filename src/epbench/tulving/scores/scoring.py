@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 
@@ -274,55 +274,66 @@ def mean(values: Sequence[float]) -> float | None:
 
 def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, list[float]]:
     """95 % intervals of all scores that have one, by drawing cues with replacement."""
-    import numpy as np
-
-    def mean_of(chosen: Sequence[bool], values: Sequence[float]) -> tuple[list[tuple[str | None, ...]], Any]:
-        where = np.array(chosen)
-        picked = np.array(values)[where]
-        clusters = [row.cue for row, yes in zip(rows, chosen, strict=True) if yes]
-        return clusters, lambda weights: weighted_mean(weights, picked)
-
     taus = [tau_of(row) if has_order(row) else None for row in rows]
-    of_bin = {bin_: [row.get == "all" and row.bin == bin_ for row in rows] for bin_ in BINS}
-    questions = {f"f1_by_bin.{bin_}": mean_of(chosen, f1) for bin_, chosen in of_bin.items() if any(chosen)}
-    questions["latest"] = mean_of([is_latest(row) for row in rows], f1)
-    questions["all_matched"] = mean_of([has_order(row) for row in rows], [float(tau is not None) for tau in taus])
-    questions["kendall_tau"] = mean_of([tau is not None for tau in taus], [tau or 0.0 for tau in taus])
-    cues, values, tau_or_0 = [row.cue for row in rows], np.array(f1), np.array([tau or 0.0 for tau in taus])
-    bins = [np.flatnonzero(chosen) for chosen in of_bin.values() if any(chosen)]
-    latest = np.flatnonzero([is_latest(row) for row in rows])
-    ordered = np.flatnonzero([has_order(row) for row in rows])
-    questions["simple_recall_score"] = cues, lambda weights: _recall_under(weights, bins, values)
-    questions["chronological_awareness"] = (
-        cues,
-        lambda weights: _awareness_under(weights, latest, values, ordered, tau_or_0),
-    )
-    found = {name: cluster_bootstrap(statistic, clusters) for name, (clusters, statistic) in questions.items()}
+    ordered = _sums(rows, [(tau or 0.0) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)])
+    latest = _sums(rows, [value if is_latest(row) else None for row, value in zip(rows, f1, strict=True)])
+    of_bin = {
+        bin_: _sums(rows, [value if row.get == "all" and row.bin == bin_ else None for row, value in zip(rows, f1, strict=True)])
+        for bin_ in BINS
+    }  # fmt: skip
+    bins = {f"f1_by_bin.{bin_}": sums for bin_, sums in of_bin.items() if sums}
+    matched = [float(tau is not None) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)]
+    found = {name: _interval([sums], sums) for name, sums in bins.items()}
+    for name, sums in (("latest", latest), ("all_matched", _sums(rows, matched)), ("kendall_tau", _sums(rows, taus))):
+        found[name] = _interval([sums], sums)
+    cues = dict.fromkeys(row.cue for row in rows)
+    found["simple_recall_score"] = _interval([*bins.values()], cues)
+    found["chronological_awareness"] = _interval([latest, ordered], cues, _awareness)
     return {name: list(interval) for name, interval in found.items() if interval is not None}
 
 
-def _recall_under(
-    weights: NDArray[np.float64], bins: Sequence[NDArray[np.int64]], f1: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The mean over the bins of the weighted mean F1; `bins` has the places of the questions of each."""
+Cue = tuple[str | None, ...]
+Sums = dict[Cue, tuple[float, int]]
+"""The sum and the number of values by cue, which is all that the draws of cues need to know of the questions."""
+
+
+def _sums(rows: Sequence[ScoredAnswer], values: Sequence[float | None]) -> Sums:
+    """The values of the questions by cue; None for a question that is not among them."""
+    sums: Sums = {}
+    for row, value in zip(rows, values, strict=True):
+        if value is not None:
+            total, n = sums.get(row.cue, (0.0, 0))
+            sums[row.cue] = total + value, n + 1
+    return sums
+
+
+def _interval(
+    parts: Sequence[Sums],
+    cues: Iterable[Cue],
+    combined: Callable[[Sequence[NDArray[np.float64]]], NDArray[np.float64]] | None = None,
+) -> tuple[float, float] | None:
+    """The interval of what is combined from the means of parts of the questions; by default their mean."""
     import numpy as np
 
-    means = [weighted_mean(np.take(weights, chosen, axis=1), f1[chosen]) for chosen in bins]
-    total: NDArray[np.float64] = np.mean(means, axis=0) if means else np.full(len(weights), np.nan)
-    return total
+    names = list(cues)
+    if not parts or not names:
+        return None
+    arrays = [np.array([part.get(cue, (0.0, 0)) for cue in names], dtype=float) for part in parts]
+
+    def statistic(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        means = [ratio_of_sums(weights, of_part[:, 0], of_part[:, 1]) for of_part in arrays]
+        if combined is not None:
+            return combined(means)
+        mean: NDArray[np.float64] = np.mean(means, axis=0)
+        return mean
+
+    return cluster_bootstrap(statistic, names)
 
 
-def _awareness_under(
-    weights: NDArray[np.float64],
-    latest: NDArray[np.int64],
-    f1: NDArray[np.float64],
-    ordered: NDArray[np.int64],
-    taus: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Chronological awareness under weights; all_matched·tau is the mean of tau over all ordered questions."""
+def _awareness(means: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Chronological awareness from the mean of the latest state and that of tau, over all ordered questions."""
     import numpy as np
 
-    of_latest = weighted_mean(np.take(weights, latest, axis=1), f1[latest])
-    order = weighted_mean(np.take(weights, ordered, axis=1), taus[ordered])
-    total: NDArray[np.float64] = (of_latest + np.maximum(0, order)) / 2
+    latest, order = means
+    total: NDArray[np.float64] = (latest + np.maximum(0, order)) / 2
     return total

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from epbench import BadInput
+from tests.memories.test_isolation import needs_bwrap
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
 ROOT = Path(__file__).parents[2]
@@ -210,7 +211,17 @@ def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tm
     evaluate(*base, tmp_path / "own")
     evaluate(*base, tmp_path / "ours", "--in-process")
     assert scores_of(tmp_path / "own") == scores_of(tmp_path / "ours")
-    evaluate(*base, tmp_path / "own", "--in-process")  # nor is it another run
+    evaluate(*base, tmp_path / "own", "--isolation", "none")  # nor is it another run
+
+
+@pytest.mark.slow
+def test_a_system_has_the_same_scores_in_a_sandbox(memfail, tmp_path):
+    needs_bwrap()
+    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--limit", 4]
+    base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
+    evaluate(*base, tmp_path / "own")
+    evaluate(*base, tmp_path / "sandbox", "--isolation", "bwrap")
+    assert scores_of(tmp_path / "own") == scores_of(tmp_path / "sandbox")
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from tests.memories.systems import (
 )
 from tests.memories.systems.conftest import ROOT
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.memories.test_isolation import needs_bwrap
 
 pytestmark = pytest.mark.slow
 REPLIES = {
@@ -48,13 +49,7 @@ def memfail(script, tmp_path_factory):
 def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail, tmp_path):
     environment(name)
     with ScriptedEndpoint(REPLIES[name]) as endpoint:
-        command = [
-            sys.executable, "eval_scripts/memfail.py", "--dataset", memfail, "--config", *CONFIGS, "--system", name,
-            "--system-model", "scripted", "--system-url", endpoint.base_url, "--embedder", "openai:vectors",
-            "--out", tmp_path / "run",
-        ]  # fmt: skip
-        if name == "structmem":
-            command += ["--system-source", test_structmem.made_up_checkout(tmp_path / "checkout")]
+        command = command_for(name, endpoint, memfail, tmp_path)
         for n in KILLS_AFTER:
             run_until(command, tmp_path / "run/long_hop/stored.jsonl", n)
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
@@ -73,6 +68,31 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail
         storing = usage["storing"]
         assert storing["calls"] >= n_told and storing["tokens_in"] > 0 and storing["embeddings"] > 0
         assert storing["seconds"] > 0 and usage["retrieving"]["seconds"] > 0
+
+
+def command_for(name, endpoint, memfail, folder):
+    command = [
+        sys.executable, "eval_scripts/memfail.py", "--dataset", memfail, "--config", *CONFIGS, "--system", name,
+        "--system-model", "scripted", "--system-url", endpoint.base_url, "--embedder", "openai:vectors",
+        "--out", folder / "run",
+    ]  # fmt: skip
+    if name == "structmem":
+        command += ["--system-source", test_structmem.made_up_checkout(folder / "checkout")]
+    return command
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_it_works_in_a_sandbox(name, environment, memfail, tmp_path):
+    environment(name)
+    needs_bwrap()
+    with ScriptedEndpoint(REPLIES[name]) as endpoint:
+        command = [*command_for(name, endpoint, memfail, tmp_path), "--isolation", "bwrap", "--limit", 2]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    for config in CONFIGS:
+        folder = tmp_path / "run" / config
+        assert json.loads((folder / "scores.json").read_text())["n_failed"] == 0
+        assert json.loads((folder / "memories.json").read_text())[""]
 
 
 def run_until(command, journal, n):

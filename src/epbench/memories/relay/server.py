@@ -14,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,6 +30,8 @@ from epbench.memories.relay.calls import CALLS, Operation
 from epbench.memories.relay.replies import asks_for_json, holds_json, streamed, text_of, tokens_of
 from epbench.memories.spec import Endpoint
 from epbench.models.openai.address import endpoint_address, shown
+from epbench.models.openai.reply_size import MOST_BYTES, SizeLimit
+from epbench.models.openai.wire import ReplyTooLarge
 from epbench.runs.journal import Journal
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 EMBEDDER = "embedder.json"
 """File with the embedder of a run and the length of its vectors."""
-BODY_LIMIT = 16 << 20
-"""The most bytes that a request or a reply may have; vectors may have four times as many."""
 
 _PATHS = frozenset(f"/v1/{name}" for name in ("chat/completions", "completions", "responses", "embeddings"))
 _HOST = "127.0.0.1"
@@ -75,8 +74,8 @@ class Relay:
         self._vectors = endpoint_address(endpoint.embedder_url or endpoint.url, endpoint.embedder)
         self._secrets = (*self._chat.secrets, *self._vectors.secrets)
         self._embedder = _local_embedder(endpoint.embedder)
-        headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
-        self._client = httpx.Client(timeout=endpoint.timeout, follow_redirects=False, headers=headers)
+        limits = [SizeLimit(size).options(asynchronous=False) for size in (MOST_BYTES, 4 * MOST_BYTES)]
+        self._clients = [httpx.Client(timeout=endpoint.timeout, **limit) for limit in limits]  # for texts, for vectors
         self._journal = Journal(folder / CALLS)
         self._lock = threading.Lock()
         self._number = len(self._journal.records)
@@ -118,7 +117,8 @@ class Relay:
         """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
-        self._client.close()
+        for client in self._clients:
+            client.close()
         self._journal.close()
         self._room.cleanup()
 
@@ -178,25 +178,16 @@ class Relay:
         address = self._vectors if embeds else self._chat
         url = f"{address.url.rstrip('/')}/{path.removeprefix('/v1/')}"
         headers = {} if address.key == "none" else {"Authorization": f"Bearer {address.key}"}
-        content, limit = json.dumps(body).encode(), BODY_LIMIT * (4 if embeds else 1)
-        data = bytearray()
+        headers["Content-Type"] = "application/json"
+        client, query = self._clients[embeds], dict(address.query) or None
         try:
-            query = dict(address.query) or None
-            with self._client.stream("POST", url, content=content, headers=headers, params=query) as response:
-                zipped = response.headers.get("Content-Encoding") == "gzip"
-                for piece in response.iter_raw():
-                    data += piece
-                    if len(data) > limit:
-                        break
-            reply = zlib.decompressobj(31).decompress(data, limit + 1) if zipped else bytes(data)
-            if len(reply) > limit:
-                return 502, _error(f"{shown(address.url)}: expected at most {limit >> 20} MiB, got a longer reply")
+            response = client.post(url, content=json.dumps(body).encode(), headers=headers, params=query)
         except httpx.TimeoutException:
             return 504, _error(f"{shown(address.url)}: no answer within {self._endpoint.timeout:g} s")
-        except (httpx.HTTPError, zlib.error) as error:
+        except (httpx.HTTPError, ReplyTooLarge) as error:
             words = without_secrets(str(error), self._secrets)
             return 502, _error(f"{shown(address.url)}: {type(error).__name__}: {words}")
-        return response.status_code, reply.decode("utf-8", "replace")
+        return response.status_code, response.content.decode("utf-8", "replace")
 
     def _embed(self, embedder: Embedder, body: Mapping[str, Any]) -> tuple[int, str]:
         asked = body.get("input")
@@ -278,9 +269,9 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
                 return self._refuse(404, "this address answers requests to models only")
             if not (length.isascii() and length.isdigit()):
                 return self._refuse(411, "expected a Content-Length")
-            if len(length) > 12 or int(length) > BODY_LIMIT:
-                relay.refuse(f"POST {path}: more than {BODY_LIMIT >> 20} MiB")
-                return self._refuse(413, f"expected at most {BODY_LIMIT >> 20} MiB")
+            if len(length) > 12 or int(length) > MOST_BYTES:
+                relay.refuse(f"POST {path}: more than {MOST_BYTES / 1e6:g} MB")
+                return self._refuse(413, f"expected at most {MOST_BYTES / 1e6:g} MB")
             try:
                 body = json.loads(self.rfile.read(int(length)), parse_constant=_no_number)
                 json.dumps(body)  # as deep as it can be sent on

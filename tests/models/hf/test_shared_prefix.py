@@ -6,12 +6,12 @@ from accelerate.utils import send_to_device
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from epbench import BadInput
-from epbench.models.hf import prefix_attention, shared_prefix
+from epbench.models.hf import prefix_attention, prefix_strategies, shared_prefix
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prompt_tokens import common_prefix
 from epbench.models.hf.shared_prefix import SharedPrefix
-from tests.models.hf.tiny_models import MODELS, alone, tiny
+from tests.models.hf.tiny_models import MODELS, alone, biased, tiny
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
 
@@ -104,9 +104,9 @@ def test_scores_are_computed_in_parts_even_for_one_long_question(monkeypatch):
     list(reader.answer([Prompt(asked, 1)]))
     joint, scores = prefix_attention._joint, []
 
-    def counted(query, prefix, own, mask):
+    def counted(query, prefix, own, mask, scale):
         scores.append(query.shape[:-1].numel() * (prefix[0].shape[2] + own[0].shape[2]))
-        return joint(query, prefix, own, mask)
+        return joint(query, prefix, own, mask, scale)
 
     monkeypatch.setattr(prefix_attention, "_joint", counted)
     monkeypatch.setattr(prefix_attention, "_MAX_SCORES", 20_000)
@@ -134,6 +134,62 @@ def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dty
     ours = sum(abs(found[i].probabilities["some"] - p) for i, p in enumerate(truth)) / 12
     theirs = sum(abs(plain(model, ids) - p) for ids, p in zip(asked, truth, strict=True)) / 12
     assert ours < 2 * theirs + 0.005
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("way", ["joint", "joint without the fused kernel", "repeated", "none"])
+def test_large_key_biases_make_no_difference(monkeypatch, way, dtype):
+    if way.endswith("kernel"):
+        monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
+    joint, n_prefix = way.startswith("joint"), 0 if way == "none" else 64
+    generator = torch.Generator().manual_seed(5)
+    head, *tails = (torch.randint(3, 300, (n,), generator=generator).tolist() for n in (64, *range(40, 64)))
+    asked = [head + tail for tail in tails]
+    forward = Forward(biased(dtype))
+    expected = torch.stack([forward.read_logits(ids) for ids in asked])
+    forward.model.set_attn_implementation(prefix_attention.NAME if joint else "sdpa")
+    cache = forward.read(asked[0][:n_prefix], 40)
+    found = []
+    for batch in [asked] if n_prefix else [[ids] for ids in asked]:
+        rows = Rows(forward, cache, n_prefix, len(batch), 64, joint=joint)
+        found += rows.read([ids[n_prefix:] for ids in batch], 400)
+    ours, theirs = torch.stack(found).log_softmax(-1), expected.log_softmax(-1)
+    off, divergence = (ours - theirs).std() / theirs.std(), (theirs.exp() * (theirs - ours)).sum(-1).mean()
+    behind = theirs.amax(-1) - theirs.gather(-1, ours.argmax(-1, keepdim=True))[:, 0]
+    limits = {torch.float32: (1e-3, 1e-5), torch.float16: (0.01, 0.001), torch.bfloat16: (0.03, 0.003)}
+    most, most_divergence = limits[dtype]
+    assert off < most and divergence < most_divergence
+    assert (behind < 3 * most * theirs.std()).all()  # another token only if it is about as probable
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_a_strategy_is_tried_at_the_beginning_in_the_middle_and_at_the_end(monkeypatch, bad):
+    model, _ = tiny("Llama")
+    asked = prompts(5, head=600)
+    begin, middle, end = asked[0], asked[2], asked[-1]
+    wrong = (begin[95], middle[(len(middle) - 96) // 2 + 95], end[-1])[bad]
+    add = Rows.add
+
+    def spoiled(self, tokens):
+        logits = add(self, tokens)
+        return logits.roll(1, -1) if self.joint and wrong in tokens.tolist() else logits
+
+    monkeypatch.setattr(Rows, "add", spoiled)
+    reader = SharedPrefix(model, [2])
+    list(reader.answer([Prompt(ids, 1) for ids in asked]))
+    assert reader.strategy == "repeated"
+
+
+def test_a_strategy_is_judged_by_probabilities_as_well_as_logits():
+    expected = torch.randn(100_000, generator=torch.Generator().manual_seed(0))
+    expected[:2] = torch.tensor([20.0, 19.0])
+    found = expected.clone()
+    found[:2] = torch.tensor([19.0, 20.0])  # alone they hardly count among the logits
+    with pytest.raises(
+        ValueError, match=r"differ by 0\.004\d of their standard deviation, distributions by 0\.46 nats"
+    ):
+        prefix_strategies._compare(found, expected, (0.08, 0.02))
+    prefix_strategies._compare(expected + 7, expected, (0.08, 0.02))
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000])

@@ -47,6 +47,16 @@ def tiny(kind):
     ).eval(), strategy
 
 
+def biased(dtype):
+    """A Qwen2 whose keys have large biases, as all of Qwen2.5 have: its scores are large and differ by little."""
+    torch.manual_seed(1)
+    model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**SIZES, pad_token_id=0)).eval()
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.k_proj.bias.normal_(0, 30)
+    return model.to(dtype)
+
+
 def alone(model, ids, n):
     """The plain path: the prompt by itself through `generate`."""
     out = model.generate(

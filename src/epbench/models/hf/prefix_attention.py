@@ -105,7 +105,7 @@ def joint_attention(
     if more or attention_mask is None:
         raise NotShareable(f"its attention uses {', '.join(more) or 'no mask'}")
     rows, heads, length, size = query.shape
-    grouped = (query * (size**-0.5 if scaling is None else scaling)).view(rows, key.shape[1], -1, length, size)
+    grouped, scale = query.view(rows, key.shape[1], -1, length, size), size**-0.5 if scaling is None else scaling
     answer = query.new_empty(rows, length, heads, value.shape[-1])
     if shared_prefix is not None:
         prefix = shared_prefix.layers[module.layer_idx]
@@ -116,7 +116,7 @@ def joint_attention(
             value[:, :, n_before:],
         )
         if _fused(query):
-            return _piece(grouped, prefix, (key, value)).permute(0, 3, 1, 2, 4).flatten(2, 3), None
+            return _piece(grouped, prefix, (key, value), scale).permute(0, 3, 1, 2, 4).flatten(2, 3), None
         if not n_before:
             return sdpa_attention_forward(module, query, key, value, None, scaling=scaling, **kwargs)  # type: ignore[no-any-return]
     n_keys = key.shape[2] + (0 if _fused(query) else prefix[0].shape[2])
@@ -124,7 +124,8 @@ def joint_attention(
     step = max(1, _MAX_SCORES // (heads * tokens * n_keys))
     for start, first in product(range(0, rows, step), range(0, length, tokens)):
         part, some = slice(start, start + step), slice(first, first + tokens)
-        found = _joint(grouped[part, :, :, some], prefix, (key[part], value[part]), attention_mask[part, :, some])
+        own, mask = (key[part], value[part]), attention_mask[part, :, some]
+        found = _joint(grouped[part, :, :, some], prefix, own, mask, scale)
         answer[part, some] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
     return answer, None
 
@@ -145,34 +146,41 @@ def _joint(
     prefix: tuple[torch.Tensor, torch.Tensor],
     own: tuple[torch.Tensor, torch.Tensor],
     mask: torch.Tensor,
+    scale: float,
 ) -> torch.Tensor:
-    """Attend to both; query and result have the shape (rows, key heads, queries per key head, length, size)."""
+    """Attend to both; query and result have the shape (rows, key heads, queries per key head, length, size).
+
+    Scores are computed in float32: in models with large key biases, such as Qwen2.5, they are large and differ by little, so
+    that half precision would round away what tells the tokens apart.
+    """
     rows, heads, group, length, size = query.shape
     # For the prefix, all rows are one sequence of queries, so that one product per head reads its keys once.
     folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
-    found, sums = _attend(folded, *prefix)
+    found, sums = _attend(folded, *prefix, scale)
     far = found.view(heads, rows, group, length, -1).transpose(0, 1)
     far_weight = sums.view(heads, rows, group, length).transpose(0, 1)
-    near = (query.flatten(2, 3) @ own[0].transpose(2, 3)).float().view(rows, heads, group, length, -1)
+    near = (
+        (query.flatten(2, 3).float() @ own[0].float().transpose(2, 3)).mul_(scale).view(rows, heads, group, length, -1)
+    )
     near.masked_fill_(~mask[:, :, None], float("-inf"))
     top = torch.maximum(far_weight, near.amax(-1))
     near.sub_(top[..., None]).exp_()
     share: torch.Tensor = (far_weight - top).exp()
-    nearby = (near.to(query.dtype).flatten(2, 3) @ own[1]).view_as(far)
-    total = far.float() * share[..., None] + nearby.float()
+    nearby = (near.flatten(2, 3) @ own[1].float()).view_as(far)
+    total = far.float() * share[..., None] + nearby
     answer: torch.Tensor = (total / (share + near.sum(-1))[..., None]).to(query.dtype)
     return answer
 
 
 def _piece(
-    query: torch.Tensor, before: tuple[torch.Tensor, torch.Tensor], own: tuple[torch.Tensor, torch.Tensor]
+    query: torch.Tensor, before: tuple[torch.Tensor, torch.Tensor], own: tuple[torch.Tensor, torch.Tensor], scale: float
 ) -> torch.Tensor:
     """Attend to all tokens before a piece of a text and to those of the piece itself; shapes as for `_joint`."""
-    pieces = [_flash(query[:, :, i], *own, causal=True) for i in range(query.shape[2])]
+    pieces = [_flash(query[:, :, i], *own, scale, causal=True) for i in range(query.shape[2])]
     near, near_weight = (torch.stack(parts, 2) for parts in zip(*pieces, strict=True))
     if not before[0].shape[2]:
         return near
-    far, far_weight = _flash(query.flatten(2, 3), *before)
+    far, far_weight = _flash(query.flatten(2, 3), *before, scale)
     share = (far_weight.view_as(near_weight) - near_weight).sigmoid()[..., None]
     return torch.lerp(near.float(), far.view_as(near).float(), share).to(query.dtype)
 
@@ -186,25 +194,26 @@ def _fused(query: torch.Tensor) -> bool:
 
 
 def _flash(
-    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, causal: bool = False
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float, *, causal: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what `_attend` does, by the kernel of the device; `causal` lets a token see those up to itself."""
     aten = torch.ops.aten
     on_cpu = query.device.type == "cpu"
     kernel = aten._scaled_dot_product_flash_attention_for_cpu if on_cpu else aten._scaled_dot_product_flash_attention
-    found, weight = kernel(query, keys, values, is_causal=causal, scale=1.0)[:2]
+    found, weight = kernel(query, keys, values, is_causal=causal, scale=scale)[:2]
     return found, weight.float()
 
 
-def _attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the attention of scaled queries to all keys, and for each query log(sum(exp(scores))) in float32."""
+def _attend(
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the attention of queries to all keys, and for each query log(sum(exp(scores))) in float32."""
     if _fused(query):
-        return _flash(query, keys, values)
-    scores = (query @ keys.transpose(2, 3)).float()
+        return _flash(query, keys, values, scale)
+    scores = (query.float() @ keys.float().transpose(2, 3)).mul_(scale)
     top = scores.amax(-1, keepdim=True)
     total = scores.sub_(top).exp_().sum(-1, keepdim=True)
-    found = (scores.to(query.dtype) @ values).float() / total
-    return found.to(query.dtype), (top + total.log())[..., 0]
+    return (scores @ values.float()) / total, (top + total.log())[..., 0]
 
 
 AttentionInterface.register(NAME, joint_attention)

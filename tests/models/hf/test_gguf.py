@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import struct
 from types import SimpleNamespace
 
 import pytest
@@ -100,6 +101,58 @@ def test_a_file_that_is_cut_off_is_refused(file, share):
     content = file.read_bytes()
     file.write_bytes(content[: int(len(content) * share)])
     assert "expected a whole GGUF file" in refused(file)
+
+
+def patched(file, behind, form, value, skip=0):
+    """Replace a number so many bytes behind some bytes of a file; return what was there."""
+    content = bytearray(file.read_bytes())
+    at = content.index(behind) + len(behind) + skip
+    before = struct.unpack_from(form, content, at)[0]
+    struct.pack_into(form, content, at, value)
+    file.write_bytes(content)
+    return before
+
+
+@pytest.mark.parametrize(
+    ("behind", "form", "value", "skip", "why"),
+    [
+        (b"llama.block_count", "<I", 100_000, 4, "it names 100,000 blocks and has 2"),
+        (b"llama.embedding_length", "<I", 2**30, 4, "the sizes that it names make a model of"),
+        (b"llama.feed_forward_length", "<I", 2**31 - 1, 4, "the sizes that it names make a model of"),
+        (b"output_norm.weight", "<Q", 2**64 - 64, 16, "at offset 18,446,744,073,709,551,552 of"),
+        (b"output_norm.weight", "<Q", 2**63, 16, "at offset 9,223,372,036,854,775,808 of"),
+        (b"output_norm.weight", "<Q", 33, 16, "at offset 33 of"),
+        (b"output_norm.weight", "<Q", 2**40, 4, "'output_norm.weight' of 4,398,046,511,104 bytes"),
+        (b"blk.0.attn_q.weight", "<Q", 38_401, 4, "bytes at offset"),
+        (b"GGUF", "<Q", 2**60, 4, ""),
+        (b"GGUF", "<Q", 2**60, 12, ""),
+        (b"GGUF", "<Q", 2**62, 20, "an item of 4,611,686,018,427,387,904 bytes"),
+        (b"tokenizer.ggml.token_type", "<Q", 2**60, 8, "an array of 1,152,921,504,606,846,976 items"),
+        (b"tokenizer.ggml.token_type", "<Q", 5 * 10**6, 8, "an item of 20,000,000 bytes"),
+    ],
+)
+def test_sizes_that_do_not_fit_the_file_are_refused_before_weights_are_read(
+    file, monkeypatch, behind, form, value, skip, why
+):
+    assert patched(file, behind, form, value, skip) != value
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *args, **more: pytest.fail("weights are read"))
+    line = refused(file)
+    assert "cannot read its header (" in line and why in line
+
+
+def test_a_file_with_another_alignment_is_read(tmp_path):
+    import gguf as package
+
+    aligned = tmp_path / "aligned.gguf"
+    writer = package.GGUFWriter(aligned, "llama")
+    writer.add_custom_alignment(256)
+    writer.add_tensor("blk.0.a", torch.ones(3).numpy())
+    writer.add_tensor("blk.1.a", torch.ones(5, 7).half().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    assert gguf._blocks_and_weights(aligned) == (2, 38)
 
 
 def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import mmap
 import shutil
+import struct
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from copy import deepcopy
 from io import StringIO
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,9 @@ log = logging.getLogger(__name__)
 
 _LONGEST_REASON = 300  # characters
 _SPARE = 10**7  # bytes, for the tokenizer and the configuration
+_STRING, _ARRAY = 8, 9
+_NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_LONGEST_ARRAY = 10**7  # items; the gguf package makes an object of each
 
 
 def checkpoint_of(file: Path) -> Path:
@@ -34,8 +40,8 @@ def checkpoint_of(file: Path) -> Path:
         file: The GGUF file, with all weights in it.
 
     Raises:
-        BadInput: There is no such file, it is damaged, it has no tokenizer, transformers does not know the architecture,
-            or the disk of the cache is too small.
+        BadInput: There is no such file, it is damaged or says that it holds more than it does, it has no tokenizer,
+            transformers does not know the architecture, or the disk of the cache is too small.
     """
     from filelock import FileLock
 
@@ -58,6 +64,7 @@ def _convert(file: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
     with _quietly():
+        _check_sizes(file)
         tokenizer = _read(file, "tokenizer", AutoTokenizer.from_pretrained)
         if not tokenizer.chat_template:
             log.warning("%s: it has no chat template, so prompts will be plain text", file)
@@ -79,6 +86,106 @@ def _convert(file: Path, folder: Path) -> None:
         with replacing(folder) as draft:
             model.save_pretrained(draft)
             tokenizer.save_pretrained(draft)
+
+
+def _check_sizes(file: Path) -> None:
+    """Refuse a file whose header does not fit it, before anything is allocated by that header.
+
+    Raises:
+        BadInput: It is no GGUF file, a tensor lies outside of it, or a model of the sizes that it names has more blocks or
+            weights than it holds.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    def refuse(found: str) -> BadInput:
+        return BadInput(f"model {file}: cannot read its header ({found}); expected a whole GGUF file")
+
+    try:
+        blocks, weights = _blocks_and_weights(file)
+    except (ValueError, struct.error) as error:  # of struct where the file ends too early
+        raise refuse(str(error)) from None
+    config = _read(file, "sizes", AutoConfig.from_pretrained)
+    text = config.get_text_config()
+    if text.num_hidden_layers > blocks:
+        raise refuse(f"it names {text.num_hidden_layers:,} blocks and has {blocks:,}")
+    try:
+        with torch.device("meta"):
+            named = AutoModelForCausalLM.from_config(config).num_parameters()
+    except Exception as error:  # sizes that make no model can make torch and transformers raise anything
+        raise refuse(" ".join(str(error).split())[:_LONGEST_REASON]) from None
+    if named > 1.05 * weights:  # some architectures have a few that files leave out
+        raise refuse(f"the sizes that it names make a model of {named:,} weights, and it has {weights:,}")
+
+
+def _blocks_and_weights(file: Path) -> tuple[int, int]:
+    """Return how many blocks of layers and how many weights a file has.
+
+    Raises:
+        ValueError: The header is damaged, or a tensor lies outside of the file.
+        struct.error: The file ends within the header.
+    """
+    from gguf.constants import GGML_QUANT_SIZES
+
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        at = 0
+
+        def number(form: str) -> Any:
+            nonlocal at
+            (value,) = struct.unpack_from(form, content, at)
+            at += struct.calcsize(form)
+            return value
+
+        def skip(n: int) -> bytes:
+            nonlocal at
+            if n > len(content) - at:
+                raise ValueError(f"an item of {n:,} bytes at byte {at:,} of {len(content):,}")
+            at += n
+            return content[at - n : at] if n < 1000 else b""
+
+        def value(kind: int) -> Any:
+            if kind == _STRING:
+                return skip(number("<Q"))
+            if kind in _NUMBERS:
+                return number(_NUMBERS[kind])
+            raise ValueError(f"a value of type {kind} at byte {at:,}")
+
+        if content[:4] != b"GGUF" or struct.unpack_from("<I", content, 4)[0] not in (2, 3):
+            raise ValueError("it does not begin like a GGUF file of version 2 or 3")
+        at = 8
+        n_tensors, n_values = number("<Q"), number("<Q")
+        values: dict[bytes, Any] = {}
+        for _ in range(n_values):
+            key, kind = skip(number("<Q")), number("<I")
+            if kind != _ARRAY:
+                values.setdefault(key, value(kind))
+                continue
+            kind, n = number("<I"), number("<Q")
+            if n > _LONGEST_ARRAY:
+                raise ValueError(f"an array of {n:,} items")
+            if kind in _NUMBERS:
+                skip(n * struct.calcsize(_NUMBERS[kind]))
+            else:
+                for _ in range(n):
+                    value(kind)
+        alignment = values.get(b"general.alignment", 32)
+        tensors, blocks = [], set()
+        for _ in range(n_tensors):
+            name = skip(number("<Q")).decode(errors="replace")
+            shape = [number("<Q") for _ in range(min(number("<I"), 9))]
+            if (kind := number("<I")) not in GGML_QUANT_SIZES:
+                raise ValueError(f"tensor {name!r} of an unknown type, {kind}")
+            tensors.append((name, prod(shape), *GGML_QUANT_SIZES[kind], number("<Q")))
+            if name.startswith("blk."):
+                blocks.add(name.split(".")[1])
+        if not isinstance(alignment, int) or alignment < 1:
+            raise ValueError(f"an alignment of {alignment}")
+        room, taken = len(content) - at - -at % alignment, 0
+        for name, n, in_block, block_bytes, offset in tensors:
+            taken += (n_bytes := n // in_block * block_bytes)
+            if offset % alignment or offset + n_bytes > room or taken > room:
+                raise ValueError(f"tensor {name!r} of {n_bytes:,} bytes at offset {offset:,} of {room:,} bytes")
+        return len(blocks), sum(tensor[1] for tensor in tensors)
 
 
 def _read(file: Path, what: str, load: Callable[..., Any], **more: Any) -> Any:

@@ -9,8 +9,9 @@
     python builders/memfail.py --source openai:gpt-5-mini --out out
     python builders/memfail.py --source vllm:Qwen/Qwen3-32B --rows 40 --config coexisting_facts long_hop --out out
 
-`--source template` (the default) generates all rows without a model, in any number and reproducibly by seed; with
-`--hard`, questions have to be answered by inference, not by comparing words, and the rule-based reader fails on many. `hub`
+`--source template` (the default) generates all rows without a model, reproducibly by seed: up to 1,000 of each config, or
+490 with `--hard`; some configs alone give more. With `--hard`, questions have to be answered by inference, not by comparing
+words, and the rule-based reader fails on many. `hub`
 downloads the published rows from the Hub. A folder provides them as CSV files, at any depth.
 
 A model writes rows as in Appendix B of the paper: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or openai:NAME with
@@ -237,8 +238,9 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
 
 def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> Tables:
     from epbench.memfail.dataset.schema import complete
-    from epbench.memfail.templates.rows import make_rows
+    from epbench.memfail.templates.rows import check_rows, make_rows
 
+    check_rows(names, n_rows, hard)
     return {name: complete(name, make_rows(name, n_rows, seed, hard)) for name in names}
 
 

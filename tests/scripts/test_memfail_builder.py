@@ -175,7 +175,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
         (["--source", ".", "--hard"], "--hard works only with --source template"),
         (["--rows", "0"], "rows: expected at least 1, got 0"),
         (["--rows", "3"], "rows: expected at least 5 for long_hop"),
-        (["--rows", "5000"], "are needed, but the lists give only"),
+        (["--rows", "5000"], "rows: templates give at most 1,000 rows of coexisting_facts, got 5,000; ask for fewer"),
         (["--rows", "many"], "invalid int value"),
     ],
 )

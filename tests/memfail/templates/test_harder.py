@@ -222,7 +222,9 @@ def test_things_that_chains_are_about_stand_in_many_chains():
 
 def test_too_many_rows_are_refused():
     for config in CONFIGS:
-        with pytest.raises(BadInput, match=r"rows: \d+ [\w ]+ are needed, but the lists give only \d+; ask for fewer"):
+        with pytest.raises(
+            BadInput, match=r"rows: templates give at most [\d,]+ harder rows of \w+, got [\d,]+; ask for fewer"
+        ):
             make_rows(config, 5000, harder=True)
 
 

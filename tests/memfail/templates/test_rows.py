@@ -18,7 +18,7 @@ from epbench.memfail.dataset.schema import complete, facts_of
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.bank import bank, pairs, spread
 from epbench.memfail.templates.conditional import condition_types
-from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.templates.rows import MOST_ROWS, check_rows, make_rows
 from epbench.memfail.validation.text_statistics import connectives, sentences, stands_in
 
 seeds = st.integers(0, 10_000)
@@ -254,7 +254,7 @@ def test_chains_are_disjoint_and_no_option_gives_itself_away(n, seed):
 def test_too_few_and_too_many_rows_are_refused(config):
     with pytest.raises(BadInput, match="rows: expected at least 1, got 0"):
         make_rows(config, 0)
-    with pytest.raises(BadInput, match=r"rows: \d+ [\w ]+ are needed, but the lists give only \d+; ask for fewer"):
+    with pytest.raises(BadInput, match=r"rows: templates give at most [\d,]+ rows of \w+, got [\d,]+; ask for fewer"):
         make_rows(config, 5000)
     if config == "long_hop":
         with pytest.raises(BadInput, match="rows: expected at least 5 for long_hop.*got 4"):
@@ -293,3 +293,14 @@ def lists_in(content):
         yield content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
         yield from lists_in(part)
+
+
+@pytest.mark.parametrize("harder", [False, True])
+@pytest.mark.parametrize("config", CONFIGS)
+def test_as_many_rows_as_promised_can_be_made_and_no_more(config, harder):
+    most = MOST_ROWS[config][harder]
+    assert len(make_rows(config, most, seed=3, harder=harder)) == most
+    with pytest.raises(BadInput, match=f"at most {most:,} .*{config}"):
+        make_rows(config, most + 1, harder=harder)
+    with pytest.raises(BadInput, match="got 1,000,000,000,000"):  # before any list is made
+        check_rows(CONFIGS, 10**12, harder)

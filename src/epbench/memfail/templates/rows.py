@@ -1,4 +1,4 @@
-"""MemFail rows from templates, without a model: seeded, of any size, and decidable by exact rules.
+"""MemFail rows from templates, without a model: seeded, up to `MOST_ROWS` of them, and decidable by exact rules.
 
 Entities, conditions, preferences and anchors appear word for word in the stored texts, so that a judge without a model can
 find them. The limits of the published rows are absent by construction: names are unique in a store, people named in
@@ -8,7 +8,7 @@ harder rows have these properties too, but their questions cannot be answered by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from epbench.errors import BadInput
 from epbench.memfail.dataset.schema import Row
@@ -26,18 +26,47 @@ _MAKERS: Mapping[str, Callable[[int, int, bool], list[Row]]] = {
 }
 
 
+MOST_ROWS: Mapping[str, tuple[int, int]] = {
+    "conditional_facts_easy": (1440, 1440),
+    "conditional_facts_hard": (1440, 1440),
+    "coexisting_facts": (1000, 490),
+    "persona_retrieval": (4400, 3000),
+    "long_hop": (1242, 910),
+}
+"""The most rows of each config, plain and harder: no name, behavior, category or anchor may occur in two rows."""
+
+
+def check_rows(configs: Iterable[str], n: int, harder: bool = False) -> None:
+    """Refuse a number of rows that the templates cannot give.
+
+    Args:
+        configs: The configs that will be made.
+        n: Number of rows of each.
+        harder: Whether they are the harder ones.
+
+    Raises:
+        BadInput: The number is below 1, or larger than for one of the configs in `MOST_ROWS`. The message says what is
+            possible.
+    """
+    if n < 1:
+        raise BadInput(f"rows: expected at least 1, got {n}")
+    most, config = min((MOST_ROWS[config][harder], config) for config in configs)
+    if n > most:
+        kind = "harder rows" if harder else "rows"
+        raise BadInput(f"rows: templates give at most {most:,} {kind} of {config}, got {n:,}; ask for fewer")
+
+
 def make_rows(config: str, n: int = 100, seed: int = 0, harder: bool = False) -> list[Row]:
     """Return rows of a config with the published columns.
 
     Args:
         config: One of `epbench.memfail.dataset.types.CONFIGS`.
-        n: Number of rows, at least 1 (5 for long_hop). The most that is possible depends on the config.
+        n: Number of rows, at least 1 (5 for long_hop) and at most as in `MOST_ROWS`.
         seed: Seed of all draws. The same seed and number give the same rows on any machine.
         harder: Whether questions have to be answered by inference, not by comparing words.
 
     Raises:
         BadInput: That number of rows cannot be made.
     """
-    if n < 1:
-        raise BadInput(f"rows: expected at least 1, got {n}")
+    check_rows([config], n, harder)
     return _MAKERS[config](n, seed, harder)

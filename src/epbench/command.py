@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
@@ -116,6 +118,7 @@ def run_all(
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:
     """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted."""
+    _open_streams()
     try:
         try:
             main(argv)
@@ -135,6 +138,16 @@ def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
         sys.exit(_say(error, 1))
     except KeyboardInterrupt:
         sys.exit(_say("interrupted; give the same command again to resume", 130))
+
+
+def _open_streams() -> None:
+    """Make the standard streams usable: a closed one leads nowhere, and one that is not in UTF-8 shows `?` for the rest."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _say(error: object, status: int) -> int:

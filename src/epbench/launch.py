@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from epbench.errors import BadInput
+from epbench.files.text import check_size
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
 from epbench.starting.scripts import translated
@@ -56,12 +57,14 @@ def parse(kind: type[Arguments], doc: str | None, argv: Sequence[str] | None, to
     parser = Parser(kind, description=doc, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument(CONFIG, metavar="FILE", help="YAML file with values for these arguments")
     try:
+        if where != "the command line":
+            check_size(Path(where))
         found, *_, unknown = parser.parse_args_and_config(words, return_remaining_strings=True)
     except BadInput:
         raise
     except OSError as error:
         raise BadInput(f"{where}: expected a YAML file that can be read ({error.strerror})") from None
-    except (ValueError, TypeError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         raise BadInput(f"{where}: {' '.join(str(error).split())}") from None
     if unknown:
         raise BadInput(f"unknown arguments: {' '.join(unknown)}; see --help")

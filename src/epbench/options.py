@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.models import load as models
+from epbench.starting.argument_file import count
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
@@ -124,10 +125,10 @@ def add_backend(group: argparse._ArgumentGroup) -> None:
         help="limit for one attempt at one request to an endpoint (300)",
     )  # fmt: skip
     group.add_argument(
-        "--window", type=int, metavar="TOKENS",
+        "--window", type=count, metavar="TOKENS",
         help="context window, if the endpoint does not report it or vLLM should reserve less",
     )  # fmt: skip
-    group.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="number of GPUs for vLLM (1)")
+    group.add_argument("--tensor-parallel", type=count, default=1, metavar="N", help="number of GPUs for vLLM (1)")
     group.add_argument(
         "--dtype", choices=models.DTYPES, default="auto",
         help="numbers in which all hf: and vllm: models compute (auto: float32 on a CPU, else 16 bits)",
@@ -200,7 +201,7 @@ def add_judge(group: argparse._ArgumentGroup, prompts: str, rules: str = LEXICAL
     """
     group.add_argument("--judge", default="lexical", help=f"{rules}, {MODELS} (lexical)")
     group.add_argument("--judge-url", metavar="URL", help="address of the judge's endpoint (that of --base-url)")
-    group.add_argument("--judge-window", type=int, metavar="TOKENS", help="as --window, for the judge")
+    group.add_argument("--judge-window", type=count, metavar="TOKENS", help="as --window, for the judge")
     group.add_argument(
         "--judge-prompts", type=Path, metavar="FILE", help=f"another prompt pack, TOML or JSON, like {prompts}"
     )

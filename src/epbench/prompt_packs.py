@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import string
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.errors import BadInput
-from epbench.files.text import kind_of
+from epbench.files.text import check_size, kind_of, parse_json, parse_toml
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -51,8 +49,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a prompt pack in TOML or JSON")
     try:
+        check_size(path)
         text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        content = parse_json(text) if path.suffix == ".json" else parse_toml(text)
+    except BadInput:
+        raise
     except ValueError as error:
         raise BadInput(f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
     if not isinstance(content, dict):

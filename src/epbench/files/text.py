@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from reprlib import Repr
 from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
+
+MOST_SETTINGS = 1_000_000
+"""The most bytes of a file that people write by hand; YAML takes about two seconds per megabyte."""
 
 _KINDS: dict[type, str] = {
     str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
@@ -57,6 +61,24 @@ def read_text(path: Path) -> str:
         raise BadInput(f"{path}: expected a file that can be read ({error.strerror})") from None
 
 
+def is_text(value: str) -> bool:
+    """Whether a text can be written in UTF-8: it holds no half of a surrogate pair."""
+    return _LONE_SURROGATE.search(value) is None
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file of settings or prompts that is so large that reading its YAML would take minutes.
+
+    Raises:
+        BadInput: The file has more than `MOST_SETTINGS` bytes.
+        OSError: There is no such file.
+    """
+    if (size := path.stat().st_size) > MOST_SETTINGS:
+        raise BadInput(
+            f"{path}: expected a file of at most {MOST_SETTINGS / 1e6:g} MB, found one of {size / 1e6:,.1f} MB"
+        )
+
+
 def parse_json(content: bytes | str) -> Any:
     """Return the value of a JSON text in UTF-8, UTF-16 or UTF-32.
 
@@ -76,6 +98,18 @@ def parse_json(content: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(str(error)) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the content of a TOML text.
+
+    Raises:
+        ValueError: The text is not TOML, or is nested too deeply.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def without_lone_surrogates(value: Any) -> Any:

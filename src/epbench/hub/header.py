@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.text import shown
+from epbench.files.text import check_size, shown
 from epbench.hub.dataset_folder import parquet_files
 from epbench.safe_text import one_line
 
@@ -25,9 +25,12 @@ def header_of(folder: Path) -> dict[str, Any]:
 
     path = folder / "README.md"
     try:
+        check_size(path)
         found = _HEADER.match(path.read_text("utf-8"))
         fields = (yaml.safe_load(found[1]) if found else None) or {}
-    except (yaml.YAMLError, ValueError) as error:
+    except BadInput:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: expected a header in YAML, found something else ({one_line(str(error))})") from None
     if not isinstance(fields, dict):
         raise BadInput(f"{path}: expected a header with fields, found {shown(fields)}")

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from epbench.errors import BadInput
+
+MOST_TOKENS = 10_000_000
+"""The longest answer that can be asked for, in tokens; no model has such a window."""
 
 Ended = Literal["stop", "length", "loop", "refusal", "content_filter", "empty"]
 
@@ -21,14 +27,25 @@ class Sampling:
     """How an answer is drawn.
 
     Attributes:
-        max_tokens: the largest number of tokens in the answer, at least 1.
-        temperature: 0 for the most probable tokens, else the temperature at which tokens are drawn.
+        max_tokens: the largest number of tokens in the answer, 1 to `MOST_TOKENS`.
+        temperature: 0 for the most probable tokens, else the temperature at which tokens are drawn; finite.
         seed: of the draws; it has no effect at temperature 0, and not every endpoint honours it.
+
+    Raises:
+        BadInput: a value is out of its range.
     """
 
     max_tokens: int = 512
     temperature: float = 0.0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise BadInput(f"max_tokens: expected at least 1, got {self.max_tokens}")
+        if self.max_tokens > MOST_TOKENS:
+            raise BadInput(f"max_tokens: expected at most {MOST_TOKENS:,}, got {self.max_tokens:,}")
+        if not 0 <= self.temperature < math.inf:
+            raise BadInput(f"temperature: expected a finite number of at least 0, got {self.temperature}")
 
 
 @dataclass(frozen=True, slots=True)

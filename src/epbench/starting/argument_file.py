@@ -9,6 +9,7 @@ current folder.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,13 +17,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.text import check_size, shown
 
 if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
 CONFIG = "--config"
 ENDINGS = (".yaml", ".yml")
-_KINDS: dict[Any, str] = {int: "a whole number", float: "a number"}
+
+
+def _whole(text: str) -> int:
+    """Convert a value of type `int`; numbers that no library of ours could take are refused here."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {shown(text)}") from None
+    if abs(value) >= 2**63:
+        raise argparse.ArgumentTypeError(f"expected a whole number below 2 to the power of 63, got {shown(text)}")
+    return value
+
+
+def _finite(text: str) -> float:
+    """Convert a value of type `float`; none of ours may be infinite or NaN."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {shown(text)}") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a finite number, got {shown(text)}")
+    return value
+
+
+def count(text: str) -> int:
+    """Convert the value of an argument that counts something, of which there is at least one."""
+    value = _whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {value}")
+    return value
+
+
+NUMBERS: dict[Any, Callable[[str], Any]] = {int: _whole, float: _finite}
+"""How arguments of these types are converted, on a command line and in a file."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +158,7 @@ def _entries(file: Path) -> Iterator[tuple[Node, Node]]:
     import yaml
 
     try:
+        check_size(file)
         node = yaml.compose(file.read_text("utf-8"), Loader=yaml.SafeLoader)
     except OSError as error:
         raise BadInput(f"{file}: expected a YAML file that can be read ({error.strerror})") from None
@@ -174,9 +210,11 @@ def _converted(action: argparse.Action, node: Node, where: str) -> FromFile:
 def _value(action: argparse.Action, text: str, where: str) -> Any:
     convert: Callable[[str], Any] = action.type if callable(action.type) else str
     try:
-        value = convert(text)
-    except (ValueError, TypeError, argparse.ArgumentTypeError):
-        raise BadInput(f"{where}: expected {_KINDS.get(action.type, 'another value')}, got {text!r}") from None
+        value = NUMBERS.get(convert, convert)(text)
+    except argparse.ArgumentTypeError as error:
+        raise BadInput(f"{where}: {error}") from None
+    except (ValueError, TypeError):
+        raise BadInput(f"{where}: expected another value, got {text!r}") from None
     if action.choices is not None and value not in action.choices:
         raise BadInput(f"{where}: expected one of {', '.join(map(str, action.choices))}, got {text!r}")
     return value

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.text import is_text
 from epbench.starting import command_line
-from epbench.starting.argument_file import CONFIG, FromFile, read_arguments, split_off
+from epbench.starting.argument_file import CONFIG, NUMBERS, FromFile, read_arguments, split_off
 from epbench.starting.scripts import translated
 
 _FILE = "YAML file of arguments, such as `limit: 20`; the command line overrules it"
@@ -27,6 +28,11 @@ ABSENT = _Absent()
 class Parser(argparse.ArgumentParser):
     """Reads a file of arguments before the command line, which overrules it."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for kind, convert in NUMBERS.items():
+            self.register("type", kind, convert)
+
     def format_help(self) -> str:
         if self._subparsers is None:
             self._own_config()
@@ -35,7 +41,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self._subparsers is not None:  # the parser of what is asked for reads the file
             return super().parse_known_args(args, namespace)
-        words, file = split_off(sys.argv[1:] if args is None else args, self._own_config())
+        given = sys.argv[1:] if args is None else args
+        if odd := next((word for word in given if not is_text(word)), None):
+            raise BadInput(
+                f"argument {odd!r}: expected text in {sys.getfilesystemencoding()}, as it is written to files; choose another "
+                "name, or set LC_ALL=C.UTF-8 if this one is in UTF-8"
+            )
+        words, file = split_off(given, self._own_config())
         command_line.note_arguments(None)
         if file is None:
             return super().parse_known_args(words, namespace)

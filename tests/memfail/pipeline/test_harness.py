@@ -173,7 +173,6 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
         (Setting(timeout=float("nan")), "timeout: expected a finite number of seconds above 0, got nan"),
         (Setting(timeout=float("inf")), "timeout: expected a finite number of seconds above 0, got inf"),
         (Setting(units_per_conversation=0), "units_per_conversation: expected at least 1, got 0"),
-        (Setting(sampling=Sampling(0)), "max_tokens: expected at least 1, got 0"),
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_name(setting, message):

@@ -11,7 +11,6 @@ Paper: Appendix C.2 to C.4.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +19,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.files.text import kind_of, shown
+from epbench.files.text import check_size, kind_of, parse_toml, shown
 from epbench.prompt_packs import placeholders
 
 OWN = packaged("epbench.booksort", "sort_prompts.toml")
@@ -105,7 +104,7 @@ def load_prompts(path: Path | None = None) -> Pack:
     if not path.is_file():
         raise BadInput(f"{path}: expected a prompt pack in TOML or prompts in YAML, but there is no such file")
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = parse_toml(path.read_text("utf-8"))
     except ValueError as error:
         raise BadInput(f"{path}: expected TOML ({error})") from None
     keys = (*_HOLDS, "prompts")
@@ -148,8 +147,11 @@ def _yaml_prompt(path: Path, own: Prompt) -> Prompt:
     import yaml  # type: ignore[import-untyped]
 
     try:
+        check_size(path)
         content = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except BadInput:
+        raise
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise BadInput(f"{path}: expected YAML ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
         raise BadInput(f"{path}: expected keys such as pre_excerpt and post_excerpt, got {kind_of(content)}")

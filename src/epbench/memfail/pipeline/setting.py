@@ -56,5 +56,3 @@ class Setting:
         if self.units_per_conversation < 1:
             raise BadInput(f"units_per_conversation: expected at least 1, got {self.units_per_conversation}")
         self.limits.check()
-        if self.sampling.max_tokens < 1:
-            raise BadInput(f"max_tokens: expected at least 1, got {self.sampling.max_tokens}")

@@ -18,8 +18,6 @@ cost, which is not the same as a cost of zero. Prompt tokens that an endpoint to
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +26,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Shape, check
+from epbench.files.text import parse_json, parse_toml
 from epbench.models.load import is_model_name
 from epbench.reports.tables import Table
 
@@ -89,7 +88,7 @@ def read_prices(path: Path) -> Prices:
     """
     try:
         text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        content = parse_json(text) if path.suffix == ".json" else parse_toml(text)
     except OSError as error:
         raise BadInput(f"{path}: expected a file of prices ({error.strerror})") from None
     except ValueError as error:

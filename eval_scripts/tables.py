@@ -100,8 +100,6 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 def _make(args: Arguments) -> None:
     """Read what was given, benchmark by benchmark, and write a folder for each."""
     from epbench.exhibits.folder import write_exhibits
-    from epbench.files.writing import write_text
-    from epbench.reports.tables import in_markdown
     from epbench.runs.several import change_notes
 
     found = _by_benchmark(args)
@@ -113,8 +111,7 @@ def _make(args: Arguments) -> None:
             boards, made = _with_notes(boards, changed), _with_notes(made, changed)
             for note in changed:
                 command.warn(note)
-        write_text(out / "LEADERBOARD.md", in_markdown([replace(board.table, title=board.title) for board in boards]))
-        console.print(write_exhibits(out, _TITLES[benchmark], [*boards, *made]))
+        console.print(write_exhibits(out, _TITLES[benchmark], made, boards))
         console.say(f"tables: {out / 'tables.html'}")
 
 

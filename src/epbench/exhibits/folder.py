@@ -5,29 +5,35 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Exhibit, Missing, slug
 from epbench.exhibits.pictures import table_picture
-from epbench.files.writing import write_text
+from epbench.files.writing import filling, write_text
 from epbench.reports.figures import drawing, svg
 from epbench.reports.page import page
-from epbench.reports.tables import Table
+from epbench.reports.tables import Table, in_markdown
 from epbench.safe_text import html_text, markdown_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_exhibits(out: Path, heading: str, exhibits: Sequence[Exhibit | Missing]) -> Table:
+def write_exhibits(
+    out: Path, heading: str, exhibits: Sequence[Exhibit | Missing], boards: Sequence[Exhibit] = ()
+) -> Table:
     """Write `<name>.svg`, `.csv` and `.md` of each exhibit, and all of them as `tables.md` and `tables.html`.
+
+    Either all of these files are written or none.
 
     Args:
         out: The folder; it is made if it does not exist.
         heading: The title of the page.
         exhibits: What was made and what could not be made, in the order of the page.
+        boards: Leaderboards, which come first and are also written as `LEADERBOARD.md`.
 
     Returns:
         A table for the screen: what could not be made and what it needs, and a note that names what was made.
@@ -35,17 +41,21 @@ def write_exhibits(out: Path, heading: str, exhibits: Sequence[Exhibit | Missing
     Raises:
         BadInput: Two exhibits have one name.
     """
+    exhibits = [*boards, *exhibits]
     made = [one for one in exhibits if isinstance(one, Exhibit)]
     missing = [one for one in exhibits if isinstance(one, Missing)]
     names = [slug(one.name) for one in made]
     if doubled := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"two exhibits are called {doubled!r}")
-    pictures = [_write(out, one) for one in made]
     absent = Table(
         ["not made", "what it shows", "needs"], [[m.name, m.title, m.needs] for m in missing], text_columns=3
     )
-    write_text(out / "tables.md", _markdown(heading, made, absent))
-    write_text(out / "tables.html", page(heading, _html(made, pictures, absent)))
+    with filling(out) as draft:
+        pictures = [_write(draft, one) for one in made]
+        write_text(draft / "tables.md", _markdown(heading, made, absent))
+        write_text(draft / "tables.html", page(heading, _html(made, pictures, absent)))
+        if boards:
+            write_text(draft / "LEADERBOARD.md", in_markdown([replace(one.table, title=one.title) for one in boards]))
     notes = [f"Made: {', '.join(one.name for one in made) or 'nothing'}."]
     return Table(["not made", "needs"], [[one.name, one.needs] for one in missing], notes=notes, text_columns=2)
 

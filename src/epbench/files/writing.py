@@ -6,7 +6,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from epbench.files.secrets import without_keys
@@ -29,6 +29,30 @@ def naming(path: Path) -> Iterator[None]:
         raise OSError(
             number, " ".join((error.strerror or str(error) or os.strerror(number)).split()), str(path)
         ) from error
+
+
+@contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder whose files move into `folder` when the block ends without an error.
+
+    Other files in `folder` stay. After an error it is as it was before, and is removed if it was not there.
+
+    Raises:
+        OSError: The folder cannot be written, for example because the disk is full; the error names it.
+    """
+    existed = folder.exists()
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with tempfile.TemporaryDirectory(prefix=".new-", suffix=".scratch", dir=folder) as scratch:
+                yield Path(scratch)
+                for file in sorted(Path(scratch).iterdir()):
+                    file.replace(folder / file.name)
+        except BaseException:
+            if not existed:
+                with suppress(OSError):  # not empty
+                    folder.rmdir()
+            raise
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,14 +10,18 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from epbench.errors import BadInput
 from epbench.files.replacing import replacing
+from epbench.files.writing import naming
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, is_changed
 from epbench.hub.header import default_config
+from epbench.safe_text import one_line
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
 _VERSION = "0.0.0"
@@ -100,7 +104,8 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
         The folder in the cache.
 
     Raises:
-        BadInput: The folder is not a dataset folder, or its default config has no files.
+        BadInput: The folder is not a dataset folder, its default config has no files, or its rows cannot be read.
+        OSError: The cache could not be written, for example because the disk is full; what it held before is still there.
     """
     import datasets
     from datasets.packaged_modules.parquet.parquet import Parquet
@@ -119,7 +124,8 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
                 hash=planned.given.hashes[config],
                 data_files={_split_of(path): str(path) for path in paths},
             )
-            builder.download_and_prepare()
+            with _naming(planned.root, paths[0]):
+                builder.download_and_prepare()
             shutil.move(builder.cache_dir, prepared / config / _VERSION / str(builder.hash))
         _keep_readable(planned.root, prepared, default)
         # Without the Hub, `datasets` takes the newest config if no name is given, and refuses if several configs share
@@ -127,6 +133,28 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
         newest = prepared / default / _VERSION / planned.given.hashes[default]
         os.utime(newest, (_FAR_FUTURE, _FAR_FUTURE))
     return planned.root
+
+
+@contextmanager
+def _naming(root: Path, file: Path) -> Iterator[None]:
+    """Give the reason for an error of `datasets`, which itself says only that there was one."""
+    from datasets.exceptions import DatasetGenerationError
+
+    try:
+        with naming(root):
+            yield
+    except DatasetGenerationError as error:
+        causes = list(_causes(error))
+        for cause in causes:
+            if isinstance(cause, OSError) and cause.errno is not None:
+                raise OSError(cause.errno, cause.strerror, str(root)) from None
+        raise BadInput(f"{file}: its rows cannot be read ({one_line(str(causes[-1]))})") from None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    while cause := error.__cause__ or error.__context__:
+        yield cause
+        error = cause
 
 
 def _keep_readable(root: Path, prepared: Path, default: str) -> None:

@@ -26,7 +26,7 @@ from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
-from epbench.models.protocol import Reply, Sampling
+from epbench.models.protocol import Reply
 from epbench.runs.answers import no_progress
 from epbench.runs.subset import subset
 from tests.memfail.honest_judge import verdict

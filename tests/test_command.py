@@ -1,11 +1,14 @@
 import contextlib
 import io
 import logging
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from epbench import BadInput, RunFailed, command, progress
+from epbench import BadInput, RunFailed, command, options, progress
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,68 @@ def test_the_log_goes_to_standard_error_as_it_is_now_and_only_once(capsys):
     finally:
         log.handlers[:] = handlers
         log.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--share", "nan"], "argument --share: expected a finite number, got 'nan'"),
+        (["--share", "inf"], "argument --share: expected a finite number, got 'inf'"),
+        (["--share", "x"], "argument --share: expected a number, got 'x'"),
+        (["--n", str(10**30)], f"argument --n: expected a whole number below 2 to the power of 63, got '{10**30}'"),
+        (["--n", "1.5"], "argument --n: expected a whole number, got '1.5'"),
+        (["--window", "0"], "argument --window: expected at least 1, got 0"),
+        (["--window", "-1"], "argument --window: expected at least 1, got -1"),
+        (["--tensor-parallel", "0"], "argument --tensor-parallel: expected at least 1, got 0"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused_where_they_are_parsed(capsys, words, message):
+    parser = command.parser("Doc.")
+    parser.add_argument("--share", type=float)
+    parser.add_argument("--n", type=int)
+    options.add_backend(parser.add_argument_group("backend"))
+    with pytest.raises(SystemExit) as left:
+        parser.parse_args(words)
+    assert left.value.code == 2
+    assert capsys.readouterr().err == f"error: {message}; see --help\n"
+
+
+def test_words_that_no_file_can_hold_are_refused():
+    parser = command.parser("Doc.")
+    parser.add_argument("--out")
+    with pytest.raises(BadInput, match=r"argument 'r\\udcff': expected text in utf-8"):
+        parser.parse_args(["--out", "r\udcff"])
+
+
+SAYS = r"""
+import sys
+from epbench import command
+
+def main(argv):
+    print("caf\u00e9 \u2013 \u4e2d")
+    for _ in command.bar(range(2), "answers", 2):
+        pass
+    command.warn("\u00e9")
+    open(argv[0], "w").write("done")
+
+command.run(main, sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("closed", [(2,), (1,), (1, 2), (0, 1, 2)])
+def test_a_command_works_with_closed_standard_streams(tmp_path, closed):
+    close = "import os, sys; [os.close(int(fd)) for fd in sys.argv[1]]; os.execv(sys.executable, [sys.executable, '-c', *sys.argv[2:]])"
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", close, "".join(map(str, closed)), SAYS, out], capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.read_text() == "done"
+
+
+def test_an_ascii_terminal_shows_question_marks(tmp_path):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", SAYS, tmp_path / "out"], env=os.environ | ascii_only, capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"caf? ? ?\n", b"warning: ?\n")

@@ -10,6 +10,7 @@ from epbench.exhibits.folder import as_csv, write_exhibits
 from epbench.exhibits.pictures import table_picture
 from epbench.reports.figures import drawing, new_figure, svg
 from epbench.reports.tables import Table
+from tests.full_disk import full_disk
 
 NASTY = "<b>x</b> | $y$ & \u202e"
 RECORDS = [{"label": NASTY, "mean": 1 / 3, "n": 3}, {"label": "a,b", "mean": None, "n": 0}]
@@ -88,3 +89,22 @@ def test_a_table_of_any_length_becomes_a_picture(n):
         text = svg(table_picture(Table(["a", "b"], [[f"row {i}", str(i)] for i in range(n)])))
     assert ElementTree.fromstring(text.encode()).tag.endswith("svg")
     assert ("500 rows in all" in text) == (n == 500)
+
+
+def test_a_full_disk_leaves_the_folder_as_it_was(tmp_path):
+    with full_disk(3_000), pytest.raises(OSError, match="new") as error:
+        write_exhibits(tmp_path / "new", "P", [exhibit(), exhibit("Figure 4", drawn)])
+    assert error.value.filename == str(tmp_path / "new") and not list(tmp_path.iterdir())
+    write_exhibits(tmp_path / "old", "P", [exhibit()])
+    (tmp_path / "old" / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in (tmp_path / "old").iterdir()}
+    with full_disk(3_000), pytest.raises(OSError, match="old"):
+        write_exhibits(tmp_path / "old", "P2", [exhibit(), exhibit("Figure 4", drawn)])
+    assert {path: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
+
+
+def test_leaderboards_are_written_too_and_come_first(tmp_path):
+    write_exhibits(tmp_path, "P", [exhibit()], [exhibit("Leaderboard")])
+    assert "| label | mean |" in (tmp_path / "LEADERBOARD.md").read_text("utf-8")
+    page = (tmp_path / "tables.html").read_text("utf-8")
+    assert page.index('id="leaderboard"') < page.index('id="table-03"')

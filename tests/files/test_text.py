@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.booksort.context.prompts import load_prompts
 from epbench.files.csv_tables import read_csv
-from epbench.files.text import parse_json, shown
+from epbench.files.text import parse_json, parse_toml, shown
+from epbench.hub.header import header_of
+from epbench.memfail.scores.cost import read_prices
+from epbench.models.load import Options
+from epbench.prompt_packs import load_pack
 
 
 @pytest.mark.parametrize(
@@ -119,3 +124,29 @@ def test_a_file_that_cannot_be_written_whole_is_named(tmp_path, file):
     assert done.returncode == 1, done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: [Errno 27]") and line.endswith(f"{str(tmp_path / 'out' / file)!r}")
+
+
+def test_deeply_nested_toml_is_refused_like_other_toml_that_cannot_be_read():
+    with pytest.raises(ValueError, match="^it is nested too deeply$"):
+        parse_toml("a = " + "[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("load", "name", "text"),
+    [
+        (lambda path: load_pack(path, Options, {}), "pack.toml", "a = " + "[" * 100_000),
+        (lambda path: load_pack(path, Options, {}), "pack.json", "[" * 100_000),
+        (lambda path: load_pack(path, Options, {}), "pack.toml", "#" * 1_000_001),
+        (load_prompts, "pack.toml", "a = " + "[" * 100_000),
+        (load_prompts, "p1.yaml", "[" * 100_000),
+        (load_prompts, "p1.yaml", "a" * 1_000_001),
+        (read_prices, "prices.toml", "a = " + "[" * 100_000),
+        (read_prices, "prices.json", "[" * 100_000),
+        (lambda path: header_of(path.parent), "README.md", f"---\na: {'[' * 100_000}\n---\n"),
+        (lambda path: header_of(path.parent), "README.md", "-" * 1_000_001),
+    ],
+)
+def test_settings_that_are_nested_without_end_or_far_too_large_are_refused(tmp_path, load, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadInput, match=rf"{name}: "):
+        load(tmp_path / name)

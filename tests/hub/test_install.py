@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from epbench.hub.install import install_dataset, planned_install
+from tests.full_disk import full_disk
 from tests.hub.diaries import PUBLISH, Python, diary
 
 Publish = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -128,3 +130,24 @@ def test_no_reader_fails_while_rows_are_replaced(publish: Publish, tmp_path: Pat
         ended.set()
         reader.join()
     assert not errors and read == {"one", "two"}
+
+
+@pytest.mark.parametrize("room", [100, 1_000])
+def test_a_full_cache_is_named_and_keeps_what_it_had(publish: Publish, cache: Path, tmp_path: Path, room: int):
+    one, two = (diary(tmp_path / rows, [[rows * 99]])[0] for rows in ("one", "two"))
+    publish(one)
+    with full_disk(room), pytest.raises(OSError) as error:
+        install_dataset(two, "lab")
+    assert error.value.filename == str(cache / "lab___diary") and error.value.errno == errno.EFBIG
+    assert _found().as_dataset("test")["answers"][:] == [["one" * 99]]
+    assert [path.name for path in cache.iterdir() if path.is_dir()] == ["lab___diary"]
+
+
+def test_rows_that_cannot_be_read_are_refused_in_one_line(cache: Path, publish: Publish, tmp_path: Path):
+    folder, _ = diary(tmp_path, [["a"] * 999])
+    (file,) = (folder / "first").iterdir()
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + bytes(60) + content[64:])  # the beginning of the data
+    done = publish(folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"error: {file}: its rows cannot be read (")

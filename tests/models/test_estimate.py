@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -74,3 +75,18 @@ def test_the_usage_adds_up():
 def test_an_unknown_model_is_refused_with_the_kinds(name):
     with pytest.raises(BadInput, match="vllm:PATH_OR_ID"):
         load_model(name)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((0,), "max_tokens: expected at least 1, got 0"),
+        ((10**30,), "max_tokens: expected at most 10,000,000, got 1,000,000,000"),
+        ((5, -1.0), "temperature: expected a finite number of at least 0, got -1.0"),
+        ((5, math.nan), "temperature: expected a finite number of at least 0, got nan"),
+        ((5, math.inf), "temperature: expected a finite number of at least 0, got inf"),
+    ],
+)
+def test_sampling_out_of_range_is_refused(values, message):
+    with pytest.raises(BadInput, match=f"^{message}"):
+        Sampling(*values)

@@ -176,7 +176,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
         (["--rows", "0"], "rows: expected at least 1, got 0"),
         (["--rows", "3"], "rows: expected at least 5 for long_hop"),
         (["--rows", "5000"], "rows: templates give at most 1,000 rows of coexisting_facts, got 5,000; ask for fewer"),
-        (["--rows", "many"], "invalid int value"),
+        (["--rows", "many"], "--rows: expected a whole number, got 'many'"),
     ],
 )
 def test_bad_input_is_one_line(script, tmp_path, args, message):

@@ -17,8 +17,11 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("state", ["new", "finished", "stopped"])
-@pytest.mark.parametrize("name", list(COMMANDS))
+STATES = ("new", "finished", "stopped")
+CASES = [(name, state) for name in COMMANDS for state in STATES if (name, state) != ("tulving-again", "new")]
+
+
+@pytest.mark.parametrize(("name", "state"), CASES)
 def test_a_command_reads_each_journal_once(small_sets, small_runs, tmp_path, name, state):
     run = tmp_path / "run"
     if state != "new" and name != "booksort-rag":
@@ -26,8 +29,6 @@ def test_a_command_reads_each_journal_once(small_sets, small_runs, tmp_path, nam
     if state == "stopped":  # before it was scored
         for file in ("scores.json", "checksums.json"):
             (run / file).unlink(missing_ok=True)
-    if not run.exists() and name in ("tulving-again",):
-        pytest.skip("there is nothing to judge again")
     readings = journals_read()
     program, option, dataset, *rest = COMMANDS[name]
     done = script(program, option, small_sets / dataset, *rest, "--out", run)

@@ -127,7 +127,7 @@ def _values_to_look_at(found: dict[str, Any], shape: Shape) -> list[tuple[str, C
         return None
     if shape.one_of and not any(found.keys() >= set(names) for names in shape.one_of):
         return None
-    looks = []
+    looks: list[tuple[str, Callable[[Any], bool]]] = []
     for name, value in found.items():
         kind = shape.required.get(name) or shape.optional.get(name)
         if kind is None:

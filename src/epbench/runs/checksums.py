@@ -138,7 +138,8 @@ def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> di
     """
     if not (folder / CHECKSUMS).is_file():
         return {}
-    noted, edited = read_json(folder / CHECKSUMS, _SHAPE), {}
+    noted = read_json(folder / CHECKSUMS, _SHAPE)
+    edited: dict[str, str] = {}
     for path in _files(folder):
         name, size = path.name, noted["bytes"].get(path.name, 0)
         expected = noted["sha256"].get(name)

@@ -24,6 +24,9 @@ from epbench.runs.usage import commonest
 from epbench.tulving.judging.protocol import Judge, JudgeInput
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
 
+JudgedRecord = tuple[Record, JudgeInput, Record | None]
+"""The record of an answer, what the judge was given, and the record of its verdict or its failure, if it read the answer."""
+
 CALLS = "judge_calls.jsonl"
 NO_ANSWER = "there is no answer to this question"
 """The reason of a verdict that no judge was asked for: a missing answer is wrong, whatever the question."""
@@ -56,14 +59,27 @@ def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progres
 
 def read_verdicts(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[ScoredAnswer]:
     """A judge's verdicts on the answers to these rows, as far as the journals have them, in the order of the rows."""
-    by_id = {row["id"]: row for row in rows}
-    return [judged(by_id[given.id], verdict) for given, verdict in verdict_records(folder, rows, judge)]
+    return scored_answers(rows, judgement_records(folder, rows, judge))
+
+
+def scored_answers(rows: Sequence[Row], found: Sequence[JudgedRecord]) -> list[ScoredAnswer]:
+    """The same from what `judgement_records` has found."""
+    questions = {row["id"]: _to_score(row) for row in rows}
+    return [
+        _scored(questions[given.id], verdict)
+        for _, given, verdict in found
+        if verdict is not None and verdict.get("failure") is None
+    ]
 
 
 def judged(row: Row, verdict: Record) -> ScoredAnswer:
     """A row of the dataset with the verdict on its answer."""
+    return _scored(_to_score(row), verdict)
+
+
+def _scored(question: dict[str, Any], verdict: Record) -> ScoredAnswer:
     said = {name: verdict[name] for name in ("items", "scores", "order")}
-    return ScoredAnswer(**_to_score(row), **said, missing=verdict.get("missing", False))
+    return ScoredAnswer(**question, **said, missing=verdict.get("missing", False))
 
 
 def missing_verdict(reference: Sequence[str]) -> Record:
@@ -100,9 +116,7 @@ def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> 
     return [(given, verdict) for _, given, verdict in found if verdict is not None and verdict.get("failure") is None]
 
 
-def judgement_records(
-    folder: Path, rows: Sequence[Row], judge: JudgeIdentity
-) -> list[tuple[Record, JudgeInput, Record | None]]:
+def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[JudgedRecord]:
     """All answers to these rows, as in `given_answers`, with what the journal says of the judge's reading of each.
 
     Returns:
@@ -113,7 +127,7 @@ def judgement_records(
         BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
     """
     journal = read_journal(folder / JUDGEMENTS)
-    found: list[tuple[Record, JudgeInput, Record | None]] = []
+    found: list[JudgedRecord] = []
     for answer, given in given_answers(folder, rows, missing=True):
         if answer.get("missing"):
             found.append((answer, given, missing_verdict(given.reference)))

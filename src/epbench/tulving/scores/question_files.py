@@ -13,7 +13,7 @@ from epbench.judges.protocol import JudgeIdentity
 from epbench.runs.answers import ANSWERS
 from epbench.runs.journal import RETIRED, Record, read_journal
 from epbench.runs.question_table import write_questions
-from epbench.tulving.judging.verdicts import NO_ANSWER, judged, judgement_records
+from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, judged, judgement_records
 from epbench.tulving.scores.scoring import ScoredAnswer, has_order, question_measures, tau_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,13 @@ def write(folder: Path, records: Sequence[Record]) -> None:
     write_questions(folder, schema(), records)
 
 
-def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats: int = 1) -> list[Record]:
+def records_of(
+    folder: Path,
+    rows: Sequence[Row],
+    judge: JudgeIdentity,
+    repeats: int = 1,
+    found: Sequence[JudgedRecord] | None = None,
+) -> list[Record]:
     """A record with the fields `COLUMNS` for each time that a question was asked, from the journals of a run.
 
     Args:
@@ -80,6 +86,7 @@ def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats:
         rows: The questions that the run asked.
         judge: The judge whose verdicts count.
         repeats: How often the run asked each question, at least 1.
+        found: What `judgement_records` returns, if it is at hand.
 
     Returns:
         The records in the order of the rows, and of the repeats of each.
@@ -87,19 +94,19 @@ def records_of(folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats:
     Raises:
         BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
     """
-    found: dict[str, dict[int, tuple[str | None, Record | None]]] = {row["id"]: {} for row in rows}
-    for answer, given, verdict in judgement_records(folder, rows, judge):
+    judged_of: dict[str, dict[int, tuple[str | None, Record | None]]] = {row["id"]: {} for row in rows}
+    for answer, given, verdict in judgement_records(folder, rows, judge) if found is None else found:
         if not 0 <= answer["repeat"] < _TOO_MANY:
             raise BadInput(
                 f"{folder / ANSWERS}, record {answer['key']!r}, field 'repeat': expected a number from 0 to {_TOO_MANY - 1:,}, "
                 f"found {shown(answer['repeat'])}"
             )
-        found[given.id][answer["repeat"]] = None if answer.get("missing") else given.answer, verdict
+        judged_of[given.id][answer["repeat"]] = None if answer.get("missing") else given.answer, verdict
     failures = _failures(folder)
     records: list[Record] = []
     to_score: list[tuple[Record, ScoredAnswer]] = []
     for row in rows:
-        asked = found[row["id"]]
+        asked = judged_of[row["id"]]
         for repeat in sorted({*range(repeats), *asked}):
             text, verdict = asked.get(repeat, (None, None))
             record = {name: row[name] for name in _OF_ROW} | {

@@ -19,7 +19,7 @@ from epbench.runs.journal import RETIRED, Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct
-from epbench.tulving.judging.verdicts import lost_questions, read_verdicts
+from epbench.tulving.judging.verdicts import judgement_records, lost_questions, scored_answers
 from epbench.tulving.pages.cards import Chapters, questions_html
 from epbench.tulving.scores import question_files
 from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
@@ -125,7 +125,8 @@ def finish(
         NothingToScore: There is no judged answer; nothing is written then.
         BadInput: The number of a verdict's scores is not that of the true items.
     """
-    verdicts = read_verdicts(folder, rows, judge)
+    found = judgement_records(folder, rows, judge)
+    verdicts = scored_answers(rows, found)
     lost = lost_questions(rows, verdicts, repeats)
     if not verdicts:
         raise NothingToScore(
@@ -134,7 +135,7 @@ def finish(
         )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
-    records = question_files.records_of(folder, rows, judge, repeats)
+    records = question_files.records_of(folder, rows, judge, repeats, found)
     explorer = questions_html(folder, records, chapters)
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
     question_files.write(folder, records)

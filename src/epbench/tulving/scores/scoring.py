@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class QuestionToScore:
     """What decides which scores a question counts for; all that is known of a question that was lost.
 
@@ -43,7 +43,7 @@ class QuestionToScore:
     links: int | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ScoredAnswer(QuestionToScore):
     """One question with the verdict on its answer.
 

@@ -102,13 +102,15 @@ class _Child:
         return code
 
 
-def _new_child() -> None:
+_child = _Child()
+
+
+def _start_anew() -> None:
     global _child
     _child = _Child()
 
 
-_new_child()
-os.register_at_fork(after_in_child=_new_child)  # two processes cannot share one pipe
+os.register_at_fork(after_in_child=_start_anew)  # two processes cannot share one pipe
 
 
 def serve(descriptor: int) -> None:
@@ -133,7 +135,8 @@ def serve(descriptor: int) -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
         try:
-            (text,), _ = render_jinja_template([messages], chat_template=template, **values)
+            rendered: Any = render_jinja_template([messages], chat_template=template, **values)
+            text = rendered[0][0]
             if len(text) > most:
                 raise ValueError(f"expected a prompt of at most {most:,} characters, found {len(text):,}")
             answer = b"+" + text.encode(errors="replace")

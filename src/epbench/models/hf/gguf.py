@@ -111,7 +111,7 @@ def _check_sizes(file: Path) -> None:
         raise refuse(f"it names {text.num_hidden_layers:,} blocks and has {blocks:,}")
     try:
         with torch.device("meta"):
-            named = AutoModelForCausalLM.from_config(config).num_parameters()
+            named = AutoModelForCausalLM.from_config(config).num_parameters()  # type: ignore[no-untyped-call]
     except Exception as error:  # sizes that make no model can make torch and transformers raise anything
         raise refuse(" ".join(str(error).split())[:_LONGEST_REASON]) from None
     if named > 1.05 * weights:  # some architectures have a few that files leave out

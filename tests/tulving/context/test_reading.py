@@ -53,3 +53,9 @@ def test_what_does_not_go_together_is_refused(data):
         Reading(memory="human").system(data)
     with pytest.raises(BadInput, match="not with a memory system"):
         Reading(memory="oracle", keep_order=True).system(data)
+
+
+@pytest.mark.parametrize(("repeats", "expected"), [(0, "at least 1, got 0"), (10**12, "at most 10,000, got 1,000,000")])
+def test_a_number_of_repeats_out_of_range_is_refused(repeats, expected):
+    with pytest.raises(BadInput, match=f"repeats: expected {expected}"):
+        Reading(memory="none", repeats=repeats)

@@ -24,6 +24,8 @@ from epbench.tulving.context.prompts import Prompts, load_prompts
 from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
 from epbench.tulving.dataset.load import Loaded
 
+MOST_REPEATS = 10_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
@@ -38,12 +40,12 @@ class Reading:
         request_timeout: How many seconds one attempt at one request to that endpoint may take.
         prompts: The prompt pack.
         sampling: How answers are sampled.
-        repeats: How often each question is asked, at least 1.
+        repeats: How often each question is asked, 1 to `MOST_REPEATS`.
         limits: What one call to a memory system, and its process, may take.
         installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
 
     Raises:
-        BadInput: repeats is below 1.
+        BadInput: repeats is out of its range.
     """
 
     memory: str
@@ -61,6 +63,8 @@ class Reading:
     def __post_init__(self) -> None:
         if self.repeats < 1:
             raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
+        if self.repeats > MOST_REPEATS:
+            raise BadInput(f"repeats: expected at most {MOST_REPEATS:,}, got {self.repeats:,}")
 
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`.

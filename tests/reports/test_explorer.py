@@ -263,3 +263,10 @@ def test_two_explorers_on_one_page(browser, tmp_path):
     assert statuses == ["5 of 5 questions", "9 of 9 questions"]
     ids = browser.js("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids)) and browser.complaints() == []
+
+
+def test_a_page_with_the_first_questions_alone_says_how_many_there_are():
+    html = explorer_html(cards(3), TEXTS, n_questions=12_000)
+    assert len(data_of(html)["questions"]) == 3
+    assert "Of 12,000 questions the first 3 are here; questions.parquet has all." in html
+    assert "are here" not in explorer_html(cards(3), TEXTS)

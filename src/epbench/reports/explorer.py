@@ -18,8 +18,8 @@ Outcome = Literal["right", "wrong", "failed"]
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "failed")
 MOST_BYTES = 20_000_000
 """The size of the texts of evidence up to which a page carries them."""
-MOST_QUESTIONS = 20_000
-"""The number of questions up to which a page carries all of them; a browser shows no more in reasonable time."""
+MOST_QUESTIONS = 40_000
+"""The number of questions up to which a page carries all of them; the largest dataset has 35,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +125,15 @@ def explorer_html(
 
     if not cards:
         return ""
-    if (n := n_questions or len(cards)) > MOST_QUESTIONS:
-        notes = [*notes, f"Of {n:,} questions the first {MOST_QUESTIONS:,} are here; questions.parquet has all."]
-        cards = cards[:MOST_QUESTIONS]
+    shown = cards[:MOST_QUESTIONS]
+    if (n := n_questions or len(cards)) > len(shown):
+        notes = [*notes, f"Of {n:,} questions the first {len(shown):,} are here; questions.parquet has all."]
     size = sum(len(text.encode()) for text in map(printable, texts))
     if size > MOST_BYTES:
         notes = [*notes, f"The texts that the questions are about are left out: they have {size / 1e6:,.0f} MB, and a page \
 carries {MOST_BYTES / 1e6:,.0f} MB."]  # fmt: skip
         texts = ()
-    data = script_json(_data(cards, list(texts)))
+    data = script_json(_data(shown, list(texts)))
     return render("explorer.html.j2", notes=[printable(note) for note in notes], data=Markup(data))
 
 

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from epbench.memories.session import RETRIEVED
-from epbench.reports.explorer import MOST_QUESTIONS, Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.journal import Record, read_journal
 from epbench.tulving.context.passages import read_passages
 
 Chapters = Sequence[tuple[int, str]]
 """The number and the text of each chapter."""
+
+MOST_CARDS = 10_000
+"""The number of questions, repeats included, up to which a page has all; a book has fewer, each of some kilobytes."""
 
 NO_BOOK = "The book was not at hand when this page was made, so the chapters that match a question are not shown."
 _ABOUT = (
@@ -34,7 +37,7 @@ def questions_html(folder: Path, records: Sequence[Record], chapters: Chapters |
     """
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(records[:MOST_QUESTIONS], places, _retrieved(folder, known))
+    cards = cards_of(records[:MOST_CARDS], places, _retrieved(folder, known))
     return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], len(records))
 
 

@@ -79,16 +79,30 @@ _DATE = re.compile(
     rf"|{_MONTH}\s+{_ORDINAL}\s*,?\s+(\d{{4}})"
     rf"|(?:the\s+)?{_ORDINAL}\s+(?:of\s+)?{_MONTH}\s*,?\s+(\d{{4}}))\b"
 )
+# The day of the week before a date, both as `words_of` writes them
+_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)? (?=\d{4} \d{2} \d{2}\b)")
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def normalise(item: str) -> str:
-    """Return what is compared: Unicode (NFKC) and case folded, dates as year, month and day, punctuation as a blank.
+    """Return what is compared: the words of an item (see `words_of`), without a day of the week before a date.
 
-    >>> normalise("  The 7th of May, 2024 "), normalise("Café “Zoë”")
+    >>> normalise("Tuesday, May 7, 2024"), normalise("Tue 7 May 2024"), normalise("Taco Tuesday")
+    ('2024 05 07', '2024 05 07', 'taco tuesday')
+    """
+    words = words_of(words_of(item))  # the second time it finds dates with other signs in them, such as 7-May-2024
+    weekday = _WEEKDAY.match(words)
+    return words[weekday.end() :] if weekday else words
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def words_of(text: str) -> str:
+    """Return a text with Unicode (NFKC) and case folded, dates as year, month and day, and punctuation as a blank.
+
+    >>> words_of("  The 7th of May, 2024 "), words_of("Café “Zoë”")
     ('2024 05 07', 'café zoë')
     """
-    folded = unicodedata.normalize("NFKC", item).casefold()
+    folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(c if c.isalnum() else " " for c in _DATE.sub(_iso, folded)).split())
 
 

@@ -122,6 +122,25 @@ def test_cases_of_the_reference_are_reproduced_and_clipped():
     assert checked >= 13
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Tuesday, May 7, 2024", "Tue, 7 May 2024", "TUES. MAY 7TH 2024", "Tuesday the 7th of May, 2024", "Tuesday 2024-05-07",
+        "May 7, 2024", "7 May 2024", "7th May, 2024", "May 7th, 2024", "2024-05-07", "07-May-2024", "May 07,2024", "**May 7, 2024**",
+    ],
+)  # fmt: skip
+def test_a_date_is_the_same_item_in_every_usual_form(written):
+    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    assert metric.compute(predictions=[[written]], references=[["May 07, 2024"]])["f1"] == 1
+    assert metric.compute(predictions=[[written]], references=[["May 08, 2024"]])["f1"] == 0
+
+
+@pytest.mark.parametrize("item", ["Tuesday", "Taco Tuesday", "Sunday Market", "Friday 13", "Monday Club 2024"])
+def test_a_day_of_the_week_that_is_no_part_of_a_date_is_kept(item):
+    normalise = metric_module("episodic_f1").normalise
+    assert normalise(item) == item.casefold()
+
+
 def test_f1_of_the_reference_before_clipping():
     lenient_f1 = metric_module("episodic_f1").lenient_f1
     assert lenient_f1(1, 3, 3.0) == (3.0, 1.0, 1.5)

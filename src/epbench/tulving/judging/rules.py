@@ -54,7 +54,7 @@ def judge_account(judge_input: JudgeInput) -> Verdict:
 
 @cache
 def _normaliser() -> Callable[[str], str]:
-    normalise: Callable[[str], str] = metric_module("episodic_f1").normalise
+    normalise: Callable[[str], str] = metric_module("episodic_f1").words_of
     return normalise
 
 

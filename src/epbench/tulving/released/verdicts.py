@@ -123,7 +123,7 @@ def _scores(entries: Any, where: str) -> dict[str, float]:
 
 def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], int]:
     """The judge's name for each true item, and the number of items that got a name by position only."""
-    normalise = metric_module("episodic_f1").normalise
+    normalise = metric_module("episodic_f1").words_of
     known = {item: [item] for item in truth}
     if question.trace == "full_details":  # the judge saw "Full chapter 7" instead of the text
         for item, chapter in zip(question.answer, question.chapters, strict=True):

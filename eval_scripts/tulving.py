@@ -32,8 +32,8 @@ has judged every answer; the verdicts of all judges are kept, and eval_scripts/c
 
 A question whose request has failed, or that has no verdict, is neither right nor wrong. A score with such questions is
 incomplete: it is shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own
-(--answers) a missing answer is wrong, and an empty one is missing; to answer that nothing happened, say so in words. What
-failed in your system is {"id", "failure": "why"} there. How many questions are answered, and the lowest and the highest
+(--answers) a missing answer is wrong, and an empty one ("", "-") is missing; to answer that nothing happened, say so in
+words. What failed in your system is {"id", "failure": "why"} there; an answer that refuses has failed, as a reader's has. How many questions are answered, and the lowest and the highest
 score that the others leave possible, stand beside the scores.
 
 With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
@@ -190,6 +190,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
         Nothing of use when the prompts have been checked, before any weights are loaded; then the scores.
     """
     from epbench.judges.protocol import is_free
+    from epbench.judges.replies import failure_of
     from epbench.models.estimate import check_window, estimate
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask, retire_others
@@ -234,7 +235,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
                 note_passages(folder, requests)
             requests = repeated(requests, args.repeats)
         retire_others(folder / ANSWERS, requests, model)
-        ask(folder / ANSWERS, requests, model, command.bar)
+        ask(folder / ANSWERS, requests, model, command.bar, failure_of=failure_of)
         # 3. Which true items each answer contains; 4. the scores, from the journals alone.
         scores = _judge_and_score(args, folder, data, rows, judge, label)
     yield scores

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epbench.judges.replies import failure_of
 from epbench.models.json_replies import is_whole_json
 from epbench.models.openai.wire import NoCompletion, NoJson, read_chat
 from epbench.models.protocol import Request, Sampling, Usage
+from epbench.models.rules import RuleBasedReader
 from epbench.models.vllm.wire import read_output
 from epbench.runs.answers import ANSWERS, ask
 from epbench.runs.journal import Journal, read_journal
@@ -280,3 +282,30 @@ def test_a_deep_error_is_a_failure_of_one_question(text):
     with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, raw=text)) as endpoint:
         (reply,) = model_of(endpoint).answer(book(1))
     assert reply.failure.startswith("400 ") and len(reply.failure) <= 400
+
+
+def test_an_endpoint_that_refused_is_asked_again(tmp_path):
+    replies_to = {"0": iter(["I can't help with that.", "Oslo"]), "1": iter(["..."] * 3), "2": iter(["Bergen"])}
+    with LoopbackEndpoint(lambda prompt: next(replies_to[prompt[-1]])) as endpoint:
+        for n_calls in (3, 5, 6):
+            ask(tmp_path / ANSWERS, book(3), model_of(endpoint), failure_of=failure_of)
+            assert len(endpoint.calls) == n_calls
+    said = {record["id"]: failure_of(record) or record["answer"] for record in Journal(tmp_path / ANSWERS)}
+    assert said == {"the book-0": "Oslo", "the book-1": "the reply says nothing", "the book-2": "Bergen"}
+
+
+def test_greedy_weights_and_rules_that_refused_are_not_asked_again(tmp_path):
+    class Refusing(RuleBasedReader):
+        name = "refusing"
+        asked = 0
+
+        def answer_to(self, request):
+            self.asked += 1
+            return "I can't help with that."
+
+    for identity, costs_nothing in (("refusing", True), ("refusing@1f0c3a", False)):
+        model = type("Model", (Refusing,), {"identity": identity, "costs_nothing": costs_nothing})()
+        greedy, warm = book(2), book(2, sampling=Sampling(temperature=1.0))
+        for requests, n in ((greedy, 2), (greedy, 2), (warm, 4), (warm, 6)):
+            ask(tmp_path / identity, requests, model, failure_of=failure_of)
+            assert model.asked == n

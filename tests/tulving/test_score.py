@@ -145,3 +145,26 @@ def test_a_judge_with_too_few_scores_is_refused_by_name(rows):
     row = next(row for row in rows if row["answer"])
     with pytest.raises(BadInput, match=f"judge careless, question {row['id']}: expected {len(row['answer'])} scores"):
         epbench.score_answer(row, "Nobody.", Careless())
+
+
+def test_a_refusal_has_failed_and_a_text_without_words_is_no_answer(rows):
+    row = next(row for row in rows if row["bin"] == "0")
+    for text in ("I'm sorry, but I can't help with that.", "As an AI language model, I cannot answer this."):
+        refused = epbench.score_answer(row, text)
+        assert (refused.outcome, refused.f1, refused.reason) == ("failed", None, "the reader refused to answer")
+    for text in ("", "-", "...", "\u200b", "🤷"):
+        silent = epbench.score_answer(row, text)
+        assert (silent.outcome, silent.f1, silent.items) == ("wrong", 0.0, ())
+    assert epbench.score_answer(row, "I'm sorry, but there is no mention of any such event.").outcome == "right"
+
+
+def test_every_judge_is_spared_what_is_no_answer(rows):
+    class Asked(LexicalJudge):
+        def judge(self, inputs):
+            assert {one.answer for one in inputs} == {"I do not know."}
+            return super().judge(inputs)
+
+    answers = dict.fromkeys((row["id"] for row in rows), "I do not know.")
+    answers |= {rows[0]["id"]: "I cannot assist with that request.", rows[1]["id"]: "…"}
+    coverage = epbench.score(rows, answers, Asked()).scores["coverage"]
+    assert (coverage["failed"], coverage["missing"]) == (1, 1)

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
+from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request, Sampling
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.load import RULE_JUDGES
 from epbench.tulving.judging.protocol import Judge
-from epbench.tulving.judging.verdicts import judged
+from epbench.tulving.judging.verdicts import judged, missing_verdict
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.score import score_answer
-from epbench.tulving.scores.own_answers import is_empty
 from epbench.tulving.scores.scoring import (
     chronological_awareness,
     f1_by_bin,
@@ -124,20 +124,21 @@ def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
     Args:
         row: The question, a row of the dataset.
         answer: As the model gave it. An empty one is missing: it is no abstention, which would be right where nothing has
-            happened.
+            happened. So is one that refuses: harnesses have no third outcome for it.
         judge: The judge; see `judge_of`.
     """
     found = score_answer(row, answer, judge_of(judge))
-    assert found.f1 is not None  # rules always give a verdict
-    scored = judged(row, {"items": found.items, "scores": found.scores, "order": found.order})
+    missing = kind_of_reply(answer) != "answer"
+    said = {"items": found.items, "scores": found.scores, "order": found.order}
+    scored = judged(row, missing_verdict(row["answer"]) if missing else said)
     return Mark(
         get=scored.get,
         bin=scored.bin,
-        f1=found.f1,
+        f1=found.f1 or 0.0,
         is_latest=is_latest(scored),
         has_order=has_order(scored),
         tau=tau_of(scored) if has_order(scored) else None,
-        missing=is_empty(answer),
+        missing=missing,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
@@ -42,19 +42,26 @@ def no_progress(items: Iterable[T], what: str, total: int, done: int = 0) -> Ite
     return items
 
 
+def failure_in(record: Record) -> str | None:
+    """Return the failure that a record says it is; None if it is none."""
+    failure: str | None = record.get("failure")
+    return failure
+
+
 def ask(
     path: Path,
     requests: Sequence[Request],
     model: Model,
     progress: Progress = no_progress,
     what: str = "answers",
+    failure_of: Callable[[Record], str | None] = failure_in,
 ) -> None:
     """Put the answers to all requests into a journal; requests that it already has an answer to are not sent again.
 
     A record has key, id, repeat, and answer (the text) or failure (the reason). It may also have partial (the text of a
     failed reply), ended and served (see `Reply`), reasoning, probabilities of the requested labels, usage in tokens, and
     seconds since the reply before. A question that fails is journaled with its reason, and the next start asks it again,
-    unless the same weights would reach the same limit with the same tokens.
+    unless greedy weights or rules on this machine would only say the same again.
     Keys of the environment are replaced by `***` in all texts.
 
     A reply of an endpoint is in the journal before anything else is done with it. If the process is killed, only answers
@@ -66,14 +73,15 @@ def ask(
         model: The model that answers.
         progress: Shows how many answers there are, with those of earlier starts.
         what: Name of the answers at that.
+        failure_of: Why a journaled reply is no answer, None if it is one; by default the failure in its record.
     """
     journal = Journal(path)
     by_key = {request.key(model.identity): request for request in requests}
-    records = journal.records
     open_requests = {
         key: request
         for key, request in by_key.items()
-        if not (journal.done(key) or _would_be_cut_again(records.get(key), request, model))
+        if (record := journal.records.get(key)) is None
+        or (failure_of(record) is not None and not _would_be_the_same(record, request, model))
     }
     replies = answered(journal, list(open_requests.values()), model)
     with closing(replies):  # otherwise open requests would go on when this stops
@@ -82,12 +90,11 @@ def ask(
     journal.close()
 
 
-def _would_be_cut_again(record: Record | None, request: Request, model: Model) -> bool:
-    """Whether the failed reply was greedy text of weights on this machine that used all its tokens."""
-    if record is None or record.get("ended") != "length" or not weights_of(model):
-        return False
+def _would_be_the_same(record: Record, request: Request, model: Model) -> bool:
+    """Whether the failed reply is greedy text of this machine: a whole one, or one that used all its tokens."""
     used = (record.get("usage") or {}).get("completion", 0)
-    return request.sampling.temperature == 0 and used >= request.sampling.max_tokens
+    whole = "answer" in record or (record.get("ended") == "length" and used >= request.sampling.max_tokens)
+    return whole and request.sampling.temperature == 0 and bool(weights_of(model) or model.costs_nothing)
 
 
 def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None:

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
+from epbench.judges.replies import FAILURES, kind_of_reply
 from epbench.runs.journal import Record
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import judge_input, judged, lost_questions, missing_verdict
-from epbench.tulving.scores.own_answers import UNKNOWN, is_empty
+from epbench.tulving.scores.own_answers import UNKNOWN
 from epbench.tulving.scores.scoring import ScoredAnswer, question_measures
 
 Outcome = Literal["right", "wrong", "failed"]
@@ -69,8 +70,9 @@ def score(rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | J
 
     Args:
         rows: The questions: rows of the config `qa` as `datasets.load_dataset` gives them, or some of them.
-        answers: The answers by the id of the question. A question without an answer, or with an empty one, is wrong: an
-            empty answer is no abstention. None stands for a request that failed, which is neither right nor wrong.
+        answers: The answers by the id of the question. A question without an answer, or with one that says nothing (`""`,
+            `-`, an emoji), is wrong: that is no abstention. None stands for a request that failed, which is neither right
+            nor wrong, and so does an answer that refuses, such as "I'm sorry, but I can't help with that."
         judge: The name of a judge, `lexical` (rules) by default, or a judge as `epbench.load_judge` returns it. A model is
             asked once for each answer, and nothing is journaled; `epbench.load_judge` takes a file for its replies.
 
@@ -101,7 +103,7 @@ def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -
 
     Args:
         row: The question.
-        answer: The answer; an empty one is wrong, and None has failed.
+        answer: The answer; an empty one is wrong, and one that refuses has failed, like None.
         judge: The name of a judge, or a judge.
 
     Raises:
@@ -147,8 +149,9 @@ def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Jud
         answer = answers.get(row["id"], "")
         if answer is None:
             found[row["id"]] = {"failure": UNKNOWN}
-        elif is_empty(answer):
-            found[row["id"]] = missing_verdict(row["answer"])
+        elif (kind := kind_of_reply(answer)) != "answer":
+            empty = kind == "empty"
+            found[row["id"]] = missing_verdict(row["answer"]) if empty else {"failure": FAILURES[kind]}
         else:
             asked[row["id"]] = judge_input(row, answer)
     by_key = {given.key(judge): given for given in asked.values()}  # one answer to one question is judged once

@@ -259,3 +259,20 @@ def test_the_plan_counts_what_the_judge_is_asked_about_absent_facts(tmp_path, is
     assert (found.n, found.of) == ((0, 5) if isolate else (5, 5))
     (planned,) = [line for line in lines if line.startswith("judge openai:j") and "requests" in line]
     assert f" {len(endpoint.calls)} requests" in planned
+
+
+def test_a_reader_that_refuses_or_says_nothing_has_failed(tmp_path):
+    class Refusing(LexicalReader):
+        said = iter(["I'm sorry, but I can't help with that.", "-", "I have no information about that.", "Yes.", "No."])
+
+        def answer_to(self, request):
+            return next(self.said)
+
+    output = run(tmp_path, "verbatim-bm25", model=Refusing())
+    reasons = [record.failure for record in output.records]
+    assert reasons == ["the reader refused to answer", "the reply says nothing", None, None, None]
+    assert output.usage["answering"]["failed"] == dict.fromkeys(reasons[:2], 1)
+    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
+    assert [outcome.label for outcome in outcomes[:2]] == ["failed", "failed"] and "failed" not in [
+        o.label for o in outcomes[2:]
+    ]

@@ -4,13 +4,16 @@ import json
 import re
 
 import pyarrow.parquet as pq
+import pytest
 
+from epbench.errors import NothingToScore
+from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.models.protocol import Reply, Request
 from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questions
-from epbench.tulving.scores.own_answers import OwnAnswers
+from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, record_answers, record_own_answers, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, notes, score_cell
@@ -183,3 +186,67 @@ def test_a_run_that_was_asked_fewer_questions_stands_after_the_others_and_says_s
     assert "it was asked" not in markdown_table({"whole": whole, "older": older})
     twice = scores_of([judged_row(f"{letter}x") for letter in letters * 2], [], judge=LexicalJudge())
     assert list(complete_first({"whole": whole, "twice": twice})) == ["whole", "twice"]  # repeats are no more questions
+
+
+def said(folder, answers, **more):
+    lines = [{"key": id_, "id": id_, "repeat": 0, "answer": answer, **more} for id_, answer in answers.items()]
+    (folder / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+NO_ANSWERS = {
+    "ax": "I’m sorry, but I can’t help with that.",
+    "bx": "-",
+    "cx": "\u200b",
+    "dx": "No such event took place.",
+}
+
+
+def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_journals_too(tmp_path):
+    rows = [row(id_) | {"answer": [], "bin": "0", "n_chapters": 0} for id_ in NO_ANSWERS]
+    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+        said(folder, NO_ANSWERS)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
+        scores = finish(folder, rows, LexicalJudge(), "mine")
+    assert [verdict.id for verdict in verdicts] == ["dx"]
+    assert (scores["n_failed"], scores["incomplete"]["f1_by_bin.0"]) == (3, [0.25, 1.0])
+    assert len((folder / "judgements.jsonl").read_text().splitlines()) == 1, "no judge is asked about them"
+    failed = {"the reader refused to answer": 1, "the reply says nothing": 2}
+    assert json.loads((folder / "usage.json").read_text())["failed"] == failed
+    refused, *_, right = pq.read_table(folder / "questions.parquet").to_pylist()
+    assert (refused["outcome"], refused["failure"]) == ("failed", "the reader refused to answer")
+    assert (refused["answer"], refused["items"], right["outcome"]) == (NO_ANSWERS["ax"], None, "right")
+
+
+def test_a_run_in_which_every_question_is_refused_has_nothing_to_score(tmp_path):
+    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+        said(folder, {"ax": NO_ANSWERS["ax"]})
+        judge_answers(folder, [row("ax")], LexicalJudge(), no_progress)
+        with pytest.raises(NothingToScore, match="most often .1.: the reader refused to answer"):
+            finish(folder, [row("ax")], LexicalJudge(), "mine")
+
+
+def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(tmp_path):
+    judge = PastJudge("claude", PUBLISHED)
+    rows = [row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}]
+    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+        said(folder, {"ax": NO_ANSWERS["ax"]})
+        verdict = {"key": "ax", "id": "ax", "judge": "claude", "items": [], "scores": [], "order": [], "reason": ""}
+        (folder / "judgements.jsonl").write_text(json.dumps(verdict) + "\n")
+        more = {"judge": {"name": "claude", "prompt_hash": None, "passport": None}}
+        assert finish(folder, rows, judge, "released", more=more)["f1_by_bin"] == {"0": 1.0}
+
+
+def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_one_resumes(tmp_path):
+    rows = [row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}, row("bx")]
+    (tmp_path / "mine.jsonl").write_text('{"id": "ax", "answer": "-"}\n{"id": "bx", "answer": "Person bx"}\n')
+    own = read_answers(tmp_path / "mine.jsonl", ["ax", "bx"])
+    assert (own.answers, own.empty) == ({"bx": "Person bx"}, {"ax": "-"})
+    assert own.fingerprint == OwnAnswers({"ax": "-", "bx": "Person bx"}).fingerprint, "as earlier versions took it"
+    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+        record_own_answers(folder, OwnAnswers({"ax": "-", "bx": "Person bx"}), ["ax", "bx"], "mine.jsonl")
+        for _ in range(2):  # a second start writes nothing more
+            record_own_answers(folder, own, ["ax", "bx"], "mine.jsonl")
+        judge_answers(folder, rows, LexicalJudge(), no_progress)
+        scores = finish(folder, rows, LexicalJudge(), "mine")
+    assert len((folder / "answers.jsonl").read_text().splitlines()) == 3
+    assert (scores["coverage"]["missing"], scores["n_failed"], scores["f1_by_bin"]) == (1, 0, {"0": 0.0, "1": 1.0})

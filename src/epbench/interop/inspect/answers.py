@@ -8,9 +8,9 @@ from typing import TypeVar
 from inspect_ai.solver import TaskState
 
 from epbench.errors import QuestionFailed
+from epbench.judges.replies import FAILURES, kind_of_reply
 from epbench.models.inspect_ai.wire import read_output
 from epbench.models.protocol import Reply, Request
-from epbench.tulving.scores.own_answers import EMPTY, is_empty
 
 T = TypeVar("T")
 
@@ -25,8 +25,9 @@ def reply_in(state: TaskState, request: Request) -> Reply:
     reply = read_output(state.output, request, "")
     if reply.failure is not None:
         raise QuestionFailed(reply.failure)
-    if is_empty(reply.text) and reply.probabilities is None:
-        raise QuestionFailed(EMPTY)
+    kind = kind_of_reply(reply.text)
+    if reply.probabilities is None and (kind == "empty" or (kind == "refusal" and not request.labels)):
+        raise QuestionFailed(FAILURES[kind])
     return reply
 
 

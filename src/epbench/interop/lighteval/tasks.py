@@ -11,8 +11,8 @@ The harness cuts the beginning off a prompt that exceeds the model's window and 
 characters with tokens). With their answers, the short book takes about 13,000 tokens and the long one about 130,000: make
 sure that the model's window, or the `max_length` that you give it, is larger.
 
-An empty answer about a book is no abstention: it is missing, which is wrong, and `missing` is the share of such answers. A
-pair whose log-likelihood is not a number has `failed`; it counts as wrong.
+An empty answer about a book, or one that refuses, is no abstention: it is missing, which is wrong, and `missing` is the share
+of such answers. A pair whose log-likelihood is not a number has `failed`; it counts as wrong.
 """
 
 # mypy: disable-error-code="import-not-found"

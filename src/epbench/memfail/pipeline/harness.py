@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from epbench.judges.replies import failure_of, with_failures
 from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
 from epbench.memfail.pipeline.conversations import conversations_of, facts_told
 from epbench.memfail.pipeline.prompts import Prompts
@@ -82,7 +83,7 @@ def run_config(
     recall = read_recall(folder, system, conversations, queries)
     requests = _requests(questions, recall, prompts, setting)
     warning = check_window(requests, model, {}) if requests else None
-    ask(folder / ANSWERS, requests, model, progress)
+    ask(folder / ANSWERS, requests, model, progress, failure_of=failure_of)
     output = _output(folder, facts, questions, conversations, system, model, prompts, setting)
     return replace(output, warnings=[*output.warnings, *([warning] if warning else [])])
 
@@ -178,7 +179,7 @@ def _read_output(
     setting: Setting,
     told: Sequence[Fact],
 ) -> RunOutput:
-    journal = read_journal(folder / ANSWERS)
+    journal = {record["key"]: record for record in with_failures(read_journal(folder / ANSWERS).values())}
     unanswered = {"failure": "the reader gave no reply"}
     answers = {request.id: journal.get(request.key(model.identity), unanswered) for request in requests}
     records = []

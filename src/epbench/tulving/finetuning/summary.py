@@ -8,6 +8,7 @@ from typing import Any
 
 from epbench.hub.rows import Row
 from epbench.judges.protocol import PastJudge
+from epbench.judges.replies import with_failures
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS
 from epbench.runs.journal import read_journal
@@ -57,7 +58,7 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
 
 
 def _failures(folder: Path, judge: PastJudge | None) -> dict[str, int]:
-    answers: dict[str, int] = token_usage(read_journal(folder / ANSWERS).values())["failed"]
+    answers: dict[str, int] = token_usage(with_failures(read_journal(folder / ANSWERS).values()))["failed"]
     return answers | (judge_failures(folder, judge) if judge else {})
 
 

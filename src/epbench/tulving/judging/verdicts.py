@@ -17,6 +17,7 @@ from epbench.judges import journal as verdict_journal
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.judges.model import BaseModelJudge, name_without_weights
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
+from epbench.judges.replies import with_failures
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
 from epbench.runs.journal import Journal, Record, read_journal
@@ -39,7 +40,7 @@ def judge_input(row: Row, answer: str) -> JudgeInput:
 
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
     """The journaled answers to these rows that the judge has yet to judge, each once."""
-    inputs = [given for _, given in given_answers(folder, rows)]
+    inputs = [given for _, given in given_answers(folder, rows, judge)]
     return list(verdict_journal.open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values())
 
 
@@ -51,7 +52,7 @@ def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Pro
 
 def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> None:
     """Have all journaled answers to these rows judged on which the journal has no verdict."""
-    inputs = [given for _, given in given_answers(folder, rows)]
+    inputs = [given for _, given in given_answers(folder, rows, judge)]
     journal = Journal(folder / JUDGEMENTS)
     judge_open(journal, inputs, judge, progress, "verdicts", lambda given, seconds: {"id": given.id})
     journal.close()
@@ -128,7 +129,7 @@ def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -
     """
     journal = read_journal(folder / JUDGEMENTS)
     found: list[JudgedRecord] = []
-    for answer, given in given_answers(folder, rows, missing=True):
+    for answer, given in given_answers(folder, rows, judge, missing=True):
         if answer.get("missing"):
             found.append((answer, given, missing_verdict(given.reference)))
             continue
@@ -157,7 +158,15 @@ def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: boo
     return verdict | {"scores": [min(1.0, max(0.0, score)) for score in scores]}
 
 
-def given_answers(folder: Path, rows: Sequence[Row], *, missing: bool = False) -> list[tuple[Record, JudgeInput]]:
+def answer_records(folder: Path, judge: JudgeIdentity) -> list[Record]:
+    """The journaled replies; one that refuses or says nothing is a failure, except before the judge of a published run."""
+    records = read_journal(folder / ANSWERS).values()
+    return list(records) if judge.prompt_hash == PUBLISHED else with_failures(records)
+
+
+def given_answers(
+    folder: Path, rows: Sequence[Row], judge: JudgeIdentity, *, missing: bool = False
+) -> list[tuple[Record, JudgeInput]]:
     """The journaled answers to these rows, without failures, in the order of the rows and of the repeats.
 
     With `missing`, questions that a file of answers leaves out are among them, each with an empty answer.
@@ -166,10 +175,9 @@ def given_answers(folder: Path, rows: Sequence[Row], *, missing: bool = False) -
     asked again, under another key.
     """
     position = {row["id"]: i for i, row in enumerate(rows)}
-    records = read_journal(folder / ANSWERS).values()
     given = {
         (position[record["id"]], record["repeat"]): record
-        for record in records
+        for record in answer_records(folder, judge)
         if record.get("failure") is None and record["id"] in position and (missing or not record.get("missing"))
     }
     inputs = [(i, record) for (i, _), record in sorted(given.items(), key=itemgetter(0))]
@@ -220,7 +228,7 @@ def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[Score
     Raises:
         RunFailed: A verdict is missing, and the run has scores by another judge. The message says how many are missing.
     """
-    n_answers, previous = len(given_answers(folder, rows)), judge_of_scores(folder)
+    n_answers, previous = len(given_answers(folder, rows, judge)), judge_of_scores(folder)
     missing = n_answers - sum(not verdict.missing for verdict in verdicts)
     if missing and previous not in (None, identity_of(judge)):
         reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))

@@ -9,6 +9,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import kind_of, parse_json, shown
+from epbench.judges.replies import kind_of_reply
 from epbench.runs.answers import fingerprint_of
 
 EMPTY = "empty answer"
@@ -31,23 +32,25 @@ class OwnAnswers:
         answers: The answers by the id of the question; none of them is empty.
         failures: Why there is no answer, by the id of the question: requests that failed, which say nothing about what the
             system remembers.
+        empty: Texts that only look like answers, such as `-`, by the id of the question; they count as no answer.
     """
 
     answers: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    empty: dict[str, str] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """A hash of all answers and failures, so that a run is continued only with the same ones."""
-        return fingerprint_of({**self.answers, **({"": self.failures} if self.failures else {})})
+        return fingerprint_of({**self.answers, **self.empty, **({"": self.failures} if self.failures else {})})
 
 
 def is_empty(answer: str) -> bool:
-    """Whether an answer is empty, or only white space.
+    """Whether an answer is empty, or has nothing to read in it; see `epbench.judges.replies.kind_of_reply`.
 
     That is no answer. It is no abstention, either: a system that says nothing has not said that nothing happened.
     """
-    return not answer.strip()
+    return kind_of_reply(answer) == "empty"
 
 
 def check_length(where: str, answer: str) -> None:
@@ -103,7 +106,9 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
             failures.pop(record["id"], None)
     if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
-    return OwnAnswers({id_: answer for id_, answer in answers.items() if not is_empty(answer)}, failures)
+    empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
+    given = {id_: answer for id_, answer in answers.items() if id_ not in empty}
+    return OwnAnswers(given, failures, {id_: answer for id_, answer in empty.items() if answer.strip()})
 
 
 def _said(where: str, record: dict[str, Any]) -> tuple[str | None, str]:

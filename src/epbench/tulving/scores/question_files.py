@@ -10,10 +10,11 @@ from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.hub.rows import Row
 from epbench.judges.protocol import JudgeIdentity
+from epbench.judges.replies import FAILURES
 from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import RETIRED, Record, read_journal
+from epbench.runs.journal import RETIRED, Record
 from epbench.runs.question_table import write_questions
-from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, judged, judgement_records
+from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, answer_records, judged, judgement_records
 from epbench.tulving.scores.scoring import ScoredAnswer, has_order, question_measures, tau_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ answer is what the reader wrote; items, scores, order and reason are the judge's
 for each true item, the true items found in the order of the answer, and why. f1, precision and recall are those of
 `episodic_f1`, harsh_f1 counts every item found, and tau is Kendall's, null unless all items of an ordered list were found.
 A missing answer is null, names no items, and has an F1 of 0.
-A failed question has no verdict: its columns from items on are null.
+A failed question has no verdict: its columns from items on are null, and so is the answer unless it refuses or says nothing.
 """
 
 NOT_ASKED = NO_ANSWER
@@ -102,7 +103,7 @@ def records_of(
                 f"found {shown(answer['repeat'])}"
             )
         judged_of[given.id][answer["repeat"]] = None if answer.get("missing") else given.answer, verdict
-    failures = _failures(folder)
+    failures = _failures(folder, judge)
     records: list[Record] = []
     to_score: list[tuple[Record, ScoredAnswer]] = []
     for row in rows:
@@ -120,7 +121,8 @@ def records_of(
                 if verdict.get("missing"):  # it is wrong, and yet names nothing
                     record["items"] = []
             elif text is None:  # nothing came back
-                record |= {"outcome": "failed", "failure": failures.get((row["id"], repeat), NOT_ASKED)}
+                failure, text = failures.get((row["id"], repeat), (NOT_ASKED, None))
+                record |= {"outcome": "failed", "failure": failure, "answer": text}
             else:
                 record |= {"outcome": "failed", "failure": verdict["failure"] if verdict else NOT_JUDGED}
             records.append(record)
@@ -128,10 +130,13 @@ def records_of(
     return records
 
 
-def _failures(folder: Path) -> dict[tuple[str, int], str]:
-    """Why the reader failed, by question and repeat: the last reason that is not about an older prompt."""
-    records = [record for record in read_journal(folder / ANSWERS).values() if record.get("failure") is not None]
-    return {(r["id"], r["repeat"]): r["failure"] for r in sorted(records, key=lambda r: r["failure"] != RETIRED)}
+def _failures(folder: Path, judge: JudgeIdentity) -> dict[tuple[str, int], tuple[str, str | None]]:
+    """Why the reader failed, by question and repeat: the last reason that is not about an older prompt. And its refusal."""
+    records = [record for record in answer_records(folder, judge) if record.get("failure") is not None]
+    return {
+        (r["id"], r["repeat"]): (r["failure"], r["partial"] if r["failure"] in FAILURES.values() else None)
+        for r in sorted(records, key=lambda r: r["failure"] != RETIRED)
+    }
 
 
 def _score(pairs: Sequence[tuple[Record, ScoredAnswer]]) -> None:

@@ -19,7 +19,7 @@ from epbench.runs.journal import RETIRED, Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct
-from epbench.tulving.judging.verdicts import judgement_records, lost_questions, scored_answers
+from epbench.tulving.judging.verdicts import answer_records, judgement_records, lost_questions, scored_answers
 from epbench.tulving.pages.cards import Chapters, questions_html
 from epbench.tulving.scores import question_files
 from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
@@ -55,10 +55,11 @@ def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source
     journal = Journal(folder / ANSWERS)
     for id_ in ids:
         answer = own.answers.get(id_)
-        key = Request(id_, "", "", answer or "").key(source)
+        key = Request(id_, "", "", answer or own.empty.get(id_, "")).key(source)
         before = journal.records.get(key)
-        # An earlier version journaled an empty answer as a failure, under the key of a missing one.
-        if before is None or (id_ not in own.failures and before.get("failure") is not None):
+        # Earlier versions journaled an empty answer as a failure, under the key of a missing one, and `-` as an answer.
+        again = before is not None and (before.get("failure") is not None or (id_ in own.empty and "answer" in before))
+        if before is None or (id_ not in own.failures and again):
             outcome: dict[str, Any] = {"answer": answer}
             if answer is None:
                 outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}
@@ -134,7 +135,7 @@ def finish(
             "again to retry them"
         )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
-    usage = token_usage(read_journal(folder / ANSWERS).values()) | memory_usage(folder)
+    usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
     records = question_files.records_of(folder, rows, judge, repeats, found)
     explorer = questions_html(folder, records, chapters)
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
@@ -146,7 +147,7 @@ def finish(
 def _reasons(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[str]:
     """Why questions of a run have no judged answer: what the memory, the reader and the judge say."""
     asked = {row["id"] for row in rows}
-    reasons = [record for record in read_journal(folder / ANSWERS).values() if record["id"] in asked]
+    reasons = [record for record in answer_records(folder, judge) if record["id"] in asked]
     reasons += [record for record in read_journal(folder / RETRIEVED).values() if record.get("question") in asked]
     said = [str(record["failure"]) for record in reasons if record.get("failure") not in (None, RETIRED)]
     for reason, n in failures_of(read_journal(folder / JUDGEMENTS), judge).items():

@@ -26,9 +26,10 @@ TWO_AT_ONCE := xargs -P 2 -I {} sh -c 'out=$$(eval "$$0" 2>&1); code=$$?; printf
 quickstart: $(VENV)/.core
 	@printf '%s\n' 'tulving.py --book long' 'tulving.py --book short' memfail.py | $(TWO_AT_ONCE) '$(BIN)/python builders/{} --out out'
 	$(BIN)/python builders/publish.py out/short out/long out/memfail --metrics --to cache --force
-	@printf '%s\n' rag-chapter rag-paragraph in-context none | $(TWO_AT_ONCE) '$(OFFLINE) $(BIN)/python eval_scripts/tulving.py \
+	@printf '%s\n' rag-chapter rag-paragraph in-context none everything | $(TWO_AT_ONCE) '$(OFFLINE) $(BIN)/python eval_scripts/tulving.py \
 	  --dataset epbench/long --memory {} --model lexical --judge lexical --out runs/long/{}'
-	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none --out runs/long/report
+	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter runs/long/rag-paragraph runs/long/none \
+	  runs/long/everything --out runs/long/report
 	@printf '%s\n' oracle verbatim-bm25 none | $(TWO_AT_ONCE) '$(OFFLINE) $(BIN)/python eval_scripts/memfail.py \
 	  --dataset epbench/memfail --config all --system {} --out runs/memfail/{}'
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report

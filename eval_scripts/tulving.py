@@ -12,7 +12,8 @@
     python eval_scripts/tulving.py --config eval_scripts/configs/tulving.yaml
 
 Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
-nothing. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
+nothing. everything asks no reader: it names every item of the book that was asked for in answer to each question, which
+is a floor. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
 the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
 verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class or path/to/file.py:Class.
 Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
@@ -121,7 +122,9 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
 
     memory = parser.add_argument_group("what the reader sees")
-    memory.add_argument("--memory", help="in-context, rag-paragraph, rag-chapter, none or a memory system; see above")
+    memory.add_argument(
+        "--memory", help="in-context, rag-paragraph, rag-chapter, none, everything or a memory system; see above"
+    )
     memory.add_argument(
         "--answers", type=Path, metavar="FILE",
         help='score these answers instead of asking a reader: JSONL of {"id", "answer"}',
@@ -152,6 +155,8 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     args = Arguments(**parsed, dataset=next(iter(parsed["datasets"]), None), given=command.given(parser, argv))
     if len(args.datasets) > 1 and (args.rejudge or args.answers):
         parser.error(f"{'--rejudge' if args.rejudge else '--answers'} is about one dataset, got {len(args.datasets)}")
+    if args.memory == "everything" and args.model != "lexical":
+        parser.error(f"--memory everything asks no model, got --model {args.model}")
     if not (args.released or args.rejudge) and (args.memory is None) == (args.answers is None):
         parser.error("give either --memory to ask a reader, or --answers to score a file")
     return args
@@ -164,6 +169,7 @@ def _evaluate_all(args: Arguments) -> None:
     """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
     from epbench.files.writing import write_text
     from epbench.runs.several import folders_of_datasets
+    from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
     from epbench.tulving.reader.load import load_reader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
 
@@ -175,7 +181,8 @@ def _evaluate_all(args: Arguments) -> None:
         for name, folder in folders.items()
     }
     found, unscored = command.run_all(runs, plan=args.plan)
-    scores = {f"{name}, {args.memory}, {model.name}": of_run for name, of_run in found.items()}
+    who = EverythingReader.name if args.memory == EVERYTHING else model.name
+    scores = {f"{name}, {args.memory}, {who}": of_run for name, of_run in found.items()}
     if len(runs) > 1 and scores:
         command.console().print(screen_tables(scores))
         write_text(args.out / "table.md", markdown_table(scores))
@@ -199,9 +206,12 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     from epbench.tulving.context.passages import note_passages
     from epbench.tulving.context.requests import MEMORIES, repeated
     from epbench.tulving.judging.verdicts import plan_in_advance
+    from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
 
     assert args.dataset and args.memory
     data, rows = _load(args)
+    if args.memory == EVERYTHING:
+        model = EverythingReader(data.rows)
 
     # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: passages stand for them.
     system = reading.system(data)

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.runs.checksums import changed_since
+from epbench.tulving.scores.run_files import NAMING
 from tests.scripts.in_process import refused, script
 
 VERIFY = "eval_scripts/verify.py"
@@ -253,6 +254,9 @@ def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(runs
     older = {name: value for name, value in whole.items() if name not in ("coverage", "possible")}
     assert len(older) == len(whole) - 2
     (run / "scores.json").write_text(json.dumps(older), "utf-8")
+    assert "0 do not" in ran(VERIFY, run).stdout
+    earlier = {name: value for name, value in whole.items() if name not in NAMING}
+    (run / "scores.json").write_text(json.dumps(earlier), "utf-8")  # of the version between
     assert "0 do not" in ran(VERIFY, run).stdout
     (run / "scores.json").write_text(json.dumps(older | {"possible": whole["possible"]}), "utf-8")
     done = script(VERIFY, run)  # one of the two was taken out

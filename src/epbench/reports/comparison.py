@@ -30,6 +30,10 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         "config, k": [f"{pair['config']}, {pair['k']}" for pair in found if "config" in pair],
         "n": [str(pair["n"]) for pair in found],
         comparison.score: [" / ".join(f"{value:.3f}" for value in pair["means"]) for pair in found],
+        **{
+            name: [" / ".join(map(cell, pair["beside"][name])) for pair in found]
+            for name in (found[0].get("beside", {}) if found else {})
+        },
         "difference, 95 % interval": [_difference(pair) for pair in found],
         "better / equal / worse": [" / ".join(str(pair[key]) for key in ("wins", "ties", "losses")) for pair in found],
         "p": [_p(pair["p"]) for pair in found],

@@ -86,21 +86,20 @@ def _installed(library: str) -> str:
         return "none"
 
 
-def compare_results(folder: Path, again: Path, later: Collection[str] = ()) -> list[Check]:
+def compare_results(folder: Path, again: Path, later: Collection[Collection[str]] = ()) -> list[Check]:
     """Compare each result of a run with the same file, computed again.
 
     Args:
         folder: The folder of the run.
         again: The folder of what was computed again from the same journals.
-        later: Fields of scores.json that earlier versions did not write. A run without any of them is of such a version:
-            these fields, and the tables and pages that show them, are then not compared.
+        later: Fields of scores.json that earlier versions did not write, those of one version together. A run without any
+            of these is of an earlier version: they, and the tables and pages that show them, are then not compared.
     """
     checks = []
     same_judge = _same_judge(folder, again)
-    older = (
-        bool(later) and (folder / "scores.json").exists() and not set(later) & read_json(folder / "scores.json").keys()
-    )
-    skipped = frozenset(() if same_judge else ("judge", "corrected")) | frozenset(later if older else ())
+    stored = read_json(folder / "scores.json").keys() if (folder / "scores.json").exists() else set().union(*later)
+    older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
+    skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
     for name in _computed():
         if not (again / name).exists() and not (folder / name).exists():
             continue

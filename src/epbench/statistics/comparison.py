@@ -21,7 +21,8 @@ class Comparison:
 
     Attributes:
         score: The score that is compared, such as "accuracy".
-        pairs: What `compare_two` returns for each comparison, with p_holm.
+        pairs: What `compare_two` returns for each comparison, with p_holm, and `beside` where other numbers of both runs
+            stand beside the score, by their names.
         about: What all runs have in common, such as their judge.
         left_out: What could not be compared and what else readers must know, in full sentences.
     """
@@ -80,8 +81,12 @@ def with_holm(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def notes_on(comparison: Comparison) -> list[str]:
-    """What the comparisons leave out, in full sentences; nothing where all runs answered the same questions."""
-    return [*(note for pair in comparison.pairs for note in _notes_on(pair)), *comparison.left_out]
+    """What the comparisons leave out and what else readers must know, in full sentences."""
+    return [
+        *(note for pair in comparison.pairs for note in _notes_on(pair)),
+        *comparison.left_out,
+        *comparison.warnings,
+    ]
 
 
 def _notes_on(pair: Mapping[str, Any]) -> list[str]:

@@ -3,11 +3,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import epbench
 from epbench.exhibits.leaderboard import BELOW
 from epbench.exhibits.reported import ReportedRow
+from epbench.models.protocol import Request
+from epbench.tulving.dataset.load import load_book
 from epbench.tulving.paper.inputs import Inputs, PaperRun
-from epbench.tulving.paper.leaderboard import abstaining, judge_in_words, leaderboards
+from epbench.tulving.paper.leaderboard import COLUMNS, abstaining, judge_in_words, leaderboards, naming_everything
 from epbench.tulving.questions.generate import BINS
+from epbench.tulving.reader.everything import EverythingReader
 
 CHECKED = {
     "name": "lexical",
@@ -47,13 +51,46 @@ def test_a_template_book_is_not_ranked_against_the_published_one():
     assert any("other events" in note for note in board.table.notes)
 
 
-def test_the_floor_is_to_abstain_always_or_the_model_without_memory_whichever_is_higher():
-    runs = [run("rag", 0.25, memory="rag-chapter"), run("none", 0.3, memory="none"), run("other", 0.25, model="n")]
+def test_the_floor_is_to_abstain_to_name_everything_or_the_model_without_memory_whichever_is_highest():
+    runs = [run("rag", 0.85, memory="rag-chapter"), run("none", 0.9, memory="none"), run("other", 0.85, model="n")]
     (board,) = leaderboards(Inputs(runs))
     floors = {record["label"]: record["simple_recall_score_floor"] for record in board.records}
-    assert floors == {"rag": 0.3, "none": 0.3, "other": pytest.approx(0.2)}
+    assert floors == {"rag": 0.9, "none": 0.9, "other": pytest.approx(0.8)}
     cells = {record["label"]: row[3] for record, row in zip(board.records, board.table.rows, strict=True)}
     assert BELOW in cells["rag"] and BELOW not in cells["none"] and BELOW not in cells["other"]
+    (board,) = leaderboards(
+        Inputs([run("low", 0.1, n_by_bin={"0": 10}), run("lower", 0.1, n_by_bin={"0": 10, "1": 10})])
+    )
+    assert [record["simple_recall_score_floor"] for record in board.records] == [1.0, 0.5]
+
+
+def test_the_floor_of_naming_everything_is_what_that_baseline_scores(short_book):
+    rows = load_book(str(short_book)).rows
+    reader = EverythingReader(rows)
+    answers = {reply.id: reply.text for reply in reader.answer([Request(row["id"], "", "", "Who?") for row in rows])}
+    scored = epbench.score(rows, answers).scores
+    columns = ("id", "trace", "get", "bin", "n_chapters", "answer")
+    questions = pd.DataFrame([{name: row[name] for name in columns} for row in rows]).rename(
+        columns={"answer": "reference"}
+    )
+    floors = naming_everything(scored["n_by_bin"], pd.concat([questions, questions]))  # as if asked twice
+    assert floors.keys() == {*COLUMNS.values(), "harsh_simple_recall_score"}
+    for name, floor in floors.items():
+        assert floor == pytest.approx(scored[name], abs=0.01), name
+    assert floors["simple_recall_score"] > 0.7 > 0.2 > floors["harsh_simple_recall_score"] and floors["latest"] == 1
+    assert scored["items_ratio"] > 1.5 and scored["latest_several"] == 1
+
+
+def test_harsh_recall_and_items_stand_beside_and_a_run_that_names_too_much_is_pointed_out():
+    runs = [
+        run("all", 0.8, harsh_simple_recall_score=0.1, items_ratio=11.9),
+        run("few", 0.7, model="n", harsh_simple_recall_score=0.65, items_ratio=1.0),
+    ]
+    (board,) = leaderboards(Inputs(runs))
+    assert board.table.head[7:9] == ["harsh simple recall", "named per true item"]
+    assert [list(row[7:9]) for row in board.table.rows] == [[f"0.100 {BELOW}", "11.900"], ["0.650", "1.000"]]
+    said = " ".join(board.table.notes)
+    assert "all: its answers name 11.9 items" in said and "By simple recall all is ahead of few." in said
 
 
 def test_the_ceiling_is_the_same_model_with_the_whole_book():

@@ -23,8 +23,9 @@ from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
 from epbench.tulving.scores.judged_run import judge_and_score
 from epbench.tulving.scores.merging import merge
-from epbench.tulving.scores.question_files import COLUMNS, NOT_ASKED, NOT_JUDGED, harsh_f1
+from epbench.tulving.scores.question_files import COLUMNS, NOT_ASKED, NOT_JUDGED
 from epbench.tulving.scores.results import finish
+from epbench.tulving.scores.scoring import harsh_f1
 from tests.published_data import ARCHIVES
 from tests.tulving.plain_questions import plain_questions
 

@@ -16,7 +16,7 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, record_answers, record_own_answers, scores_of
-from epbench.tulving.scores.tables import complete_first, markdown_table, notes, score_cell
+from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
 
 
 class Shaky:
@@ -250,3 +250,39 @@ def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_o
         scores = finish(folder, rows, LexicalJudge(), "mine")
     assert len((folder / "answers.jsonl").read_text().splitlines()) == 3
     assert (scores["coverage"]["missing"], scores["n_failed"], scores["f1_by_bin"]) == (1, 0, {"0": 0.0, "1": 1.0})
+
+
+def naming(recall, harsh, ratio, n=4):
+    whole = scores_of([judged_row("ax")], [], judge=LexicalJudge())
+    more = {
+        "simple_recall_score": recall,
+        "harsh_simple_recall_score": harsh,
+        "items_ratio": ratio,
+        "n_by_bin": {"1": n},
+    }
+    return whole | more
+
+
+def test_naming_too_much_is_warned_of_and_so_is_a_rank_that_hangs_on_it():
+    runs = {
+        "all": naming(0.8, 0.1, 11.9),
+        "few": naming(0.7, 0.7, 1.5),
+        "none": naming(0.2, 0.2, None),
+        "other": naming(0.9, 0.0, 1, 5),
+    }
+    many, ranks = naming_notes(runs)
+    assert many.startswith("all: its answers name 11.9 items for each true one") and many.endswith(
+        "simple recall is 0.100."
+    )
+    assert ranks.endswith("By simple recall all is ahead of few; all is ahead of none."), (
+        "other was asked other questions"
+    )
+    for shown in (markdown_table(runs), comparison_report("b", runs), str(notes(runs))):
+        assert "name 11.9 items" in shown and "all is ahead of few" in shown
+    assert "| all | 11.900 | – | 0.100 |" in markdown_table(runs) and screen_tables(runs)
+    assert notes({"all": runs["all"]})[0].startswith("The answers name 11.9 items")
+    older = {
+        name: {k: v for k, v in run.items() if k not in ("items_ratio", "harsh_simple_recall_score")}
+        for name, run in runs.items()
+    }
+    assert naming_notes(older) == [] and markdown_table(older)

@@ -264,3 +264,32 @@ def test_failing_widens_the_bounds_dropping_lowers_them_and_the_counts_add_up(qu
     assert turned["coverage"] == counts and turned["n_by_bin"] == before["n_by_bin"]
     for name, ends in limits(turned).items():
         assert ends == pytest.approx(limits(before)[name], abs=1e-12), name
+
+
+def test_items_are_counted_over_the_answers_that_name_something_to_questions_with_true_items():
+    named = [
+        replace(BASE, items=["x", "y", "z"]),  # 3 for 1
+        replace(BASE, items=["x", "x"], cue=("b", None, None, None)),  # a repeat counts once: 1 for 1
+        replace(BASE, items=[], scores=[0.0]),  # an abstention
+        replace(BASE, items=[""], scores=[0.0], missing=True),
+        replace(BASE, bin="0", n_chapters=0, reference=[], items=["y"], scores=[]),  # nothing is true there
+        replace(BASE, get="latest", bin="2", n_chapters=2, items=["x", "y"], scores=[1.0]),  # 2 for 1
+        replace(BASE, get="latest", bin="2", n_chapters=2, items=["x"], scores=[1.0]),  # 1 for 1
+        replace(
+            BASE, get="latest", bin="1", n_chapters=1, items=["x", "y"], scores=[1.0]
+        ),  # 2 for 1, and no latest question
+    ]
+    scores = score_run(named)
+    assert scores["items_ratio"] == 9 / 5
+    assert (scores["latest"], scores["latest_several"]) == (1.0, 0.5), (
+        "the paper's F1 does not count what is named beside"
+    )
+    assert scores["f1_by_bin"] == {"0": 0.0, "1": 0.5}
+    assert scores["harsh_simple_recall_score"] == pytest.approx((0 + (0.5 + 1 + 0 + 0) / 4) / 2)
+    assert score_run([replace(BASE, items=[], scores=[0.0])])["items_ratio"] is None
+
+
+def test_a_lost_question_leaves_no_harsh_recall_but_the_items_of_the_others():
+    scores = score_run([replace(BASE, items=["x", "y"])], [lost()])
+    assert (scores["harsh_simple_recall_score"], scores["items_ratio"]) == (None, 2.0)
+    assert score_run([BASE], [lost("latest")])["harsh_simple_recall_score"] == 1.0

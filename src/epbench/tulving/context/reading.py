@@ -23,6 +23,7 @@ from epbench.tulving.context.memory_system import gold_texts, remember, remember
 from epbench.tulving.context.prompts import Prompts, load_prompts
 from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for
 from epbench.tulving.dataset.load import Loaded
+from epbench.tulving.reader.everything import EVERYTHING
 
 MOST_REPEATS = 10_000
 
@@ -32,7 +33,7 @@ class Reading:
     """What a reader is shown and asked.
 
     Attributes:
-        memory: One of `MEMORIES`, or the name of a memory system.
+        memory: One of `MEMORIES`, `everything` (nothing is shown, as for `none`), or the name of a memory system.
         top_k: The number of passages or memories for a question; None for the published number.
         keep_order: Whether passages appear in the order of the book instead of best first.
         retriever: The name of the retriever, as `load_retriever` takes it.
@@ -67,14 +68,14 @@ class Reading:
             raise BadInput(f"repeats: expected at most {MOST_REPEATS:,}, got {self.repeats:,}")
 
     def system(self, data: Loaded) -> SystemSpec | None:
-        """Find the memory system; None if the memory is one of `MEMORIES`.
+        """Find the memory system; None if the memory is one of `MEMORIES`, or `everything`.
 
         Raises:
             BadInput: There is no such memory or system, or retrieval is set up for a memory system, which has its own.
         """
-        if self.memory in MEMORIES:
+        if self.memory in (*MEMORIES, EVERYTHING):
             return None
-        names = dict.fromkeys([*MEMORIES, *BASELINES, *SYSTEMS])
+        names = dict.fromkeys([*MEMORIES, EVERYTHING, *BASELINES, *SYSTEMS])
         if self.memory not in names and ":" not in self.memory:
             raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
         if self.keep_order or self.retriever != "bm25":
@@ -95,7 +96,7 @@ class Reading:
             memory: Another memory than that of this reading, one of `MEMORIES`: for comparison, or to stand for that of a
                 memory system, whose memories are not known yet (see `stand_in`).
         """
-        memory = memory or self.memory
+        memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
         return list(
             requests_for(
                 memory, data.book, _views(rows), top_k=self._k(data, memory), keep_order=self.keep_order,
@@ -120,7 +121,7 @@ class Reading:
 
     def identity(self, data: Loaded) -> dict[str, Any]:
         """What tells readings of a book apart, under the names of run.json."""
-        memory = self.memory if self.memory in MEMORIES else "rag-chapter"
+        memory = self.memory if self.memory in (*MEMORIES, EVERYTHING) else "rag-chapter"
         return {
             "memory": self.memory,
             "top_k": self._k(data, memory),

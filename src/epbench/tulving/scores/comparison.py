@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -15,8 +16,10 @@ from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import read_verdicts
 from epbench.tulving.scores.judges_of_run import last_judge
 from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
-from epbench.tulving.scores.scoring import ScoredAnswer, question_f1
+from epbench.tulving.scores.scoring import ScoredAnswer, harsh_f1_of, means_of, question_f1
+from epbench.tulving.scores.tables import MANY
 
+HARSH, NAMED = "harsh F1", "named per true item"
 Cue = tuple[str | None, ...]
 
 
@@ -42,8 +45,9 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     for name, folder in runs.items():
         with open_run(folder, {}, {}):  # no other process may be at work in it
             judged[name] = read_verdicts(folder, rows, judges[folder])
+    pairs = compare_runs(judged, progress)
     notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
-    return Comparison("F1", compare_runs(judged, progress), {"judge": next(iter(judges.values())).name}, notes)
+    return Comparison("F1", pairs, {"judge": next(iter(judges.values())).name}, [*notes, *naming_warnings(pairs)])
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
@@ -79,23 +83,57 @@ def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]], progress: Progress 
 
     Returns:
         For each two runs what `epbench.statistics.comparison.compare_two` returns, with cues as clusters and Wilcoxon's
-        test, and p_holm.
+        test, p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
+        one on all of its own.
 
     Raises:
         RunFailed: Two runs have no question in common.
     """
-    f1 = {name: _f1_by_question(rows) for name, rows in runs.items()}
+    f1 = {name: _by_question(rows, question_f1(rows) if rows else []) for name, rows in runs.items()}
+    harsh = {name: _by_question(rows, list(map(harsh_f1_of, rows))) for name, rows in runs.items()}
     return with_holm(
         [
             compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
+            | {
+                "beside": {
+                    HARSH: _means(*(harsh[name] for name in names)),
+                    NAMED: [_ratio(runs[name]) for name in names],
+                }
+            }
             for names in progress(list(combinations(f1, 2)))
         ]
     )
 
 
-def _f1_by_question(rows: Sequence[ScoredAnswer]) -> dict[tuple[str, Cue], float]:
-    """Mean F1 by id and cue."""
-    values: dict[tuple[str, Cue], list[float]] = {}
-    for row, f1 in zip(rows, question_f1(rows) if rows else [], strict=True):
-        values.setdefault((row.id, row.cue), []).append(f1)
-    return {question: sum(f1) / len(f1) for question, f1 in values.items()}
+def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What must be said of runs that name more than is asked for, in full sentences; see `naming_notes`."""
+    ratios = {name: ratio for pair in pairs for name, ratio in zip(pair["runs"], pair["beside"][NAMED], strict=True)}
+    lines = [
+        f"{name}: its answers name {ratio:.1f} items for each true one, and surplus items cost nothing in F1; read harsh F1, "
+        "which counts them"
+        for name, ratio in ratios.items()
+        if ratio is not None and ratio > MANY
+    ]
+    for pair in pairs:
+        (one, other), harsh = pair["means"], pair["beside"][HARSH]
+        if (one - other) * (harsh[0] - harsh[1]) < 0:
+            lines.append(f"{' / '.join(pair['runs'])}: F1 and harsh F1 rank them differently")
+    return lines
+
+
+def _by_question(rows: Sequence[ScoredAnswer], values: Sequence[float]) -> dict[tuple[str, Cue], float]:
+    """The mean of the values by id and cue of the question."""
+    found: dict[tuple[str, Cue], list[float]] = {}
+    for row, value in zip(rows, values, strict=True):
+        found.setdefault((row.id, row.cue), []).append(value)
+    return {question: sum(of) / len(of) for question, of in found.items()}
+
+
+def _means(one: Mapping[Any, float], other: Mapping[Any, float]) -> list[float]:
+    """The means over the questions that both have."""
+    shared = one.keys() & other.keys()
+    return [math.fsum(values[question] for question in shared) / len(shared) for values in (one, other)]
+
+
+def _ratio(rows: Sequence[ScoredAnswer]) -> float | None:
+    return means_of(rows)["items_ratio"]

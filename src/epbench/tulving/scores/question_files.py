@@ -15,7 +15,7 @@ from epbench.runs.answers import ANSWERS
 from epbench.runs.journal import RETIRED, Record
 from epbench.runs.question_table import write_questions
 from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, answer_records, judged, judgement_records
-from epbench.tulving.scores.scoring import ScoredAnswer, has_order, question_measures, tau_of
+from epbench.tulving.scores.scoring import ScoredAnswer, harsh_f1_of, has_order, question_measures, tau_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,30 +143,7 @@ def _score(pairs: Sequence[tuple[Record, ScoredAnswer]]) -> None:
     """Put the outcome and the measures of judged answers into their records."""
     measures = question_measures([answer for _, answer in pairs]) if pairs else []
     for (record, answer), measured in zip(pairs, measures, strict=True):
-        # Of a true item that is repeated, the first score counts.
-        score_of = dict(zip(reversed(answer.reference), reversed(answer.scores), strict=True))
         record |= {name: measured[name] for name in ("f1", "precision", "recall")}
         record["outcome"] = "right" if record["f1"] == 1 else "wrong"
-        record["harsh_f1"] = harsh_f1(len(set(answer.items)), len(score_of), sum(score_of.values()))
+        record["harsh_f1"] = harsh_f1_of(answer)
         record["tau"] = tau_of(answer) if has_order(answer) else None
-
-
-def harsh_f1(n_items: int, n_true: int, found: float) -> float:
-    """F1 of one question in which every item of the answer counts for precision (paper: Appendix B.3.2).
-
-    The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
-    unless there is no true item. This one tells how much a reader that names too many items owes to that.
-
-    Args:
-        n_items: The number of different items in the answer.
-        n_true: The number of different true items.
-        found: The sum of the scores of the true items.
-
-    Returns:
-        The harmonic mean of found / n_items and found / n_true, 0 to 1; clipped, since a judge may credit one item with
-        several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of one of the two.
-    """
-    if not n_items or not n_true:
-        return 1.0 if n_items == n_true else 0.0
-    precision, recall = found / n_items, found / n_true  # as the metric does, so that equal counts give equal numbers
-    return min(1.0, 2 * precision * recall / (precision + recall)) if found else 0.0

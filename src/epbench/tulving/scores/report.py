@@ -12,6 +12,7 @@ from epbench.reports.page import failures, how_it_was_run, page, pairs
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUES
+from epbench.tulving.scores.run_files import NAMING
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, question_f1
 from epbench.tulving.scores.tables import complete_first, n_in_bin, notes, score_cell, scores_table
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMES = (
-    "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", "n_questions", "n_failed",
+    "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", *NAMING,
+    "n_questions", "n_failed",
 )  # fmt: skip
 _CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
 with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""

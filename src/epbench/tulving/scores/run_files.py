@@ -36,20 +36,24 @@ _JUDGE = Shape(
     },
 )
 
+NAMING = ("items_ratio", "latest_several", "harsh_simple_recall_score")
+"""Fields of scores.json about how many items the answers name."""
+
 SCORES = Shape(
     {
         **dict.fromkeys(_NUMBERS, MAYBE_NUMBER), "f1_by_bin": Each(NUMBER), "n_questions": (int,), "n_failed": (int,),
         "n_by_bin": _COUNTS, "intervals": Each(_INTERVAL),
     },
     {
+        **dict.fromkeys(NAMING, MAYBE_NUMBER),
         "coverage": _COUNTS, "possible": Each(_INTERVAL), "failed_by_bin": _COUNTS, "incomplete": Each(_INTERVAL),
         "notes": Items((str,)), "judge": _JUDGE,
     },
 )  # fmt: skip
 """The content of scores.json."""
 
-LATER = ("coverage", "possible")
-"""Fields of scores.json that earlier versions did not write."""
+LATER = (("coverage", "possible"), NAMING)
+"""Fields of scores.json that earlier versions did not write, those of one version together."""
 
 
 def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:

@@ -86,6 +86,10 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         None for a score that the run asked no question for.
         f1_by_links: for a book of level 2 or higher, the mean F1 of the questions with get = all and an answer, by the number
         of links; a number that lost a question is left out. n_by_links: their numbers, lost ones included.
+        items_ratio: how many items the answers name for each true one, over the answers that name something to questions with
+        true items; None without any. latest_several: the share of the answers to questions of latest that name several items,
+        which costs them nothing. harsh_simple_recall_score: the simple recall score of `harsh_f1`; None if a question of it
+        was lost.
         n_questions and n_failed: the numbers of all and of lost questions. n_by_bin and failed_by_bin: the same for
         questions with get = all, by bin.
         incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong
@@ -107,8 +111,8 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
 
 def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> dict[str, Any]:
     """The same as `score_run`, for a run that may have no judged answer: then every score has its bounds alone."""
-    f1 = question_f1(rows) if rows else []
-    seen = [Result(row, value, tau_of(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
+    seen = _results(rows)
+    f1 = [result.f1 for result in seen]
     means, incomplete = _means(seen), _bounds(seen, lost)
     absent = [row for row in rows if row.missing]
     given = [result for result, row in zip(seen, rows, strict=True) if not row.missing]
@@ -118,6 +122,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         "simple_recall_score": complete.pop("simple_recall_score"),
         "f1_by_bin": {bin_: means[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
         **complete,
+        **_naming(rows, is_complete="simple_recall_score" not in incomplete),
         **_by_links(rows, f1, lost),
         "n_questions": len(rows) + len(lost),
         "n_failed": len(lost),
@@ -133,6 +138,28 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         },
         "possible": _bounds(given, [*absent, *lost]),
         "intervals": {name: of for name, of in _intervals(rows, f1).items() if name not in incomplete} if rows else {},
+    }
+
+
+def means_of(rows: Sequence[ScoredAnswer]) -> dict[str, float | None]:
+    """The scores of judged answers as in `score_run`, bins among them, without intervals, bounds and counts."""
+    return _means(_results(rows)) | _naming(rows, is_complete=True)
+
+
+def _results(rows: Sequence[ScoredAnswer]) -> list[Result]:
+    f1 = question_f1(rows) if rows else []
+    return [Result(row, value, tau_of(row) if has_order(row) else None) for row, value in zip(rows, f1, strict=True)]
+
+
+def _naming(rows: Sequence[ScoredAnswer], *, is_complete: bool) -> dict[str, float | None]:
+    """How many items the answers name, and the simple recall if each of them counted; None where it is not complete."""
+    given = [(row, len(set(row.items)), len(set(row.reference))) for row in rows if not row.missing]
+    named = [(n, n_true) for _, n, n_true in given if n and n_true]
+    harsh = f1_by_bin(rows, list(map(harsh_f1_of, rows))) if is_complete else {}
+    return {
+        "items_ratio": sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None,
+        "latest_several": mean([float(n > 1) for row, n, _ in given if is_latest(row)]),
+        "harsh_simple_recall_score": mean(list(harsh.values())),
     }
 
 
@@ -216,6 +243,33 @@ def question_measures(rows: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
     )
     measures: list[dict[str, Any]] = result["per_question"]
     return measures
+
+
+def harsh_f1_of(row: ScoredAnswer) -> float:
+    """`harsh_f1` of a judged answer; of a true item that is repeated, the first score counts."""
+    score_of = dict(zip(reversed(row.reference), reversed(row.scores), strict=True))
+    return harsh_f1(len(set(row.items)), len(score_of), sum(score_of.values()))
+
+
+def harsh_f1(n_items: int, n_true: int, found: float) -> float:
+    """F1 of one question in which every item of the answer counts for precision (paper: Appendix B.3.2).
+
+    The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
+    unless there is no true item. This one tells how much a reader that names too many items owes to that.
+
+    Args:
+        n_items: The number of different items in the answer.
+        n_true: The number of different true items.
+        found: The sum of the scores of the true items.
+
+    Returns:
+        The harmonic mean of found / n_items and found / n_true, 0 to 1; clipped, since a judge may credit one item with
+        several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of one of the two.
+    """
+    if not n_items or not n_true:
+        return 1.0 if n_items == n_true else 0.0
+    precision, recall = found / n_items, found / n_true  # as the metric does, so that equal counts give equal numbers
+    return min(1.0, 2 * precision * recall / (precision + recall)) if found else 0.0
 
 
 def is_latest(row: QuestionToScore) -> bool:

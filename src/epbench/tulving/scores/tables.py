@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
+from epbench.tulving.scores.run_files import NAMING
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -29,7 +31,9 @@ Cell = Callable[[Scores, str], str]
 def screen_tables(runs: Runs) -> Group:
     """A row for each run: F1 by number of matching chapters (and their questions), latest state and order; then notes."""
     runs = complete_first(runs)
-    return on_screen([_recall(runs, narrow_cell), *_links(runs), _order(runs, narrow_cell, notes(runs, mark="* "))])
+    return on_screen(
+        [_recall(runs, narrow_cell), _naming(runs), *_links(runs), _order(runs, narrow_cell, notes(runs, mark="* "))]
+    )
 
 
 def markdown_table(runs: Runs) -> str:
@@ -41,7 +45,7 @@ def markdown_table(runs: Runs) -> str:
         [[name, *(interval_cell(s["intervals"].get(name), " to ") for s in runs.values())] for name in names],
         notes=notes(runs),
     )
-    return in_markdown([_recall(runs, score_cell), *_links(runs), _order(runs, score_cell), intervals])
+    return in_markdown([_recall(runs, score_cell), _naming(runs), *_links(runs), _order(runs, score_cell), intervals])
 
 
 def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
@@ -73,6 +77,45 @@ def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
     return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes or ())
 
 
+def _naming(runs: Runs) -> Table:
+    """How many items the answers name beside the true ones, and what the headline would be if each of them counted."""
+    rows = [[label, *(score_cell(scores, name) for name in NAMING)] for label, scores in runs.items()]
+    return Table(["items in answers", "named per true item", "latest: several named", "harsh simple recall"], rows)
+
+
+def naming_notes(runs: Runs) -> list[str]:
+    """What must be said where answers name more than is asked for, which the lenient F1 of the paper does not count.
+
+    Args:
+        runs: The scores by the run's label.
+
+    Returns:
+        A line for each run whose answers name more than `MANY` items for each true one, and one line for the runs on the
+        same questions that lenient and harsh F1 rank differently.
+    """
+    lines = [
+        f"{f'{label}: its' if len(runs) > 1 else 'The'} answers name {ratio:.1f} items for each true one, and surplus items cost "
+        f"nothing in F1; by harsh F1, which counts them, simple recall is {score_cell(scores, 'harsh_simple_recall_score')}."
+        for label, scores in runs.items()
+        if (ratio := scores.get("items_ratio")) is not None and ratio > MANY
+    ]
+    ranked = [(label, s) for label, s in runs.items() if None not in (s["simple_recall_score"], s.get(NAMING[-1]))]
+    pairs = [
+        (one, other) if first["simple_recall_score"] > second["simple_recall_score"] else (other, one)
+        for (one, first), (other, second) in combinations(ranked, 2)
+        if first["n_by_bin"] == second["n_by_bin"]
+        and (first["simple_recall_score"] - second["simple_recall_score"]) * (first[NAMING[-1]] - second[NAMING[-1]])
+        < 0
+    ]
+    if pairs:
+        shown = "; ".join(f"{better} is ahead of {worse}" for better, worse in pairs[:_MOST_PAIRS])
+        more = f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+        lines.append(
+            f"Simple recall and harsh simple recall rank these runs differently. By simple recall {shown}{more}."
+        )
+    return lines
+
+
 def _links(runs: Runs) -> list[Table]:
     """F1 by the number of links, if there are runs on books of level 2 or higher."""
     linked = {label: scores for label, scores in runs.items() if scores.get("f1_by_links")}
@@ -80,6 +123,11 @@ def _links(runs: Runs) -> list[Table]:
     rows = [[label, *(cell(scores["f1_by_links"].get(n)) for n in numbers)] for label, scores in linked.items()]
     return [Table(["F1 by links", *numbers], rows)] if rows else []
 
+
+MANY = 1.5
+"""The number of items that answers may name for each true one before the tables warn of it."""
+
+_MOST_PAIRS = 3
 
 COVERAGE = ("answered", "possible")
 """The heads of `coverage_columns`."""
@@ -185,7 +233,7 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
             "of the run, given again, asks its reader or judge for what is missing. Answers that were cut off need a larger "
             "--max-tokens."
         )
-    lines += warnings_of(runs)
+    lines += [*warnings_of(runs), *naming_notes(runs)]
     if judge_column(runs):
         lines.append(DIFFERENT_JUDGES)
     return [*lines, *judge_lines(runs)]

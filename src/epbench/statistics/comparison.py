@@ -82,11 +82,7 @@ def with_holm(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def notes_on(comparison: Comparison) -> list[str]:
     """What the comparisons leave out and what else readers must know, in full sentences."""
-    return [
-        *(note for pair in comparison.pairs for note in _notes_on(pair)),
-        *comparison.left_out,
-        *comparison.warnings,
-    ]
+    return [*(note for pair in comparison.pairs for note in _notes_on(pair)), *comparison.left_out]
 
 
 def _notes_on(pair: Mapping[str, Any]) -> list[str]:

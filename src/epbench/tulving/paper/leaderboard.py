@@ -118,7 +118,7 @@ def naming_everything(bins: Collection[str], questions: pd.DataFrame | None = No
         recall = sum(bin_ != "0" for bin_ in bins) / len(bins) if bins else 0.0
         return {"simple_recall_score": recall, "latest": 1.0, "all_matched": 1.0, "chronological_awareness": 0.5}
     columns = ["id", "trace", "get", "bin", "n_chapters", "reference"]
-    asked = questions[columns].drop_duplicates("id").to_dict("records")
+    asked: list[Any] = questions[columns].drop_duplicates("id").to_dict("records")
     names = names_by_trace(asked, "reference")
     found = means_of([_named(question, names[question["trace"]]) for question in asked])
     return {name: value for name, value in found.items() if value is not None and name in (*COLUMNS.values(), _HARSH)}

@@ -7,7 +7,8 @@ Kills: eleven commands (builders, installation, runs, judges) are killed by SIGK
 until they end. Lost are journaled records that are missing afterwards and files that have vanished; paid again are
 requests of an endpoint that were asked anew although their answer was journaled; paid twice are answers that the
 endpoint had sent and that were not yet journaled. Archives: mutations of a published archive, read and scored; escaped
-are files that were written outside the run's folder. Metrics: odd values in odd columns. --quick does a twentieth of it.
+are files that were written outside the run's folder. Metrics: odd values in odd columns. --quick does a twentieth of these.
+Attacks: every test of `tests/torture/attacks.py`, from two servers behind one judge's name to escapes of memory systems.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def main() -> None:
 
     from tests.metrics.test_odd_columns import compute_all
     from tests.torture.archives import torture_archives
+    from tests.torture.attacks import ATTACKS, attack
     from tests.torture.kills import JOBS, prepare, torture
 
     share = 20 if args.quick else 1
@@ -50,6 +52,8 @@ def main() -> None:
             tallies[job.name] = torture(job, Path(folder) / job.name, made, -(-KILLS // len(JOBS) // share), args.seed)
         archives = torture_archives(Path(folder) / "archives", ARCHIVES // share, args.seed)
     metrics = compute_all(args.seed, METRIC_INPUTS // share)
+    bar = track(ATTACKS.items(), "attacks", console=console, transient=True, disable=not console.is_terminal)
+    attacks = {name: attack(files) for name, files in bar}
 
     kills = Table("command", "kills", "ended", "lost", "paid again", "paid twice", "results that differ")
     for name, tally in tallies.items():
@@ -60,6 +64,10 @@ def main() -> None:
         table = Table(what, *outcomes)
         table.add_row("", *map(str, outcomes.values()))
         console.print(table)
+    held = Table("attack", "held", "broke", "skipped")
+    for name, counts in attacks.items():
+        held.add_row(name, *(str(counts[outcome]) for outcome in ("held", "broke", "skipped")))
+    console.print(held)
     result: dict[str, Any] = {
         "kills": sum(tally.kills for tally in tallies.values()),
         "lost": sum(tally.lost for tally in tallies.values()),
@@ -68,6 +76,7 @@ def main() -> None:
         "different": sum(len(tally.different) for tally in tallies.values()),
         **archives,
         "metric_inputs": METRIC_INPUTS // share,
+        "attacks": {name: dict(counts) for name, counts in attacks.items()},
     }
     print(json.dumps(result))
 

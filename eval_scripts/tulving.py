@@ -246,6 +246,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
             requests = repeated(requests, args.repeats)
         retire_others(folder / ANSWERS, requests, model)
         ask(folder / ANSWERS, requests, model, command.bar, failure_of=failure_of)
+        del requests  # there may be a million of them
         # 3. Which true items each answer contains; 4. the scores, from the journals alone.
         scores = _judge_and_score(args, folder, data, rows, judge, label)
     yield scores

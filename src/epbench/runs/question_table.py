@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ QUESTIONS = "questions.parquet"
 _AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
 
 
-def write_questions(folder: Path, schema: pa.Schema, records: Sequence[Mapping[str, Any]]) -> None:
+def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[str, Any]]) -> None:
     """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
 
     Args:
@@ -36,8 +37,10 @@ def write_questions(folder: Path, schema: pa.Schema, records: Sequence[Mapping[s
     with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
         draft = Path(scratch) / QUESTIONS
         with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
-            for start in range(0, max(1, len(records)), _AT_ONCE):  # as a table they need far more memory
-                piece = [dict(record) for record in records[start : start + _AT_ONCE]]
+            left = map(dict, records)
+            piece = list(islice(left, _AT_ONCE))  # all at once, as a table, they need far more memory
+            writer.write_table(pa.Table.from_pylist(piece, schema))
+            while piece := list(islice(left, _AT_ONCE)):
                 writer.write_table(pa.Table.from_pylist(piece, schema))
         draft.replace(path)
 

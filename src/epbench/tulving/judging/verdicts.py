@@ -33,9 +33,10 @@ NO_ANSWER = "there is no answer to this question"
 """The reason of a verdict that no judge was asked for: a missing answer is wrong, whatever the question."""
 
 
-def judge_input(row: Row, answer: str) -> JudgeInput:
-    """The answer to a question of the dataset as a judge gets it."""
-    return JudgeInput(row["id"], row["question"], row["trace"], row["get"], tuple(row["answer"]), answer)
+def judge_input(row: Row, answer: str, reference: tuple[str, ...] | None = None) -> JudgeInput:
+    """The answer to a question of the dataset as a judge gets it; `reference` has the true items if they are at hand."""
+    reference = tuple(row["answer"]) if reference is None else reference
+    return JudgeInput(row["id"], row["question"], row["trace"], row["get"], reference, answer)
 
 
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
@@ -155,6 +156,8 @@ def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: boo
         raise BadInput(
             f"{where}: expected numbers from 0 to 1, found {odd}; delete this line, and the next start asks the judge again"
         )
+    if all(type(score) is float and 0 <= score <= 1 for score in scores):
+        return verdict
     return verdict | {"scores": [min(1.0, max(0.0, score)) for score in scores]}
 
 
@@ -181,7 +184,8 @@ def given_answers(
         if record.get("failure") is None and record["id"] in position and (missing or not record.get("missing"))
     }
     inputs = [(i, record) for (i, _), record in sorted(given.items(), key=itemgetter(0))]
-    return [(record, judge_input(rows[i], record.get("answer", ""))) for i, record in inputs]
+    references = [tuple(row["answer"]) for row in rows]  # one for all repeats
+    return [(record, judge_input(rows[i], record.get("answer", ""), references[i])) for i, record in inputs]
 
 
 def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:

@@ -27,18 +27,21 @@ _MARKED = "Of the chapters that match a question, the paragraphs with what it gi
 _CUE = ("time", "space", "entity", "content")
 
 
-def questions_html(folder: Path, records: Sequence[Record], chapters: Chapters | None) -> str:
+def questions_html(
+    folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int | None = None
+) -> str:
     """Question by question, as HTML for the page of a run.
 
     Args:
         folder: The run's folder, for what was retrieved.
         records: The rows of questions.parquet; see `epbench.tulving.scores.question_files.records_of`.
         chapters: The chapters of the book; None if the book is not at hand, which the page says then.
+        n_questions: The number of rows, if `records` has only the first of them.
     """
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(records[:MOST_CARDS], places, _retrieved(folder, known))
-    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], len(records))
+    cards = cards_of(records, places, _retrieved(folder, known))
+    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], n_questions)
 
 
 def cards_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ NOT_JUDGED = "the judge has not read this answer"
 """Why a question failed whose journal gives no reason, because the run was stopped."""
 
 _TOO_MANY = 2**31  # repeats
+_AT_ONCE = 2**14  # records that exist at one time; a run may have a million
 
 _OF_ROW = (
     "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
@@ -63,7 +64,7 @@ def schema() -> pa.Schema:
     return pa.schema(list(types.items()))
 
 
-def write(folder: Path, records: Sequence[Record]) -> None:
+def write(folder: Path, records: Iterable[Record]) -> None:
     """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
 
     Args:
@@ -79,7 +80,7 @@ def records_of(
     judge: JudgeIdentity,
     repeats: int = 1,
     found: Sequence[JudgedRecord] | None = None,
-) -> list[Record]:
+) -> Iterator[Record]:
     """A record with the fields `COLUMNS` for each time that a question was asked, from the journals of a run.
 
     Args:
@@ -89,7 +90,7 @@ def records_of(
         repeats: How often the run asked each question, at least 1.
         found: What `judgement_records` returns, if it is at hand.
 
-    Returns:
+    Yields:
         The records in the order of the rows, and of the repeats of each.
 
     Raises:
@@ -107,6 +108,10 @@ def records_of(
     records: list[Record] = []
     to_score: list[tuple[Record, ScoredAnswer]] = []
     for row in rows:
+        if len(records) >= _AT_ONCE:
+            _score(to_score)
+            yield from records
+            records, to_score = [], []
         asked = judged_of[row["id"]]
         for repeat in sorted({*range(repeats), *asked}):
             text, verdict = asked.get(repeat, (None, None))
@@ -127,7 +132,7 @@ def records_of(
                 record |= {"outcome": "failed", "failure": verdict["failure"] if verdict else NOT_JUDGED}
             records.append(record)
     _score(to_score)
-    return records
+    yield from records
 
 
 def _failures(folder: Path, judge: JudgeIdentity) -> dict[tuple[str, int], tuple[str, str | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct
 from epbench.tulving.judging.verdicts import answer_records, judgement_records, lost_questions, scored_answers
-from epbench.tulving.pages.cards import Chapters, questions_html
+from epbench.tulving.pages.cards import MOST_CARDS, Chapters, questions_html
 from epbench.tulving.scores import question_files
 from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
 from epbench.tulving.scores.report import html_report
@@ -137,9 +138,11 @@ def finish(
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
     records = question_files.records_of(folder, rows, judge, repeats, found)
-    explorer = questions_html(folder, records, chapters)
+    del found
+    first = list(islice(records, MOST_CARDS))
+    question_files.write(folder, chain(first, records))
+    explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
-    question_files.write(folder, records)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
     return scores
 

@@ -81,9 +81,10 @@ _DATE = re.compile(
 )
 # The day of the week before a date, both as `words_of` writes them
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)? (?=\d{4} \d{2} \d{2}\b)")
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+_LONGEST_ITEM = 1_000  # characters; longer texts are answers, which would fill the memory if their words were kept
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def normalise(item: str) -> str:
     """Return what is compared: the words of an item (see `words_of`), without a day of the week before a date.
 
@@ -95,15 +96,19 @@ def normalise(item: str) -> str:
     return words[weekday.end() :] if weekday else words
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def words_of(text: str) -> str:
     """Return a text with Unicode (NFKC) and case folded, dates as year, month and day, and punctuation as a blank.
 
     >>> words_of("  The 7th of May, 2024 "), words_of("Café “Zoë”")
     ('2024 05 07', 'café zoë')
     """
+    return _words_of(text) if len(text) <= _LONGEST_ITEM else _words_of.__wrapped__(text)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _words_of(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c if c.isalnum() else " " for c in _DATE.sub(_iso, folded)).split())
+    return _BETWEEN_WORDS.sub(" ", _DATE.sub(_iso, folded)).strip()
 
 
 def _iso(match: "re.Match[str]") -> str:

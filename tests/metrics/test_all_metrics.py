@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import evaluate
@@ -262,3 +263,11 @@ class TestEpisodicF1:
 def test_metric_folders_are_in_the_checkout():
     assert metric_path("episodic_f1").parts[-2:] == ("metrics", "episodic_f1")
     assert Path(metric_path("episodic_f1") / "episodic_f1.py").is_file()
+
+
+@given(st.text(max_size=80))
+def test_words_are_what_letters_and_digits_make(text):
+    words_of = metric_module("episodic_f1").words_of
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    assert words_of(text) == " ".join("".join(c if c.isalnum() else " " for c in folded).split())
+    assert words_of(text + " " * 1_000) == words_of(text)

@@ -270,3 +270,10 @@ def test_a_page_with_the_first_questions_alone_says_how_many_there_are():
     assert len(data_of(html)["questions"]) == 3
     assert "Of 12,000 questions the first 3 are here; questions.parquet has all." in html
     assert "are here" not in explorer_html(cards(3), TEXTS)
+
+
+def test_a_page_shows_the_beginning_of_an_answer_that_is_far_too_long():
+    card = QuestionCard("q", {}, "wrong", "Who?", ["Anna"], "a" * 1_000_000, reason="b" * 100_000)
+    html = explorer_html([card])
+    assert f'"{"a" * 100_000} … (900,000 more characters are not shown)"' in html and f'"{"b" * 100_000}"' in html
+    assert len(html) < 210_000

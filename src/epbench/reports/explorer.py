@@ -20,6 +20,8 @@ MOST_BYTES = 20_000_000
 """The size of the texts of evidence up to which a page carries them."""
 MOST_QUESTIONS = 40_000
 """The number of questions up to which a page carries all of them; the largest dataset has 35,000."""
+MOST_CHARACTERS = 100_000
+"""The length of an answer or a reason up to which a page shows it whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +174,9 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
                 [numbered.of(card.facets.get(name, "–")) for name, numbered in facets.items()],
                 printable(card.question),
                 [printable(item) for item in card.reference],
-                None if card.answer is None else printable(card.answer),
+                None if card.answer is None else _cut(card.answer),
                 printable(card.verdict),
-                printable(card.reason),
+                _cut(card.reason),
                 [_evidence(one, texts, numbers) for one in card.evidence] if texts else [],
                 None if card.retrieved is None else [numbers.of(text) for text in card.retrieved],
                 [_trail(trail, numbers) for trail in card.trails],
@@ -185,6 +187,16 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
         "texts": numbers.texts,
         "questions": questions,
     }
+
+
+def _cut(text: str) -> str:
+    """The text as far as a page shows it."""
+    rest = len(text) - MOST_CHARACTERS
+    return (
+        printable(text)
+        if rest <= 0
+        else f"{printable(text[:MOST_CHARACTERS])} … ({rest:,} more characters are not shown)"
+    )
 
 
 def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers) -> list[Any]:

@@ -24,7 +24,7 @@ def questions_of(html):
         question["facets"] = {name: texts[number] for (name, texts), number in facets}
         question["outcome"] = ("right", "wrong", "failed")[question["outcome"]]
         question["evidence"] = [
-            (source, data["texts"][number], marks) for source, number, marks in question["evidence"]
+            (source, data["texts"][number], data["marks"][marks]) for source, number, marks in question["evidence"]
         ]
         question["retrieved"] = question["retrieved"] and [data["texts"][number] for number in question["retrieved"]]
         question["trails"] = [

@@ -66,7 +66,9 @@ def test_data_that_cannot_end_its_script_and_is_what_was_given():
     assert last[3] == HOSTILE.replace("\u2028", "\ufffd") == last[5]
     assert [name for name, _ in data["facets"]] == ["bin", "cue", "get"]
     assert data["texts"].count(TEXTS[0]) == 1  # nine questions share it
-    assert data["questions"][0][8][1][2] == [[[2, 4], "segment A", "cue"]]  # a fish is two units in a browser
+    assert data["marks"][data["questions"][0][8][1][2]] == [
+        [[2, 4], "segment A", "cue"]
+    ]  # a fish is two units in a browser
 
 
 def test_any_json_comes_back_from_its_script():
@@ -277,3 +279,16 @@ def test_a_page_shows_the_beginning_of_an_answer_that_is_far_too_long():
     html = explorer_html([card])
     assert f'"{"a" * 100_000} … (900,000 more characters are not shown)"' in html and f'"{"b" * 100_000}"' in html
     assert len(html) < 210_000
+
+
+def test_chapters_of_a_question_share_its_marks():
+    def page(n):
+        marks = [Mark(f"item number {i}", "item found", "found") for i in range(n)]
+        evidence = [Evidence(f"Chapter {i}", i, marks) for i in range(n)]
+        card = QuestionCard("1", {"bin": "6+"}, "right", "Which?", ["one"], "one", evidence=evidence)
+        return explorer_html([card], [f"text {i}" for i in range(n)])
+
+    assert len(page(200)) - len(page(100)) < 1.2 * (len(page(100)) - len(page(1)))
+    places = [Evidence("Chapter", i, [Mark((0, 4), "segment")]) for i in range(2)]
+    card = QuestionCard("1", {}, "right", "Which?", ["one"], "one", evidence=places)
+    assert len(data_of(explorer_html([card], ["\U0001f41ftuna", "tuna and"]))["marks"]) == 2

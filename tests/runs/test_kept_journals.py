@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files import secrets
 from epbench.runs import question_table
 from epbench.runs.folder import open_run
 from epbench.runs.journal import Journal, kept_journals, read_journal
@@ -107,3 +108,17 @@ def test_a_table_of_questions_in_pieces_is_the_same_table(tmp_path, monkeypatch)
     assert pq.read_table(tmp_path / "questions.parquet").equals(whole) and whole.to_pylist() == rows
     write_questions(tmp_path, schema, [])
     assert pq.read_table(tmp_path / "questions.parquet").schema == schema
+
+
+def test_added_records_share_what_they_have_in_common_and_read_the_environment_once(tmp_path, monkeypatch):
+    reads = []
+    monkeypatch.setattr(secrets, "_of_environment", lambda: reads.append(1) or iter(["a-secret-key"]))
+    journal = Journal(tmp_path / "judgements.jsonl")
+    for key in "abc":
+        journal.add(
+            key, id=key, judge="lexical", items=["Ada Moss"], scores=[1.0], order=[], reason="a-secret-key is it"
+        )
+    journal.close()
+    first, second, third = journal
+    assert first["items"] is second["items"] is third["items"] and first["reason"] is third["reason"] == "*** is it"
+    assert len(reads) == 1

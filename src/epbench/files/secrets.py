@@ -10,7 +10,7 @@ import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -72,8 +72,21 @@ def scrubbed(value: Any) -> Any:
 
     Names of fields stay if they are lower-case words, as ours are.
     """
-    pattern = _pattern(_known(()), False)
-    return value if pattern is None else _scrubbed(value, pattern)
+    return scrubber()(value)
+
+
+def scrubber() -> Callable[[Any], Any]:
+    """Return `scrubbed` for many values: the environment is read now, which takes longer than most values.
+
+    Addresses that `keep_secret` is given later are known to it, too.
+    """
+    environment = tuple(_of_environment())
+
+    def scrub(value: Any) -> Any:
+        pattern = _pattern(_long_enough([*_addresses, *environment]), False)
+        return value if pattern is None else _scrubbed(value, pattern)
+
+    return scrub
 
 
 def keep_secret(url: str | None) -> None:
@@ -120,13 +133,19 @@ def checked_key(variable: str) -> str:
 
 def _known(more: Iterable[str]) -> tuple[str, ...]:
     """The secrets that this process knows; those of `more` may be short."""
-    found: list[str] = list(_addresses)
+    return (*_long_enough([*_addresses, *_of_environment()]), *more)
+
+
+def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if _is_named(name):
-            found.append(value.strip())
+            yield value.strip()
         if "@" in value and "://" in value:
-            found += _logins(value)
-    return (*(secret for secret in found if len(secret) >= SHORTEST_SECRET), *more)
+            yield from _logins(value)
+
+
+def _long_enough(secrets: Iterable[str]) -> tuple[str, ...]:
+    return tuple(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
 
 
 @lru_cache(maxsize=10_000)

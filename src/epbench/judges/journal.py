@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, astuple
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.judges.protocol import (
@@ -21,6 +21,7 @@ from epbench.judges.protocol import (
     identity_of,
     noted_judge,
 )
+from epbench.models.protocol import Usage
 from epbench.runs.answers import Progress
 from epbench.runs.journal import Journal, Record
 
@@ -96,9 +97,12 @@ def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
     record: dict[str, Any] = about_judge(judge, "judge")
     if judgement.raw:
         record["raw"] = list(judgement.raw)
-    if any(astuple(judgement.usage)):
+    if judgement.usage != Usage():
         record["usage"] = asdict(judgement.usage)
-    return record | ({"failure": judgement.failure} if judgement.verdict is None else asdict(judgement.verdict))
+    verdict = judgement.verdict
+    if verdict is None:
+        return record | {"failure": judgement.failure}
+    return record | {field.name: getattr(verdict, field.name) for field in fields(verdict)}
 
 
 def failures_of(records: Mapping[str, Record], judge: JudgeIdentity) -> dict[str, int]:

@@ -161,9 +161,24 @@ class _Numbers:
         return self.known[text]
 
 
+@dataclass
+class _MarkNumbers:
+    """Lists of marks with numbers: the chapters of a question share theirs, which hold all of its true items."""
+
+    lists: list[list[Any]] = field(default_factory=list)
+    last: tuple[Sequence[Mark], str | None] = ((), None)
+
+    def of(self, marks: Sequence[Mark], text: str) -> int:
+        fits = None if all(isinstance(mark.where, str) for mark in marks) else text  # places are those of one text
+        if not self.lists or self.last[0] is not marks or self.last[1] != fits:
+            self.lists.append([[_where(mark.where, text), printable(mark.label), mark.kind] for mark in marks])
+            self.last = marks, fits
+        return len(self.lists) - 1
+
+
 def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
-    """What the script reads: lists in place of objects, and each text that several questions share once."""
-    numbers = _Numbers()
+    """What the script reads: lists in place of objects, and each text or list of marks that is shared once."""
+    numbers, marks = _Numbers(), _MarkNumbers()
     facets = {name: _Numbers() for card in cards for name in card.facets}
     questions = []
     for card in cards:
@@ -177,7 +192,7 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
                 None if card.answer is None else _cut(card.answer),
                 printable(card.verdict),
                 _cut(card.reason),
-                [_evidence(one, texts, numbers) for one in card.evidence] if texts else [],
+                [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
                 None if card.retrieved is None else [numbers.of(text) for text in card.retrieved],
                 [_trail(trail, numbers) for trail in card.trails],
             ]
@@ -185,6 +200,7 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
     return {
         "facets": [[printable(name), numbered.texts] for name, numbered in facets.items()],
         "texts": numbers.texts,
+        "marks": marks.lists,
         "questions": questions,
     }
 
@@ -199,10 +215,9 @@ def _cut(text: str) -> str:
     )
 
 
-def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers) -> list[Any]:
+def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
     text = texts[evidence.text]
-    marks = [[_where(mark.where, text), printable(mark.label), mark.kind] for mark in evidence.marks]
-    return [printable(evidence.source), numbers.of(text), marks]
+    return [printable(evidence.source), numbers.of(text), marks.of(evidence.marks, text)]
 
 
 def _where(where: str | tuple[int, int], text: str) -> str | list[int]:

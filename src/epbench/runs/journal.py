@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from epbench.errors import BadInput, RunFailed
-from epbench.files.secrets import scrubbed
+from epbench.files.secrets import scrubber
 from epbench.files.shapes import Shape, check, fits
 from epbench.files.text import parse_json
 from epbench.runs.checksums import LinesHash
@@ -76,12 +76,13 @@ class Journal:
         self.records = self._content.records
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
+        self._scrubbed = scrubber()
 
     def add(self, key: str, **values: Any) -> None:
         """Append one record, which is in the file when this returns. Several threads may add records.
 
         Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD. The secrets that this
-        process knows become `***` in all values but the key and the id, which other files name.
+        process knew when the journal was opened become `***` in all values but the key and the id, which other files name.
 
         Raises:
             OSError: The record could not be written in full, for example because the disk is full; the file then ends with
@@ -89,11 +90,11 @@ class Journal:
             RunFailed: Another process has written to the file since it was read.
         """
         kept = {name: values[name] for name in ("id",) if name in values}
-        record = {"key": key, **scrubbed(values), **kept}
+        record = {"key": key, **self._scrubbed(values), **kept}
         line = _LONE_SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False))
         with self._lock:
             self._append(line.encode() + b"\n")
-            self.records[key] = json.loads(line)
+            self.records[key] = self._content.pool.shared(json.loads(line))
 
     def _append(self, data: bytes) -> None:
         file = self._file or self._open()
@@ -147,6 +148,7 @@ class _Content:
     whole: int
     length: int
     lines: LinesHash
+    pool: _Pool
 
 
 _kept: dict[Path, dict[str, _Content]] = {}
@@ -193,8 +195,7 @@ def _content(path: Path, shape: Shape | None, noted_size: int | None = None) -> 
 
 def _read(path: Path, shape: Shape | None, noted_size: int | None) -> _Content:
     shape = shape or JOURNALS.get(path.name)
-    content = _Content({}, 0, 0, LinesHash(noted_size))
-    pool = _Pool()
+    content = _Content({}, 0, 0, LinesHash(noted_size), pool := _Pool())
     try:
         with path.open("rb") as file, _no_collection():
             for number, line in enumerate(file, 1):

@@ -70,7 +70,7 @@ function passages(text, spans) {
 }
 
 function evidence(data, [source, number, marks]) {
-  const text = data.texts[number], spans = spansOf(text, marks), parts = passages(text, spans);
+  const text = data.texts[number], spans = spansOf(text, data.marks[marks]), parts = passages(text, spans);
   const shown = element("div", { class: "box" }, element("h5", {}, source));
   for (const [from, to] of parts) {
     const piece = marked(text, spans, from, to);

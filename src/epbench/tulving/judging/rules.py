@@ -74,7 +74,7 @@ def is_in(item: str, words: str) -> bool:
 
 def position(item: str, words: str) -> int:
     """Where the item begins in these normalised words, in characters; -1 if it is not in them."""
-    return f" {words} ".find(f" {normal(item)} ")
+    return f" {words} ".find(f" {_normal_item(item)} ")
 
 
 def is_abstention(answer: str) -> bool:

@@ -10,7 +10,7 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files import secrets
 from epbench.runs import question_table
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal, kept_journals, read_journal
+from epbench.runs.journal import Journal, from_journal, kept_journals, read_journal
 from epbench.runs.question_table import write_questions
 from tests.opened_files import journals_read
 
@@ -38,6 +38,22 @@ def test_what_is_added_is_among_the_records_that_were_read(journal):
         journal.unlink()
         assert read_journal(journal) == {}
     assert read_journal(journal) == {}
+
+
+def test_what_is_computed_from_a_journal_is_computed_once_until_it_grows(journal):
+    computed = []
+
+    def numbers(records):
+        computed.append([record["n"] for record in records])
+        return computed[-1]
+
+    with kept_journals(journal.parent):
+        assert from_journal(journal, numbers) is from_journal(journal, numbers)
+        mine = Journal(journal)
+        mine.add("0", n=7)
+        mine.close()
+        assert from_journal(journal, numbers)[0] == 7 and len(computed) == 2
+    assert from_journal(journal, numbers) == from_journal(journal, numbers) and len(computed) == 4
 
 
 def test_another_writer_is_noticed_in_a_folder_of_ones_own(journal):

@@ -12,9 +12,9 @@ import gc
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -51,6 +51,24 @@ def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
             is not a journal.
     """
     return dict(_content(path, shape).records)
+
+
+def from_journal(path: Path, compute: Callable[[Iterable[Record]], Any]) -> Any:
+    """Return what is computed from the records of a journal, once for as long as they are kept (see `kept_journals`).
+
+    Args:
+        path: The journal; it need not exist.
+        compute: A function of the records; its value may be shared, so nobody may change it.
+
+    Raises:
+        BadInput: As in `read_journal`.
+    """
+    content = _content(path, None)
+    length, value = content.computed.get(compute, (-1, None))
+    if length != content.whole:
+        value = compute(content.records.values())
+        content.computed[compute] = content.whole, value
+    return value
 
 
 class Journal:
@@ -142,13 +160,17 @@ class Journal:
 
 @dataclass(slots=True)
 class _Content:
-    """What is known of a file: its records by key, the bytes of its whole lines and of the file, and their hash."""
+    """What is known of a file: its records by key, the bytes of its whole lines and of the file, and their hash.
+
+    `computed` has what was computed from the records, with the bytes of the whole lines at that time.
+    """
 
     records: dict[str, Record]
     whole: int
     length: int
     lines: LinesHash
     pool: _Pool
+    computed: dict[Any, tuple[int, Any]] = field(default_factory=dict)
 
 
 _kept: dict[Path, dict[str, _Content]] = {}

@@ -20,7 +20,7 @@ from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
 from epbench.judges.replies import with_failures
 from epbench.judges.run_judge import judge_of_scores
 from epbench.runs.answers import ANSWERS, Progress
-from epbench.runs.journal import Journal, Record, read_journal
+from epbench.runs.journal import Journal, Record, from_journal, read_journal
 from epbench.runs.usage import commonest
 from epbench.tulving.judging.protocol import Judge, JudgeInput
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
@@ -163,8 +163,8 @@ def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: boo
 
 def answer_records(folder: Path, judge: JudgeIdentity) -> list[Record]:
     """The journaled replies; one that refuses or says nothing is a failure, except before the judge of a published run."""
-    records = read_journal(folder / ANSWERS).values()
-    return list(records) if judge.prompt_hash == PUBLISHED else with_failures(records)
+    found: list[Record] = from_journal(folder / ANSWERS, list if judge.prompt_hash == PUBLISHED else with_failures)
+    return found
 
 
 def given_answers(

@@ -24,6 +24,11 @@ ATTACKS = {
     "replies without end": ["tests/models/openai/test_reply_size.py"],
     "templates and headers of a model": ["tests/models/hf/test_hostile_models.py", "tests/models/hf/test_gguf.py"],
     "readers while rows are replaced": ["tests/hub/test_install.py"],
+    "work that grows faster than its data": [
+        "tests/memfail/judging/test_growth.py",
+        "tests/statistics/test_intervals.py",
+        "tests/scripts/test_reading_once.py",
+    ],
     "odd numbers, streams and disks": ["tests/test_command.py", "tests/starting/test_argument_file.py"],
 }
 """The files of tests that make each attack."""

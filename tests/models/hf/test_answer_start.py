@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 import torch
 
+from epbench.models.hf import prompt_tokens
 from epbench.models.hf.checkpoint import label_ids
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prompt_tokens import PromptTokens
@@ -67,6 +68,15 @@ def test_a_block_of_reasoning_that_the_template_opens_is_closed(tokenizer):
     assert prompts.text(REQUEST).endswith("<|assistant|>\n<think>\n\n</think>\n\nAnswer: Segment")
     assert prompts.opening(REQUEST) == ""
     assert prompts.opening(replace(REQUEST, answer_start="")) == "<think>\n"
+
+
+def test_the_template_is_rendered_once_for_the_opening_of_a_reply_that_grows(tokenizer, monkeypatch):
+    rendered, render = [], prompt_tokens.render
+    monkeypatch.setattr(prompt_tokens, "render", lambda *args, **how: rendered.append(args) or render(*args, **how))
+    prompts, asked = templated(tokenizer, OPENING), replace(REQUEST, system="", answer_start="")
+    assert [prompts.opening(asked) for _ in range(5)] == ["<think>\n"] * 5 and len(rendered) == 1
+    prompts.opening(replace(asked, question="B or C?"))
+    assert prompts.opening(replace(asked, answer_start=START)) == "" and len(rendered) == 3
 
 
 def test_an_answer_in_channels_begins_in_the_last(tokenizer):

@@ -22,6 +22,7 @@ _OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
 _CHANNELS = "<|start|>assistant"  # the end of a template whose answers name their channel
 _LONGEST_REASON = 300  # characters
 _MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat the prompt
+_OPENINGS_KEPT = 1024  # questions; more than are answered at one time
 _RUN = 16  # equal tokens in a row show that both tokenisations agree from there on
 
 
@@ -59,6 +60,7 @@ class PromptTokens:
         self._shared: tuple[tuple[str, str], int] | None = None
         self._after_start: dict[tuple[str, str], str] = {}
         self._label_ids: dict[str, list[int]] = {}
+        self._openings: dict[tuple[str, str, str, tuple[str, ...]], str] = {}
 
     def text(self, request: Request) -> str:
         """Write the prompt as text."""
@@ -113,8 +115,15 @@ class PromptTokens:
 
     def opening(self, request: Request) -> str:
         """Return the tag of a block of reasoning that is open when the answer begins; "" if there is none."""
-        end = _OPENED.search(self.text(replace(request, context="")) if self.tokenizer.chat_template else "")
-        return end[0] if end else ""
+        if not self.tokenizer.chat_template:
+            return ""
+        about = request.system, request.question, request.answer_start, request.labels
+        if about not in self._openings:  # it is asked for again with every few tokens of a reply
+            if len(self._openings) >= _OPENINGS_KEPT:
+                self._openings.clear()
+            end = _OPENED.search(self.text(replace(request, context="")))
+            self._openings[about] = end[0] if end else ""
+        return self._openings[about]
 
     def ids(self, request: Request) -> list[int]:
         """Return the token ids of the prompt, which are those of tokenising the whole text.

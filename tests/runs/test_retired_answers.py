@@ -60,7 +60,8 @@ class Forgetful:
 def test_a_memory_system_that_is_told_anew_has_each_question_scored_once(tmp_path, short_book, script):
     (tmp_path / "forgetful.py").write_text(_FORGETFUL)
     (tmp_path / "starts").write_text("")
-    command = ["--dataset", short_book, "--memory", f"{tmp_path / 'forgetful.py'}:Forgetful", "--out", tmp_path / "run"]
+    memory = ["--memory", f"{tmp_path / 'forgetful.py'}:Forgetful", "--system-env", "STARTS"]
+    command = ["--dataset", short_book, *memory, "--out", tmp_path / "run"]
     counts = []
     for _ in range(2):
         done = script("eval_scripts/tulving.py", *command, STARTS=str(tmp_path / "starts"))

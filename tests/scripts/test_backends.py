@@ -46,12 +46,13 @@ def test_a_model_in_process_answers_by_every_memory(short_book, tiny, tmp_path, 
     assert done.returncode == 0, done.stderr
     assert "6 requests over" in done.stdout
     scores, usage = scores_of(tmp_path / "r"), json.loads((tmp_path / "r/usage.json").read_text())
-    assert (scores["n_questions"], scores["n_failed"], usage["requests"]) == (6, 0, 6)
+    silent = usage["failed"].pop("the reply says nothing", 0)  # a model of random weights may write a sign alone
+    assert (scores["n_questions"], scores["n_failed"], usage["requests"], usage["failed"]) == (6, silent, 6, {})
     assert usage["generated"] > 0 and usage["prefilled"] > 0
     if memory == "in-context":
         assert usage["hit_rate"] > 0.75
     page = (tmp_path / "r/report.html").read_text()
-    assert "hit_rate" in page and "No request failed" in page
+    assert "hit_rate" in page and ("No request failed" in page) == (silent == 0)
 
 
 def test_a_book_that_does_not_fit_is_refused_before_weights_are_loaded(script, short_book, book_text, tmp_path):

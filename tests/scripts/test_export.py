@@ -115,7 +115,8 @@ def test_failed_questions_are_errors(in_context, tmp_path):
 def test_a_run_whose_dataset_is_gone_has_the_questions_alone(in_context, tmp_path):
     run = tmp_path / "moved"
     shutil.copytree(in_context, run)
-    described = json.loads((run / "run.json").read_text()) | {"dataset": str(tmp_path / "nowhere")}
+    gone = dict.fromkeys(("dataset", "dataset_folder"), str(tmp_path / "nowhere"))
+    described = json.loads((run / "run.json").read_text()) | gone
     (run / "run.json").write_text(json.dumps(described))
     (log,) = exported(tmp_path / "logs", run)
     assert "the questions alone" in log.eval.metadata["prompts"]

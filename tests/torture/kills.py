@@ -144,7 +144,7 @@ def torture(job: Job, folder: Path, made: Path, kills: int, seed: int = 0) -> Ta
     number = 0
     while tally.kills < kills:
         number += 1
-        with _endpoint() as endpoint:
+        with _endpoint(endpoint.port) as endpoint:  # a judge at another address would be another judge
             _until_it_ends(job, folder / f"round{number}", made, endpoint, _Plan(draws, seconds, kills, needed), tally)
         found = _contents(folder / f"round{number}", job.results)
         tally.different += sorted(name for name in wanted | found if found.get(name) != wanted.get(name))
@@ -208,7 +208,7 @@ def _answered(endpoint: LoopbackEndpoint) -> Counter[str]:
 
 
 @contextmanager
-def _endpoint() -> Iterator[LoopbackEndpoint]:
+def _endpoint(port: int = 0) -> Iterator[LoopbackEndpoint]:
     """Serve as reader, judge, writer and checker; every answer depends only on the prompt."""
     outline = draw_outline(Recipe("short"))
     writer = ScriptedWriter(outline.universe, outline.events, {}).endpoint().more
@@ -223,7 +223,7 @@ def _endpoint() -> Iterator[LoopbackEndpoint]:
             return {"message": {"content": "Segment A"}}
         return {"message": {"content": "- May 07, 2024\n- High Line"}}
 
-    with LoopbackEndpoint(latency_s=LATENCY_S, more=more) as endpoint:
+    with LoopbackEndpoint(latency_s=LATENCY_S, more=more, port=port) as endpoint:
         yield endpoint
 
 

@@ -4,11 +4,12 @@
     python benchmarks/resume.py --quick
 
 Makes the folder of a run on the short Tulving book whose questions were asked very often, each time with another answer and
-a verdict of the judge by rules, and gives the command of the run again, which asks and judges nothing. The journals are made,
-not asked for: what is measured is reading, scoring and writing.
+a verdict of the judge by rules, and gives the command of the run twice, which asks and judges nothing. The first time the
+run looks as if it had been killed before it was scored: what is measured is reading, scoring and writing. The second time it
+is finished, and nothing has changed since.
 
-Prints what was run on what, and as its last line one JSON object: answers, cpu_seconds and peak_mb of resuming the run, and
-megabytes (the size of both journals).
+Prints what was run on what, and as its last line one JSON object: answers, megabytes (the size of both journals), and
+cpu_seconds and peak_mb of resuming the run when it was `stopped` and when it was `finished`.
 """
 
 from __future__ import annotations
@@ -96,10 +97,16 @@ def main() -> None:
         command = make_run(base / "run", base / "short", n)
         journals = [base / "run" / name for name in ("answers.jsonl", "judgements.jsonl")]
         size = sum(path.stat().st_size for path in journals) / 2**20
-        seconds, peak = measured(command)
         n = sum(1 for _ in journals[0].open("rb"))
-        print(f"resuming {n:,} answers and verdicts ({size:,.0f} MB): {seconds:.1f} s of CPU, {peak:,.0f} MB at most")
-        print(json.dumps({"answers": n, "cpu_seconds": seconds, "peak_mb": peak, "megabytes": size}))
+        found: dict[str, object] = {"answers": n, "megabytes": size}
+        for state in ("stopped", "finished"):
+            seconds, peak = measured(command)
+            print(
+                f"resuming a {state} run of {n:,} answers and verdicts ({size:,.0f} MB): {seconds:.1f} s of CPU, "
+                f"{peak:,.0f} MB at most"
+            )
+            found[state] = {"cpu_seconds": seconds, "peak_mb": peak}
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -186,7 +186,8 @@ def _evaluate(args: Arguments, pack: Pack, model: Model) -> Iterator[dict[str, A
     from epbench.booksort.scores.results import finish
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask
-    from epbench.runs.folder import open_run
+    from epbench.runs.finished import is_finished
+    from epbench.runs.folder import open_run, read_scores
 
     # 1. The pairs, and what the model is shown of their books.
     material = _load(args, pack)
@@ -203,7 +204,13 @@ def _evaluate(args: Arguments, pack: Pack, model: Model) -> Iterator[dict[str, A
 
     label = f"{args.memory}, {model.name}"
     about = _about(args, label, material) | engine_of(model) | variant_of(model)
-    with open_run(args.out, _identity(args, pack, model, material, prompt), about) as folder:
+    identity = _identity(args, pack, model, material, prompt)
+    if not args.chosen and is_finished(args.out, identity, limit=args.limit, shard=args.shard):
+        scores = read_scores(args.out)
+        _show(args.out, label, scores)
+        yield scores
+        return
+    with open_run(args.out, identity, about) as folder:
         retrieved.record(folder, material.found, material.passages)
 
         # 3. The prompt, chosen on pairs that are held out.

@@ -201,12 +201,13 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     from epbench.models.estimate import check_window, estimate
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask, retire_others
-    from epbench.runs.folder import open_run
+    from epbench.runs.folder import open_run, read_scores
     from epbench.tulving.context.memory_system import stand_in
     from epbench.tulving.context.passages import note_passages
     from epbench.tulving.context.requests import MEMORIES, repeated
     from epbench.tulving.judging.verdicts import plan_in_advance
     from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
+    from epbench.tulving.scores.judged_run import is_scored
 
     assert args.dataset and args.memory
     data, rows = _load(args)
@@ -231,7 +232,13 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
 
     label = f"{args.memory}, {model.name}"
     about = _about(args, label) | engine_of(model) | variant_of(model)
-    with open_run(args.out, reading.run_identity(data, model, args.base_url, system), about) as folder:
+    identity = reading.run_identity(data, model, args.base_url, system)
+    if is_scored(args.out, identity, judge, limit=args.limit, shard=args.shard):
+        scores = read_scores(args.out)
+        _show(args.out, scores, label)
+        yield scores
+        return
+    with open_run(args.out, identity, about) as folder:
         _check_judge(folder, judge)
         # 2. The answers, journaled as they come.
         if system:

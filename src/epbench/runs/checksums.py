@@ -10,16 +10,22 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Shape
+from epbench.metric_folders import metrics_root
 from epbench.runs.shapes import JOURNALS
 
 CHECKSUMS = "checksums.json"
-_SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,))})
+LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
+"""Those of which a run notes the version."""
+_SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,)), "code": (str,)})
+_PACKAGE = Path(__file__).parents[1]
 _MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
 _BLOCK = 2**20
 
@@ -67,6 +73,8 @@ def write_checksums(
 ) -> None:
     """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
 
+    It also says which code has scored the run; see `is_by_this_code`.
+
     Args:
         folder: The run's folder.
         edited: The present hashes of files that were found changed when the run was opened. One that still has this hash
@@ -84,7 +92,37 @@ def write_checksums(
             noted["sha256"][name], noted["bytes"][name] = _hash(path), path.stat().st_size
         if edited and edited.get(name) == noted["sha256"][name]:
             noted["sha256"][name], noted["bytes"][name] = before["sha256"][name], before["bytes"].get(name, 0)
-    write_json(folder / CHECKSUMS, noted)
+    write_json(folder / CHECKSUMS, noted | {"code": _code()})
+
+
+def is_by_this_code(folder: Path) -> bool:
+    """Whether a run was scored by the same package, byte for byte, with the same versions of `LIBRARIES`.
+
+    Raises:
+        BadInput: The file of hashes is damaged.
+    """
+    path = folder / CHECKSUMS
+    return path.is_file() and read_json(path, _SHAPE).get("code") == _code()
+
+
+def versions() -> dict[str, str]:
+    """The versions of those of `LIBRARIES` that are installed."""
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def _code() -> str:
+    digest = hashlib.sha256(repr(versions()).encode())
+    for path in sorted({*_PACKAGE.rglob("*"), *metrics_root().rglob("*")}):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def changed_since(folder: Path) -> dict[str, str] | None:

@@ -7,7 +7,6 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.shapes import Shape, check
-from epbench.runs.checksums import change_note, edited_files, write_checksums
+from epbench.runs.checksums import change_note, edited_files, versions, write_checksums
 from epbench.runs.journal import kept_journals, lines_of
 from epbench.runs.shapes import RUN
 from epbench.starting import command_line
 
 LATER = ("chapters", "held_out")
 """Fields of the identity that earlier versions did not write: a run without one is not compared by it."""
-_LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 
 
 @contextmanager
@@ -75,12 +73,17 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
 
 
 def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    for name, value in expected.items():
-        if found.get(name) != value and not (name in LATER and name not in found):
-            raise BadInput(
-                f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "
-                f"{value!r}; choose another folder"
-            )
+    for name in differing(found, expected):
+        raise BadInput(
+            f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "
+            f"{expected[name]!r}; choose another folder"
+        )
+
+
+def differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    """The fields by which the identity of a run is not the expected one; see `LATER`."""
+    return [name for name, value in expected.items()
+            if found.get(name) != value and not (name in LATER and name not in found)]  # fmt: skip
 
 
 def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
@@ -153,10 +156,4 @@ def _command() -> str:
 
 
 def _versions() -> dict[str, Any]:
-    found = {}
-    for library in _LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return {"python": platform.python_version(), "platform": platform.platform(), "versions": found}
+    return {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}

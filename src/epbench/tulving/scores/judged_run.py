@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from epbench.hub.rows import Row
-from epbench.judges.run_judge import note, note_judge
+from epbench.judges.run_judge import check_judge, note, note_judge
 from epbench.runs.answers import Progress, no_progress
+from epbench.runs.finished import is_finished
+from epbench.runs.folder import read_scores
+from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import ask_judge
 from epbench.tulving.pages.cards import Chapters
@@ -51,3 +54,14 @@ def judge_and_score(
     scores = finish(folder, rows, judge, label, repeats=repeats, chapters=chapters)
     note_judge(folder, judge)
     return scores
+
+
+def is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted: Any) -> bool:
+    """Whether a run is finished, as in `epbench.runs.finished.is_finished`, by this judge and with its present passport."""
+    if not is_finished(folder, identity, **noted):
+        return False
+    check_judge(folder, judge)
+    scores = read_scores(folder)
+    about = judge_scores(judge, recall_to_correct(scores))
+    of_run = {name: value for name, value in scores["judge"].items() if name != "one_score"}
+    return bool(about == {"judge": of_run, "corrected": scores["corrected"]})

@@ -46,7 +46,7 @@ and failed requests are sent again. eval_scripts/merge.py joins the folders of -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,7 +58,7 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.rows import Row
-    from epbench.models.protocol import Model, Request
+    from epbench.models.protocol import Model
     from epbench.tulving.context.reading import Reading
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.judging.protocol import Judge
@@ -177,7 +177,7 @@ def _evaluate_all(args: Arguments) -> None:
     model, reading = load_reader(args.model, args.backend), _reading(args)
     judge = _judge(args, model)
     runs = {
-        name: _evaluate(replace(args, dataset=name, out=folder), model, reading, judge)
+        name: _evaluate(replace(args, dataset=name, out=folder), model, reading, _judge_in(folder, judge))
         for name, folder in folders.items()
     }
     found, unscored = command.run_all(runs, plan=args.plan)
@@ -201,7 +201,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     from epbench.models.estimate import check_window, estimate
     from epbench.models.protocol import engine_of, variant_of
     from epbench.runs.answers import ANSWERS, ask, retire_others
-    from epbench.runs.folder import open_run, read_scores
+    from epbench.runs.folder import open_run
     from epbench.tulving.context.memory_system import stand_in
     from epbench.tulving.context.passages import note_passages
     from epbench.tulving.context.requests import MEMORIES, repeated
@@ -209,24 +209,19 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
     from epbench.tulving.scores.judged_run import is_scored
 
-    assert args.dataset and args.memory
     data, rows = _load(args)
-    if args.memory == EVERYTHING:
-        model = EverythingReader(data.rows)
+    model = EverythingReader(data.rows) if args.memory == EVERYTHING else model
 
     # 1. What the reader sees, and whether it fits. A memory system's memories are not known yet: passages stand for them.
     system = reading.system(data)
     once = replace(reading, repeats=1)
     requests = once.requests(data, rows, stand_in(system) if system else None)
-    others: dict[str, Callable[[], Sequence[Request]]] = {
-        name: partial(once.requests, data, rows, name) for name in MEMORIES if name != args.memory
-    }
+    others = {name: partial(once.requests, data, rows, name) for name in MEMORIES if name != args.memory}
     if not system and (warning := check_window(requests, model, others)):
         _warn(warning)
-    judge = _judge_in(args.out, judge)
-    lines = plan_in_advance(judge, rows, args.max_tokens, args.repeats)
     if args.plan or not (model.costs_nothing and is_free(judge)):
-        lines = [*estimate(requests, model, repeats=args.repeats).lines(), *lines]
+        lines = estimate(requests, model, repeats=args.repeats).lines()
+        lines += plan_in_advance(judge, rows, args.max_tokens, args.repeats)
         command.console().print("\n".join(lines), soft_wrap=True)
     yield {}
 
@@ -234,9 +229,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
     about = _about(args, label) | engine_of(model) | variant_of(model)
     identity = reading.run_identity(data, model, args.base_url, system)
     if is_scored(args.out, identity, judge, limit=args.limit, shard=args.shard):
-        scores = read_scores(args.out)
-        _show(args.out, scores, label)
-        yield scores
+        yield _show_again(args.out, label)
         return
     with open_run(args.out, identity, about) as folder:
         _check_judge(folder, judge)
@@ -248,7 +241,7 @@ def _evaluate(args: Arguments, model: Model, reading: Reading, judge: Judge) -> 
             if requests:
                 check_window(requests, model, {})
         else:
-            if args.memory.startswith("rag-"):
+            if reading.memory.startswith("rag-"):
                 note_passages(folder, requests)
             requests = repeated(requests, args.repeats)
         retire_others(folder / ANSWERS, requests, model)
@@ -485,6 +478,15 @@ def _judge_and_score(
         )
     finally:
         _show_failures(folder, judge)
+    _show(folder, scores, label)
+    return scores
+
+
+def _show_again(folder: Path, label: str) -> dict[str, Any]:
+    """Show the scores of a run to which nothing can be added, and return them."""
+    from epbench.runs.folder import read_scores
+
+    scores = read_scores(folder)
     _show(folder, scores, label)
     return scores
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.hub.rows import Row
-from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.judges.protocol import identity_of
+from epbench.judges.run_judge import judge_of_scores, note, note_judge
 from epbench.runs.answers import Progress, no_progress
 from epbench.runs.finished import is_finished
 from epbench.runs.folder import read_scores
@@ -58,9 +59,8 @@ def judge_and_score(
 
 def is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted: Any) -> bool:
     """Whether a run is finished, as in `epbench.runs.finished.is_finished`, by this judge and with its present passport."""
-    if not is_finished(folder, identity, **noted):
+    if not is_finished(folder, identity, **noted) or judge_of_scores(folder) != identity_of(judge):
         return False
-    check_judge(folder, judge)
     scores = read_scores(folder)
     about = judge_scores(judge, recall_to_correct(scores))
     of_run = {name: value for name, value in scores["judge"].items() if name != "one_score"}

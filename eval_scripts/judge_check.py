@@ -129,7 +129,7 @@ def _check(args: Arguments) -> None:
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
     console = command.console()
-    judge = _judge(args, args.out)
+    judge = _judge(args)
     calibration_set = make_calibration_set(args.n, args.seed)
     lines = plan_lines(judge, [answer.judge_input for answer in calibration_set])
     if args.plan or not is_free(judge):
@@ -191,9 +191,9 @@ def _compare_with_published(args: Arguments, path: Path) -> None:
     from epbench.tulving.scores.judge_agreement import agreement_screen
 
     archive = open_archive(path)
-    found = {}
+    found, judge = {}, _judge(args)
     for run in _chosen_runs(args, path, archive):
-        if (agreement := _agreement(args, archive, run)) is not None:
+        if (agreement := _agreement(args, archive, run, judge)) is not None:
             found[run.label] = agreement
     if found:
         command.console().print(agreement_screen(found))
@@ -217,7 +217,7 @@ def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[Publishe
     return runs
 
 
-def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str, Any] | None:
+def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judge) -> dict[str, Any] | None:
     """How far the judge agrees with the published one on the answers of one run; None if only the plan is wanted."""
     from epbench.files.json_files import write_json
     from epbench.files.secrets import without_login
@@ -231,7 +231,7 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
 
     console = command.console()
     out = args.out / run.folder
-    judge, names = _judge(args, out), (args.judge, f"{run.book.generator} (published)")
+    names = (args.judge, f"{run.book.generator} (published)")
     published = read_published_run(archive.files, run)
     inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
     lines = plan_lines(judge, inputs)
@@ -254,18 +254,10 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun) -> dict[str
     return agreement
 
 
-def _judge(args: Arguments, folder: Path) -> Judge:
-    """The judge, with the journal of its calls in that folder."""
+def _judge(args: Arguments) -> Judge:
     from epbench.tulving.judging.load import load_judge
-    from epbench.tulving.judging.verdicts import CALLS
 
-    return load_judge(
-        args.judge,
-        args.backend,
-        prompts=args.judge_prompts,
-        calls=folder / CALLS,
-        max_tokens=args.judge_max_tokens,
-    )
+    return load_judge(args.judge, args.backend, prompts=args.judge_prompts, max_tokens=args.judge_max_tokens)
 
 
 if __name__ == "__main__":

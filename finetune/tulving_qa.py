@@ -99,16 +99,14 @@ class Arguments(Recipe, options.JudgeOptions):
         """The run's folder."""
         return Path(self.out)
 
-    def judge_with(self, calls: Path | None) -> Judge:
-        """The judge; a model's calls are journaled in this file."""
+    def load_judge(self) -> Judge:
+        """The judge; a model's weights are not loaded yet."""
         from epbench.models.load import Options
         from epbench.tulving.judging.load import load_judge
 
         of_judge = options.variant_options(self.judge_args, "--judge_args", "auto")
         backend = Options(self.judge_url, self.judge_window, **of_judge)
-        return load_judge(
-            self.judge, backend, prompts=self.judge_prompts, calls=calls, max_tokens=self.judge_max_tokens
-        )
+        return load_judge(self.judge, backend, prompts=self.judge_prompts, max_tokens=self.judge_max_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +180,7 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     samples = question_samples(questions, data, reading, tokens)
     plan = TulvingPlan(
         data=data, rows=subset(data.rows, itemgetter("id"), args.limit), limit=args.limit, reading=reading,
-        judge=args.judge_with, trained=questions,
+        judge=args.load_judge, trained=questions,
         texts={"trained_answers": samples, "held_out": _held_out(args, reading, SampleTokens(tokens.tokenizer))},
     )  # fmt: skip
     plan.check(_model(base))
@@ -269,7 +267,7 @@ def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
     from epbench.judges.protocol import is_free
     from epbench.tulving.judging.verdicts import plan_in_advance
 
-    samples, rows, judge = material.samples, material.plan.rows, args.judge_with(None)
+    samples, rows, judge = material.samples, material.plan.rows, args.load_judge()
     steps = -(-len(samples) // args.batch_size)
     lines = [
         f"{len(samples):,} questions with their answers; {sum(len(sample.ids) for sample in samples):,} tokens and "
@@ -308,7 +306,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     from epbench.judges.protocol import key_parts
     from epbench.models.protocol import weights_of
 
-    model, plan, judge = _model(args.model or material.base), material.plan, args.judge_with(None)
+    model, plan, judge = _model(args.model or material.base), material.plan, args.load_judge()
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "tulving_qa", "model": model.name}
     identity |= {
         **weights_of(model),

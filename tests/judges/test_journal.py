@@ -37,7 +37,7 @@ class Counter:
     def plan(self, inputs):
         return None
 
-    def judge(self, inputs):
+    def judge(self, inputs, calls=None):
         try:
             for word in inputs:
                 self.asked.append(word.text)

@@ -33,8 +33,8 @@ class Measures(BaseModelJudge):
 
     advice = "choose shorter words"
 
-    def __init__(self, model, calls=None):
-        super().__init__(model, prompt_hash="1", repair="Again: {problem}", max_tokens=9, calls=calls)
+    def __init__(self, model):
+        super().__init__(model, prompt_hash="1", repair="Again: {problem}", max_tokens=9)
 
     def requests(self, inputs):
         return [self._request(what, word) for word in inputs for what in ("length", "vowels")]
@@ -58,8 +58,8 @@ def reply(prompt):
 
 
 def measured(endpoint, *texts, calls=None):
-    judge = Measures(EndpointModel("tiny", base_url=endpoint.url, attempts=1, concurrency=1), calls)
-    return {judgement.key.split()[1]: judgement for judgement in judge.judge([Word(text) for text in texts])}
+    judge = Measures(EndpointModel("tiny", base_url=endpoint.url, attempts=1, concurrency=1))
+    return {judgement.key.split()[1]: judgement for judgement in judge.judge([Word(text) for text in texts], calls)}
 
 
 def test_a_call_may_follow_another_and_equal_inputs_are_judged_once():

@@ -29,7 +29,7 @@ class BiasedJudge:
     def plan(self, inputs):
         return None
 
-    def judge(self, inputs):
+    def judge(self, inputs, calls=None):
         for judge_input in inputs:
             self.asked += 1
             answer = self.known.get(judge_input.answer + judge_input.question)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.judges.protocol import (
@@ -60,6 +61,7 @@ def judge_open(
     progress: Progress,
     what: str,
     describe: Callable[[InputT, float], Record],
+    calls: Path | None = None,
 ) -> None:
     """Have all inputs judged on which the journal has no verdict by this judge.
 
@@ -70,6 +72,7 @@ def judge_open(
         progress: Shows how many verdicts there are, with those of earlier starts.
         what: Name of the verdicts at that.
         describe: What else a record says of an input, given the seconds since the judgement before.
+        calls: See `Judge.judge`.
     """
     by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
     todo = _open(journal.records, by_key)
@@ -78,7 +81,7 @@ def judge_open(
 
     def judged() -> Generator[Record]:
         last = time.monotonic()
-        with closing(judge.judge(list(todo.values()))) as judgements:
+        with closing(judge.judge(list(todo.values()), calls)) as judgements:
             for judgement in judgements:
                 now = time.monotonic()
                 about = describe(todo[judgement.key], now - last)

@@ -46,17 +46,13 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
         prompt_hash: Hash of everything in the prompts and schemas that the replies depend on.
         repair: Text that follows a request whose reply could not be used, with the placeholder `{problem}`.
         max_tokens: Most tokens of one reply.
-        calls: Journal of the calls, so that a judge that was stopped asks nothing twice. Without it the calls are
-            forgotten when judging ends.
     """
 
     advice: ClassVar[str]
     """What to do when a prompt does not fit the model's window."""
 
-    def __init__(
-        self, model: Model, *, prompt_hash: str, repair: str, max_tokens: int, calls: Path | None = None
-    ) -> None:
-        self.model, self.prompt_hash, self.max_tokens, self.calls = model, prompt_hash, max_tokens, calls
+    def __init__(self, model: Model, *, prompt_hash: str, repair: str, max_tokens: int) -> None:
+        self.model, self.prompt_hash, self.max_tokens = model, prompt_hash, max_tokens
         self._repair = repair
 
     @property
@@ -104,9 +100,9 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
             )
         return most
 
-    def judge(self, inputs: Sequence[InputT]) -> Generator[Judgement[VerdictT]]:
+    def judge(self, inputs: Sequence[InputT], calls: Path | None = None) -> Generator[Judgement[VerdictT]]:
         """See `Judge.judge`. Inputs with the same key are judged once."""
-        with self._journal() as journal:
+        with _journal(calls) as journal:
             waiting: dict[str, _Course[InputT, VerdictT]] = {}  # by the key of the request whose reply is awaited
             for key, judge_input in {judge_input.key(self): judge_input for judge_input in inputs}.items():
                 if judgement := _Course(self, judge_input, key, self._repair).go_on(None, journal, waiting):
@@ -121,14 +117,15 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
                         if judgement := asked[record["key"]].go_on(record, journal, waiting):
                             yield judgement
 
-    @contextmanager
-    def _journal(self) -> Iterator[Journal]:
-        with tempfile.TemporaryDirectory(prefix="epbench-judge-") as scratch:
-            journal = Journal(self.calls or Path(scratch) / "calls.jsonl")
-            try:
-                yield journal
-            finally:
-                journal.close()
+
+@contextmanager
+def _journal(calls: Path | None) -> Iterator[Journal]:
+    with tempfile.TemporaryDirectory(prefix="epbench-judge-") as scratch:
+        journal = Journal(calls or Path(scratch) / "calls.jsonl")
+        try:
+            yield journal
+        finally:
+            journal.close()
 
 
 def name_without_weights(judge: Judge[InputT, VerdictT]) -> str:

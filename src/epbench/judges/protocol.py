@@ -6,6 +6,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Generic, Never, Protocol, TypeVar
 
 from epbench.models.estimate import Estimate
@@ -77,10 +78,13 @@ class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
         """Requests and tokens that judging these inputs takes at most; None where it costs nothing."""
         ...
 
-    def judge(self, inputs: Sequence[InputT_contra]) -> Generator[Judgement[VerdictT_co]]:
+    def judge(self, inputs: Sequence[InputT_contra], calls: Path | None = None) -> Generator[Judgement[VerdictT_co]]:
         """Yield one judgement for each input as soon as it is there, in any order. Closing it ends open requests.
 
-        Inputs with the same key may share a judgement.
+        Args:
+            inputs: What is judged. Inputs with the same key may share a judgement.
+            calls: The journal of a model's calls, so that a judge that was stopped asks nothing twice. Without it the calls
+                are forgotten when judging ends. Rules make none.
         """
         ...
 
@@ -105,7 +109,7 @@ class PastJudge:
         """None: it costs nothing."""
         return None
 
-    def judge(self, inputs: Sequence[Judgeable]) -> Generator[Judgement[Never]]:
+    def judge(self, inputs: Sequence[Judgeable], calls: Path | None = None) -> Generator[Judgement[Never]]:
         """A failure for each input, because there is no verdict on it."""
         for judge_input in inputs:
             yield Judgement(judge_input.key(self), None, f"{self.name} has not judged this answer")

@@ -30,7 +30,7 @@ class Says:
     def plan(self, inputs):
         return None
 
-    def judge(self, inputs) -> Generator[Judgement[Verdict]]:
+    def judge(self, inputs, calls=None) -> Generator[Judgement[Verdict]]:
         for check in inputs:
             failed = "no reply" if self._verdict is None else None
             yield Judgement(check.key(self), None if failed else Verdict(self._verdict, ""), failed)

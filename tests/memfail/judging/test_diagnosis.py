@@ -42,7 +42,7 @@ class Scripted:
     def plan(self, checks):
         return None
 
-    def judge(self, checks):
+    def judge(self, checks, calls=None):
         for check in checks:
             self.asked.append((check.kind, check.gold.fact if check.gold else check.question.id))
             verdict = self.says.get((check.kind, check.gold.fact if check.gold else "answer"), True)
@@ -95,7 +95,7 @@ def test_the_first_stage_that_fails_is_the_label(tmp_path, says, label, fact):
 
 def test_the_words_of_the_check_that_decided_are_kept(tmp_path):
     class Wordy(Scripted):
-        def judge(self, checks):
+        def judge(self, checks, calls=None):
             for check, judgement in zip(list(checks), super().judge(checks), strict=True):
                 words = f"{check.kind} {check.gold.fact if check.gold else ''}".strip()
                 yield replace(judgement, verdict=judgement.verdict and Verdict(judgement.verdict.verdict, words))

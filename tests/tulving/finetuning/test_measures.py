@@ -42,7 +42,7 @@ def plan_of(book, tiny, judge=LexicalJudge):
     reading = Reading(memory="none", sampling=Sampling(MAX_TOKENS))
     samples = question_samples(questions, data, reading, SampleTokens(TransformersModel(str(tiny)).prompts.tokenizer))
     return TulvingPlan(
-        data=data, rows=data.rows, limit=None, reading=reading, judge=lambda calls: judge(), trained=questions,
+        data=data, rows=data.rows, limit=None, reading=reading, judge=judge, trained=questions,
         texts={"trained_answers": samples, "nothing": []},
     )  # fmt: skip
 

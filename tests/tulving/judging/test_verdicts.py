@@ -43,7 +43,7 @@ class Counting:
     def plan(self, cases):
         return None
 
-    def judge(self, cases):
+    def judge(self, cases, calls=None):
         try:
             for given in reversed(cases):
                 self.asked.append(given.answer)

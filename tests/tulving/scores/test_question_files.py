@@ -89,7 +89,7 @@ class FailingJudge(LexicalJudge):
         super().__init__()
         self.fails = fails
 
-    def judge(self, inputs):
+    def judge(self, inputs, calls=None):
         for one in inputs:
             verdict = None if one.id in self.fails else Verdict(["x", "y"], [0.5] * len(one.reference), [], "half")
             yield Judgement(one.key(self), verdict, None if verdict else "no JSON in the reply")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from math import log
+from pathlib import Path
 
 from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory
@@ -42,7 +43,7 @@ class LexicalJudge:
         """None: rules cost nothing."""
         return None
 
-    def judge(self, inputs: Sequence[Check]) -> Generator[Judgement[Verdict]]:
+    def judge(self, inputs: Sequence[Check], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`."""
         for check in inputs:
             yield Judgement(check.key(self), _RULES[check.kind](check))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
+from pathlib import Path
 
 from epbench.errors import UnusableReply
 from epbench.judges.model import Ask, BaseModelJudge, Calls
@@ -38,14 +39,14 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
         checks = {check.key(without_weights): check for check in inputs}
         return [self._prompts.request(check, key) for key, check in checks.items()]
 
-    def judge(self, inputs: Sequence[Check]) -> Generator[Judgement[Verdict]]:
+    def judge(self, inputs: Sequence[Check], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`.
 
         Raises:
             BadInput: As `plan`. How large a store is shows only after everything was stored.
         """
         self.plan(inputs)
-        yield from super().judge(inputs)
+        yield from super().judge(inputs, calls)
 
     def verdict_on(self, judge_input: Check, id_: str, ask: Ask) -> Calls[Verdict]:
         """See `BaseModelJudge.verdict_on`."""

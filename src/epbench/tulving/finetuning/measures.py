@@ -20,7 +20,6 @@ from epbench.runs.folder import open_run
 from epbench.tulving.finetuning.material import MEMORY
 from epbench.tulving.finetuning.plan import TulvingPlan
 from epbench.tulving.finetuning.summary import RUN, summary_of
-from epbench.tulving.judging.verdicts import CALLS
 from epbench.tulving.scores.judged_run import judge_and_score
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def _run(
         ask_together(folder, requests, model, ranks, attrgetter("id"), progress)
         if not ranks.main:
             return
-        judge = plan.judge(folder / CALLS)
+        judge = plan.judge()
         check_judge(folder, judge)
         try:
             chapters = plan.data.book.chapters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from epbench.finetuning.measuring.perplexity import check_texts
@@ -27,7 +26,7 @@ class TulvingPlan:
         rows: The rows of its config `qa` that are asked.
         limit: The number of questions that the rows were limited to; None if they are all.
         reading: How the model is asked, without memory and each question once.
-        judge: Makes the judge of a run, given the journal of its calls; None keeps none.
+        judge: Makes the judge of a run, anew each time, so that its weights are gone when training goes on.
         trained: What the model is trained on.
         texts: Texts whose perplexity is measured, by a name such as `held_out`.
     """
@@ -36,7 +35,7 @@ class TulvingPlan:
     rows: Sequence[Row]
     limit: int | None
     reading: Reading
-    judge: Callable[[Path | None], Judge]
+    judge: Callable[[], Judge]
     trained: Sequence[TrainingQuestion]
     texts: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
 

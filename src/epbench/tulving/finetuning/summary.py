@@ -53,7 +53,7 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
     judge = judge_of_scores(folder)
     verdicts = read_verdicts(folder, plan.rows, judge) if judge else []
     lost = lost_questions(plan.rows, verdicts, 1)
-    scores = read_scores(folder) if judge else scores_or_bounds([], lost) | judge_scores(plan.judge(None), None)
+    scores = read_scores(folder) if judge else scores_or_bounds([], lost) | judge_scores(plan.judge(), None)
     return {**scores, "groups": _groups(plan, verdicts, lost), "failures": _failures(folder, judge)}
 
 

@@ -9,6 +9,7 @@ is not an item of the answer. An abstention followed by a guess is not an absten
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from pathlib import Path
 
 from epbench.judges.protocol import Judgement
 from epbench.models.estimate import Estimate
@@ -36,7 +37,7 @@ class LexicalJudge:
         """None: rules cost nothing."""
         return None
 
-    def judge(self, inputs: Sequence[JudgeInput]) -> Generator[Judgement[Verdict]]:
+    def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`."""
         for judge_input in inputs:
             yield Judgement(judge_input.key(self), self.verdict(judge_input))

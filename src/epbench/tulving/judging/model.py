@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from epbench.judges.model import Ask, BaseModelJudge, Calls
+from epbench.judges.protocol import Judgement
 from epbench.models.protocol import Model, Request
 from epbench.tulving.judging.prompts import JudgePrompts, load_judge_prompts
 from epbench.tulving.judging.protocol import JudgeInput, Verdict
@@ -20,7 +21,7 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     Args:
         model: See `BaseModelJudge`.
         prompts: The prompt pack; ours by default.
-        calls: See `BaseModelJudge`.
+        calls: The journal of its calls where `judge` is given none, for who has no folder of a run.
         max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
     """
 
@@ -34,10 +35,12 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
         calls: Path | None = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.prompts = prompts or load_judge_prompts()
-        super().__init__(
-            model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens, calls=calls
-        )
+        self.prompts, self.calls = prompts or load_judge_prompts(), calls
+        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens)
+
+    def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
+        """See `Judge.judge`."""
+        return super().judge(inputs, calls or self.calls)
 
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
         """See `BaseModelJudge.requests`."""

@@ -103,24 +103,14 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
     Args:
         model: See `BaseModelJudge`.
         prompts: Ours by default.
-        calls: See `BaseModelJudge`.
         max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
     """
 
     advice = "allow fewer tokens per reply, or choose another judge"
 
-    def __init__(
-        self,
-        model: Model,
-        prompts: RealismPrompts | None = None,
-        *,
-        calls: Path | None = None,
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
+    def __init__(self, model: Model, prompts: RealismPrompts | None = None, *, max_tokens: int = MAX_TOKENS) -> None:
         self.prompts = prompts or load_realism_prompts()
-        super().__init__(
-            model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens, calls=calls
-        )
+        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens)
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         """See `BaseModelJudge.requests`."""

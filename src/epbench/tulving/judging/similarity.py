@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from epbench.judges.protocol import Judgement
 from epbench.models.estimate import Estimate
@@ -84,7 +85,7 @@ class SimilarityJudge:
         """None: it costs nothing."""
         return None
 
-    def judge(self, inputs: Sequence[JudgeInput]) -> Generator[Judgement[Verdict]]:
+    def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`. Every different text is embedded once."""
         for start in range(0, len(inputs), _INPUTS):
             readings = [_Reading(judge_input) for judge_input in inputs[start : start + _INPUTS]]

@@ -55,7 +55,7 @@ def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progres
     """Have all journaled answers to these rows judged on which the journal has no verdict."""
     inputs = [given for _, given in given_answers(folder, rows, judge)]
     journal = Journal(folder / JUDGEMENTS)
-    judge_open(journal, inputs, judge, progress, "verdicts", lambda given, seconds: {"id": given.id})
+    judge_open(journal, inputs, judge, progress, "verdicts", lambda given, _: {"id": given.id}, folder / CALLS)
     journal.close()
 
 

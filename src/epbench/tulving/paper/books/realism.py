@@ -64,13 +64,13 @@ def ratings_of(
         BadInput: The folder holds something else or another judge's ratings, or a prompt exceeds the model's window.
         RunFailed: The model's endpoint broke down, or turned all requests away; the replies so far are kept.
     """
-    judge = RealismJudge(model, prompts, calls=folder / CALLS, max_tokens=max_tokens)
+    judge = RealismJudge(model, prompts, max_tokens=max_tokens)
     inputs = _inputs(book.chapters)
     judge.plan(inputs)
     with open_run(folder, _identity(book, judge), {"book": book.name}):
         journal = Journal(folder / JOURNAL, _RECORD)
         try:
-            judge_open(journal, inputs, judge, progress, "ratings", _describe)
+            judge_open(journal, inputs, judge, progress, "ratings", _describe, folder / CALLS)
         finally:
             journal.close()
         return _ratings(journal.records, inputs, judge)

@@ -34,7 +34,7 @@ def make_run(folder: Path, dataset: Path, n: int) -> list[str]:
     from epbench import load_book
     from epbench.tulving.judging.lexical import LexicalJudge
     from epbench.tulving.judging.verdicts import judge_input
-    from epbench.tulving.reader.load import load_reader
+    from epbench.tulving.reader.lexical import LexicalReader
 
     data = load_book(str(dataset))
     repeats = -(-n // len(data.rows))
@@ -49,11 +49,10 @@ def make_run(folder: Path, dataset: Path, n: int) -> list[str]:
         "--out",
         str(folder),
     ]
-    from epbench.models.load import Options
     from epbench.models.protocol import Sampling
     from epbench.tulving.context.reading import Reading
 
-    model, judge = load_reader("lexical", Options()), LexicalJudge()
+    model, judge = LexicalReader(), LexicalJudge()
     reading = Reading(memory="none", repeats=repeats, sampling=Sampling(1024, 0.0, 0))
     rows = {row["id"]: row for row in data.rows}
     folder.mkdir(parents=True)

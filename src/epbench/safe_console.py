@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -23,3 +24,8 @@ class SafeConsole(Console):
     def say(self, text: str) -> None:
         """Print a line without wrapping it, so that a path in it can be copied."""
         self.print(text, soft_wrap=True)
+
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Print lines, each like `say`."""
+        for line in lines:
+            self.say(line)

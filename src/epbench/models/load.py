@@ -107,6 +107,23 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None
 
 
+def load_reader(name: str, rules: Callable[[], Model], options: Options | None = None) -> Model:
+    """Find the reader of this name: the rule-based one of a benchmark, or a language model, as `load_model` does.
+
+    Args:
+        name: `lexical`, or the name of a model.
+        rules: makes the rule-based reader.
+        options: how a model is run or reached.
+
+    Raises:
+        BadInput: the name is unknown, or something that the model needs is not installed.
+    """
+    if name == "lexical":
+        refuse_variant(name, options)
+        return rules()
+    return load_model(name, options, also=["lexical (rule-based, offline)"])
+
+
 def _on_engine(name: str, options: Options, engine: Engine) -> Model:
     """A model whose weights are elsewhere; paths are made absolute, as another process has another working folder."""
     kind, _, target = name.partition(":")

@@ -55,7 +55,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             for scratch in folder.glob(".*.scratch"):  # left by a process that was killed while it wrote a file
                 shutil.rmtree(scratch)
             if described.exists():
-                _same(folder, read_run(folder)["identity"], identity)
+                check_identity(folder, read_run(folder)["identity"], identity)
             else:
                 write_json(
                     described,
@@ -72,7 +72,12 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
         ) from None
 
 
-def _same(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+def check_identity(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Refuse a run whose identity differs from the expected one.
+
+    Raises:
+        BadInput: A field differs. The message names the first one.
+    """
     for name in differing(found, expected):
         raise BadInput(
             f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "

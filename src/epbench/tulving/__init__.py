@@ -1,6 +1,7 @@
 """Tulving books: synthetic books in which every chapter is one known event, and questions about them.
 
-Read the rooms in the order of the method: `events` (what happens), `chapters` (how it is written), `scenes`, `levels` and
+`evaluate` is the evaluation from top to bottom, and `rejudge` has another judge read its answers. Read the rooms in the order
+of the method: `events` (what happens), `chapters` (how it is written), `scenes`, `levels` and
 `solving` (books beyond the template: what they are made of, what each level adds, and the proof), `questions`, `dataset`
 (the book with its questions as Parquet), `context` (what a reader is shown), `reader` (the built-in one), `judging` (which
 true items an answer contains), `scores`. Beside them stand `calibration` (how far a judge can be trusted) and `released`

@@ -7,9 +7,9 @@ import pytest
 from epbench.models.protocol import Reply, Request
 from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
+from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.pages.cards import NO_BOOK
-from epbench.tulving.scores.judged_run import judge_and_score
 from tests.reports.page_data import questions_of
 
 CHAPTERS = [

@@ -8,11 +8,11 @@ from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.paper.inputs import Inputs, read_runs
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.judged_run import judge_and_score
 from tests.published_archive import write_book, write_run
 from tests.tulving.plain_questions import plain_questions
 

@@ -11,9 +11,9 @@ from random import Random
 from epbench.runs.answers import ANSWERS
 from epbench.runs.folder import open_run
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.paper.inputs import PaperRun, read_runs
-from epbench.tulving.scores.judged_run import judge_and_score
 from tests.tulving.plain_questions import plain_questions, records_in
 
 EVALUATE = "eval_scripts/tulving.py"

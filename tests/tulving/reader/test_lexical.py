@@ -1,12 +1,11 @@
 import pytest
 
 from epbench import BadInput
-from epbench.models.load import Options
+from epbench.models.load import Options, load_reader
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question
-from epbench.tulving.reader.load import load_reader
 from epbench.tulving.reader.story import read_story
 
 STORY = """Chapter 1
@@ -86,9 +85,9 @@ def test_keys_depend_on_all_of_the_prompt():
 
 
 def test_a_reader_is_the_lexical_one_or_a_model():
-    reader = load_reader("lexical")
+    reader = load_reader("lexical", LexicalReader)
     assert isinstance(reader, LexicalReader) and reader.costs_nothing and reader.identity == "lexical"
-    model = load_reader("openai:tiny", Options("http://127.0.0.1:9/v1"))
+    model = load_reader("openai:tiny", LexicalReader, Options("http://127.0.0.1:9/v1"))
     assert model.name == "openai:tiny" and not model.costs_nothing
     with pytest.raises(BadInput, match="unknown model 'gpt'; expected one of: lexical .*, hf:PATH_OR_ID"):
-        load_reader("gpt")
+        load_reader("gpt", LexicalReader)

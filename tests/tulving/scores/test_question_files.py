@@ -16,12 +16,12 @@ from epbench.runs.answers import ANSWERS, ask, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.question_table import QUESTIONS
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.protocol import Verdict
 from epbench.tulving.judging.verdicts import judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.judged_run import judge_and_score
 from epbench.tulving.scores.merging import merge
 from epbench.tulving.scores.question_files import COLUMNS, NOT_ASKED, NOT_JUDGED
 from epbench.tulving.scores.results import finish

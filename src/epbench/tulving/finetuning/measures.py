@@ -17,10 +17,10 @@ from epbench.judges.run_judge import check_judge
 from epbench.models.protocol import Model
 from epbench.runs.answers import ANSWERS, Progress, no_progress, retire_others
 from epbench.runs.folder import open_run
+from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY
 from epbench.tulving.finetuning.plan import TulvingPlan
 from epbench.tulving.finetuning.summary import RUN, summary_of
-from epbench.tulving.scores.judged_run import judge_and_score
 
 if TYPE_CHECKING:
     from epbench.models.hf.model import TransformersModel

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "fine-tuned")
 """The memories of the paper, in the order of its tables; others come after them."""
 
-_BOOK = re.compile(r"model_(?P<writer>.+)_itermax_")
 _BOOK = re.compile(r"(?:(?!very-long)(?P<universe>.+?)-)?(?P<size>very-long|short|long)(?P<rest>-.+)?")
 
 

@@ -96,6 +96,14 @@ class Rescored:
     not_scored: dict[str, str]
     no_runs: dict[str, list[str]]
 
+    @property
+    def lines(self) -> list[str]:
+        """What there is to say beside the scores, and how many runs have some."""
+        lines = [f"note on {label}: {note}" for label, notes in self.notes.items() for note in notes]
+        lines += [f"no run: {path} holds no raw_answers, only {', '.join(it)}" for path, it in self.no_runs.items()]
+        lines += [f"not scored: {label}: {reason}" for label, reason in self.not_scored.items()]
+        return [*lines, f"{len(self.scores)} runs scored, {len(self.not_scored)} not scored"]
+
 
 def published_runs(archive: Archive) -> list[PublishedRun]:
     """Return all runs of the archive.

@@ -1,0 +1,171 @@
+"""Another judge for the answers of an earlier run: the reader is asked nothing.
+
+`prepare` checks that the run is the expected one, and `run` has the judge read its answers. The scores of the run are those
+of the last judge that has judged every answer; the verdicts of all judges are kept. A judge that is given only a part of the
+answers makes a trial, which leaves the scores as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.secrets import scrubbed, without_login
+from epbench.hub.rows import Row
+from epbench.judges.protocol import is_free
+from epbench.judges.run_judge import judge_of_scores, note_judge
+from epbench.runs.answers import ANSWERS, Progress, fingerprint_of, no_progress
+from epbench.runs.folder import check_identity, open_run
+from epbench.runs.subset import subset
+from epbench.tulving.context.prompts import Prompts
+from epbench.tulving.dataset.load import Loaded, load_book
+from epbench.tulving.evaluate import Evaluated, failure_lines, judging_notes, notes_on
+from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.verdicts import (
+    check_all_judged,
+    judge_answers,
+    lost_questions,
+    open_inputs,
+    plan_lines,
+)  # fmt: skip
+from epbench.tulving.scores.own_answers import read_answers
+from epbench.tulving.scores.results import finish, scores_of
+from epbench.tulving.scores.run_files import read_run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejudging:
+    """Which answers are judged again, and by whom.
+
+    Attributes:
+        folder: The folder of the run.
+        dataset: The dataset of the run: a name on the Hub, or its folder.
+        judge: The other judge.
+        reader: What the identity of the run must say of its reader. A published run is asked for none of this, nor is it
+            for what follows.
+        prompts: The prompt pack that its reader must have had; None for any.
+        base_url: The address of the endpoint that its reader must have been behind; None for any.
+        answers: The file whose answers the run must have scored; None if it need not have scored one.
+        limit: The number of questions of a trial; None for all of the run.
+        shard: Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None.
+    """
+
+    folder: Path
+    dataset: str
+    judge: Judge
+    reader: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Prompts | None = None
+    base_url: str | None = None
+    answers: Path | None = None
+    limit: int | None = None
+    shard: str | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose answers can be judged again.
+
+    Attributes:
+        rejudging: What was asked for.
+        described: The content of run.json.
+        identity: What the identity in run.json must be.
+        data: The dataset.
+        asked: The questions of the run.
+        rows: Those whose answers are judged.
+    """
+
+    rejudging: Rejudging
+    described: Mapping[str, Any]
+    identity: Mapping[str, Any]
+    data: Loaded
+    asked: Sequence[Row]
+    rows: Sequence[Row]
+
+    @property
+    def plan(self) -> list[str]:
+        """What judging costs at most, one line for each number."""
+        judge = self.rejudging.judge
+        return plan_lines(judge, open_inputs(self.rejudging.folder, self.rows, judge))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the judge costs nothing."""
+        return is_free(self.rejudging.judge)
+
+
+def prepare(rejudging: Rejudging) -> Prepared:
+    """Read which run is judged again, and check that it is the expected one; nothing is written.
+
+    Raises:
+        BadInput: The folder has no answers, or the run is another one than expected or on another dataset.
+    """
+    folder = rejudging.folder
+    answers = folder / ANSWERS
+    if not (folder / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
+        raise BadInput(f"{folder}: no answers here; --rejudge judges those of an earlier run")
+    data, run = load_book(rejudging.dataset), read_run(folder)
+    asked = subset(data.rows, itemgetter("id"), run.get("limit"), run.get("shard"))
+    shard = None if rejudging.shard == run.get("shard") else rejudging.shard
+    identity = scrubbed(_identity(rejudging, run, data))
+    check_identity(folder, run["identity"], identity)
+    return Prepared(rejudging, run, identity, data, asked, subset(asked, itemgetter("id"), rejudging.limit, shard))
+
+
+def _identity(rejudging: Rejudging, run: Mapping[str, Any], data: Loaded) -> dict[str, Any]:
+    """What the earlier run must be: on this dataset, and read as expected."""
+    if "released" in run["identity"]:
+        if run.get("fingerprint") != data.fingerprint:
+            raise BadInput(
+                f"{rejudging.folder / 'run.json'}: a published run on {run['book']!r} with fingerprint "
+                f"{run.get('fingerprint')}, but {rejudging.dataset} has {data.fingerprint}. Give the book that "
+                "builders/tulving.py --released makes of the archive; if the run has no fingerprint, score it again with "
+                "--released"
+            )
+        return {"benchmark": "tulving"}
+    identity: dict[str, Any] = {"benchmark": "tulving", **data.identity, **rejudging.reader}
+    if rejudging.prompts is not None:
+        identity["prompts"] = fingerprint_of(rejudging.prompts)
+    if rejudging.base_url:
+        identity["base_url"] = without_login(rejudging.base_url)
+    if rejudging.answers:
+        identity["answers"] = read_answers(rejudging.answers, [row["id"] for row in data.rows]).fingerprint
+    return identity
+
+
+def run(prepared: Prepared, *, progress: Progress = no_progress) -> Evaluated:
+    """Have the judge read the answers; the scores of the run change once it has judged all of them.
+
+    Args:
+        prepared: What `prepare` returned.
+        progress: Shows a progress bar.
+
+    Returns:
+        The scores of the run, or of the trial, which no file has.
+
+    Raises:
+        BadInput: Another process is at work in the run, or its journals were changed since it was scored.
+        RunFailed: A verdict is missing, and the run has scores by another judge; or there is no judged answer.
+    """
+    rows, judge, described = prepared.rows, prepared.rejudging.judge, prepared.described
+    label, repeats = described.get("label", prepared.rejudging.folder.name), described["identity"].get("repeats", 1)
+    with open_run(prepared.rejudging.folder, prepared.identity, {}) as folder:
+        verdicts = judge_answers(folder, rows, judge, progress)
+        failures = failure_lines(folder, judge)
+        if rows != prepared.asked:
+            scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
+            return Evaluated(scores, label, failures, [*judging_notes(folder), _trial(folder, rows)])
+        check_all_judged(folder, rows, verdicts, judge)
+        scores = finish(folder, rows, judge, label, repeats=repeats, chapters=prepared.data.book.chapters)
+        note_judge(folder, judge, dataset=prepared.rejudging.dataset)
+        return Evaluated(scores, label, failures, notes_on(folder))
+
+
+def _trial(folder: Path, rows: Sequence[Row]) -> str:
+    """That the scores are those of these answers alone."""
+    current = judge_of_scores(folder)
+    remain = f"still those of judge {current.name}" if current else "not made yet"
+    return f"this was a trial on {len(rows)} questions; its verdicts are kept, the scores in {folder} are {remain}"

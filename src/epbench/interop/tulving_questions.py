@@ -19,14 +19,7 @@ from epbench.tulving.judging.verdicts import judged, missing_verdict
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.score import score_answer
-from epbench.tulving.scores.scoring import (
-    chronological_awareness,
-    f1_by_bin,
-    has_order,
-    is_latest,
-    mean,
-    tau_of,
-)
+from epbench.tulving.scores.scoring import awareness_of, f1_by_bin, has_order, is_latest, mean, tau_of
 
 MAX_TOKENS = 1024
 """The longest answer in tokens, as in our own evaluation."""
@@ -145,16 +138,7 @@ def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
 def scores(marks: Sequence[Mark]) -> dict[str, float]:
     """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for."""
     recall = f1_by_bin(marks, [one.f1 for one in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
-    latest = mean([one.f1 for one in marks if one.is_latest])
-    ordered = [one for one in marks if one.has_order]
-    taus = [one.tau for one in ordered if one.tau is not None]
-    all_matched = len(taus) / len(ordered) if ordered else None
-    found: dict[str, float | None] = {
-        "simple_recall": mean(list(recall.values())),
-        **{f"f1_bin_{bin_}": recall.get(bin_) for bin_ in BINS},
-        "latest": latest,
-        "all_matched": all_matched,
-        "kendall_tau": mean(taus),
-        "chronological_awareness": chronological_awareness(latest, all_matched, mean(taus)),
-    }
+    by_bin = {f"f1_bin_{bin_}": recall.get(bin_) for bin_ in BINS}
+    latest, taus = [one.f1 for one in marks if one.is_latest], [one.tau for one in marks if one.has_order]
+    found = {"simple_recall": mean(list(recall.values())), **by_bin, **awareness_of(latest, taus)}
     return {name: math.nan if value is None else value for name, value in found.items()}

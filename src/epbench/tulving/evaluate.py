@@ -18,9 +18,9 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.hub.revision import dataset_revision
 from epbench.hub.rows import Row
-from epbench.judges.protocol import is_free
+from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
-from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.judges.run_judge import check_judge, judge_of_scores, note, note_judge
 from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
@@ -211,11 +211,13 @@ def run(
     """
     evaluation, judge, label = prepared.evaluation, prepared.evaluation.judge, prepared.label
     identity, about = _identity(prepared), _about(prepared)
-    part = {"limit": evaluation.limit, "shard": evaluation.shard}
-    if _is_scored(out, identity, judge, **part):
+    if _is_scored(out, identity, judge, limit=evaluation.limit, shard=evaluation.shard):
         return Evaluated(read_scores(out), label, (), notes_on(out))
     with open_run(out, identity, about) as folder:
-        _check_judge(folder, judge)
+        try:
+            check_judge(folder, judge)
+        except BadInput as error:
+            raise BadInput(f"{error}; to have another judge judge all answers, add --rejudge") from None
         # 1. The answers, journaled as they come.
         if prepared.own is None:
             _ask(prepared, folder, progress, warn)
@@ -224,8 +226,8 @@ def run(
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
         repeats = evaluation.reading.repeats if evaluation.reading else 1
         scores = judge_and_score(
-            folder, prepared.rows, judge, label, repeats=repeats, **part, progress=progress,
-            chapters=prepared.data.book.chapters,
+            folder, prepared.rows, judge, label, repeats=repeats, limit=evaluation.limit, shard=evaluation.shard,
+            progress=progress, chapters=prepared.data.book.chapters,
         )  # fmt: skip
         return Evaluated(scores, label, failure_lines(folder, judge), notes_on(folder))
 
@@ -304,21 +306,12 @@ def judge_and_score(
 
 def _is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted: Any) -> bool:
     """Whether a run is finished, as in `epbench.runs.finished.is_finished`, by this judge and with its present passport."""
-    if not is_finished(folder, identity, **noted):
+    if not is_finished(folder, identity, **noted) or judge_of_scores(folder) != identity_of(judge):
         return False
-    _check_judge(folder, judge)
     scores = read_scores(folder)
     about = judge_scores(judge, recall_to_correct(scores))
     of_run = {name: value for name, value in scores["judge"].items() if name != "one_score"}
     return bool(about == {"judge": of_run, "corrected": scores["corrected"]})
-
-
-def _check_judge(folder: Path, judge: Judge) -> None:
-    """Refuse to replace the scores of another judge."""
-    try:
-        check_judge(folder, judge)
-    except BadInput as error:
-        raise BadInput(f"{error}; to have another judge judge all answers, add --rejudge") from None
 
 
 def failure_lines(folder: Path, judge: Judge) -> list[str]:

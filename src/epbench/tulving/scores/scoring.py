@@ -180,17 +180,26 @@ def _bounds(known: Sequence[Result], unknown: Sequence[QuestionToScore]) -> dict
 def _means(results: Sequence[Result]) -> dict[str, float | None]:
     """The scores of these results by name; None for a score that no result counts for."""
     recall = f1_by_bin([result.question for result in results], [result.f1 for result in results])
+    by_bin = {f"f1_by_bin.{bin_}": value for bin_, value in recall.items()}
+    latest = [result.f1 for result in results if is_latest(result.question)]
     taus = [result.tau for result in results if has_order(result.question)]
+    return {"simple_recall_score": mean(list(recall.values())), **by_bin, **awareness_of(latest, taus)}
+
+
+def awareness_of(latest: Sequence[float], taus: Sequence[float | None]) -> dict[str, float | None]:
+    """The scores about the order of events; None for a score that no question counts for.
+
+    Args:
+        latest: F1 of the questions that count for `latest`.
+        taus: Kendall's tau of the questions that `has_order`; None where not all true items were found.
+    """
     found = [tau for tau in taus if tau is not None]
-    latest = mean([result.f1 for result in results if is_latest(result.question)])
-    all_matched, tau = len(found) / len(taus) if taus else None, mean(found)
+    state, all_matched, tau = mean(latest), len(found) / len(taus) if taus else None, mean(found)
     return {
-        "simple_recall_score": mean(list(recall.values())),
-        **{f"f1_by_bin.{bin_}": value for bin_, value in recall.items()},
-        "latest": latest,
+        "latest": state,
         "all_matched": all_matched,
         "kendall_tau": tau,
-        "chronological_awareness": chronological_awareness(latest, all_matched, tau),
+        "chronological_awareness": chronological_awareness(state, all_matched, tau),
     }
 
 

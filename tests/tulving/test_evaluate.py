@@ -1,0 +1,101 @@
+"""The evaluation as a library: what is prepared, what a run gives, and what another judge changes."""
+
+import json
+
+import pytest
+
+from epbench import BadInput
+from epbench.models.protocol import Sampling
+from epbench.runs.journal import read_journal
+from epbench.tulving import rejudge
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.evaluate import Evaluation, prepare, run
+from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.reader.lexical import LexicalReader
+
+LIMIT = 12
+
+
+class Other(LexicalJudge):
+    """Another judge that finds the same."""
+
+    name = "other"
+
+
+def evaluation(book, memory="rag-chapter", judge=None, **more):
+    reading = Reading(memory=memory, sampling=Sampling(64))
+    more = {"reading": reading, "model": LexicalReader(), "limit": LIMIT} | more
+    return Evaluation(dataset=str(book), judge=judge or LexicalJudge(), **more)
+
+
+@pytest.fixture
+def done(short_book, tmp_path):
+    """The folder of a run, and what it gave."""
+    return tmp_path / "run", run(prepare(evaluation(short_book)), tmp_path / "run")
+
+
+def test_what_is_prepared_is_checked_and_has_its_cost_and_no_folder(short_book, monkeypatch):
+    ready = prepare(evaluation(short_book))
+    assert len(ready.rows) == len(ready.requests) == LIMIT and ready.label == "rag-chapter, lexical"
+    assert ready.is_free and ready.warnings == []
+    assert ready.plan[0].startswith(f"{LIMIT} requests over") and ready.plan[-1].endswith("verdicts, no tokens")
+    monkeypatch.setattr(LexicalReader, "window", lambda reader: 300)
+    with pytest.raises(BadInput, match="a prompt and its answer take up to .* these memories fit: none"):
+        prepare(evaluation(short_book, "in-context"))
+
+
+def test_a_run_gives_its_scores_and_is_shown_again(short_book, done):
+    out, first = done
+    assert first.scores == json.loads((out / "scores.json").read_text()) and first.scores["n_questions"] == LIMIT
+    assert first.failures == [] and first.notes[-1] == f"report: {out / 'report.html'}"
+    again = run(prepare(evaluation(short_book)), out)
+    assert (again.scores, again.label, [*again.notes]) == (first.scores, first.label, [*first.notes])
+    with pytest.raises(BadInput, match="this run was judged by lexical"):
+        run(prepare(evaluation(short_book, judge=Other())), out)
+
+
+def test_answers_from_elsewhere_take_the_same_way(short_book, done, tmp_path):
+    out, first = done
+    answers = [record["answer"] for record in read_journal(out / "answers.jsonl").values()]
+    ids = [record["id"] for record in read_journal(out / "answers.jsonl").values()]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"id": i, "answer": a}) + "\n" for i, a in zip(ids, answers, strict=True)))
+    ready = prepare(evaluation(short_book, reading=None, model=None, answers=file))
+    assert ready.label == "mine.jsonl" and ready.warnings == [] and len(ready.plan) == 1
+    assert run(ready, tmp_path / "mine").scores == first.scores
+    file.write_text(file.read_text().split("\n")[0])
+    (warning,) = prepare(evaluation(short_book, reading=None, model=None, answers=file)).warnings
+    assert f"answers 1 of {LIMIT} questions" in warning
+
+
+def test_the_warnings_of_a_memory_system_are_told(short_book, tmp_path):
+    (tmp_path / "forgets.py").write_text(
+        "class Forgets:\n"
+        "    def store_conversation(self, conversation): pass\n"
+        "    def retrieve_memories(self, query, conversation, k): return ['something']\n"
+        "    def get_all_memories(self): return []\n"
+    )
+    told = []
+    ready = prepare(
+        evaluation(
+            short_book,
+            reading=Reading(memory=f"{tmp_path / 'forgets.py'}:Forgets", installed={"isolation": "none"}),
+        )
+    )
+    run(ready, tmp_path / "run", warn=told.append)
+    assert any("are not in the list of all memories" in warning for warning in told)
+
+
+def test_another_judge_reads_the_answers(short_book, done):
+    out, first = done
+    given = {"folder": out, "dataset": str(short_book), "judge": Other()}
+    ready = rejudge.prepare(rejudge.Rejudging(**given, limit=3, reader={"memory": "rag-chapter"}))
+    assert ready.is_free and ready.plan == ["judge other: 3 verdicts, no tokens"]
+    trial = rejudge.run(ready)
+    assert trial.scores["n_questions"] == 3 and "this was a trial on 3 questions" in trial.notes[-1]
+    assert json.loads((out / "scores.json").read_text()) == first.scores
+    whole = rejudge.run(rejudge.prepare(rejudge.Rejudging(**given)))
+    assert whole.scores["judge"]["name"] == "other" and whole.scores["f1_by_bin"] == first.scores["f1_by_bin"]
+    assert json.loads((out / "scores.json").read_text()) == whole.scores
+    with pytest.raises(BadInput, match="its memory is 'rag-chapter', expected 'none'"):
+        rejudge.prepare(rejudge.Rejudging(**given, reader={"memory": "none"}))

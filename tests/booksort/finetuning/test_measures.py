@@ -143,7 +143,7 @@ def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, ti
     folder, found = measured
     model = TransformersModel(str(tiny))
     sums = {}
-    for request, pair in zip(plan.requests("none"), plan.pairs, strict=True):
+    for request, pair in zip(plan.prepared("none", model).requests, plan.pairs, strict=True):
         ids = model.prompts.ids(request)
         values, shown = log_probabilities(model, ids), [model.prompts.tokenizer.decode([i]) for i in ids]
         of_pair = []
@@ -172,7 +172,7 @@ def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, ti
 def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, plan):
     model, found = TransformersModel(str(tiny)), measured[1]["readout"]
     states = []
-    requests = {request.id: request for request in plan.requests("none")}
+    requests = {request.id: request for request in plan.prepared("none", model).requests}
     for pair in plan.pairs:
         with torch.no_grad():
             ids = torch.tensor([model.prompts.ids(requests[pair.id])])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from epbench.booksort.context.oracle import Oracle
+from epbench.booksort.context.reader import Oracle
 from epbench.booksort.finetuning.plan import load_plan
 from epbench.booksort.scores.merging import merge
 from epbench.errors import BadInput
@@ -36,10 +36,11 @@ def test_questions_and_identity_are_those_of_the_script(dataset, tmp_path, memor
     assert done.returncode == 0, done.stderr
     plan = load_plan(dataset, **chosen)
     oracle = Oracle(plan.pack)
-    assert plan.identity(memory, oracle) == json.loads((tmp_path / "r/run.json").read_text())["identity"]
+    prepared = plan.prepared(memory, oracle)
+    assert prepared.identity == json.loads((tmp_path / "r/run.json").read_text())["identity"]
     asked = [json.loads(line)["key"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
-    assert asked == [request.key(oracle.identity) for request in plan.requests(memory)]
-    assert {pair.id for pair in plan.pairs} == {request.id for request in plan.requests(memory)}
+    assert asked == [request.key(oracle.identity) for request in prepared.requests]
+    assert {pair.id for pair in plan.pairs} == {request.id for request in prepared.requests}
     assert merge([tmp_path / "r"], tmp_path / "whole").scores["n_questions"] == len(plan.pairs)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from epbench.booksort.context.identity import run_identity
 from epbench.booksort.context.prompts import Pack, load_prompts
-from epbench.booksort.context.requests import prompt_of, requests_for
-from epbench.booksort.dataset.load import Pair, group_of, load_pairs, of_books
+from epbench.booksort.context.requests import prompt_of
+from epbench.booksort.dataset.load import Pair, asked_pairs, load_pairs
+from epbench.booksort.evaluate import Evaluation, Prepared
 from epbench.errors import BadInput
 from epbench.finetuning.measuring.perplexity import check_texts
 from epbench.finetuning.texts.samples import Sample
 from epbench.models.estimate import check_window
-from epbench.models.protocol import Model, Request
-from epbench.runs.subset import subset
+from epbench.models.protocol import Model
 
 SEGMENTS = "segments"
 """The name of the perplexity of the segments; no text may have it."""
@@ -57,16 +55,13 @@ class SortPlan:
         """The runs of SORT: the name of each and of its folder, and the memory that it gives the model."""
         return {"sort": "none"} | ({"sort-in-context": "in-context"} if self.in_context else {})
 
-    def requests(self, memory: str) -> list[Request]:
-        """Return one request for each pair; those with one context follow one another."""
-        return requests_for(memory, self.pairs, self.pack, self.prompt)
-
-    def identity(self, memory: str, model: Model) -> dict[str, Any]:
-        """Return the identity of the run that asks this model, which is the one that any run of SORT has."""
-        return run_identity(
-            memory, self.everything, model, self.pack, self.prompt,
-            configs=self.configs, split=self.split, books=self.books,
+    def prepared(self, memory: str, model: Model) -> Prepared:
+        """Return the run that asks this model with a memory; its requests and its identity are those of any run of SORT."""
+        evaluation = Evaluation(
+            dataset=self.dataset, model=model, memory=memory, pack=self.pack, configs=self.configs, split=self.split,
+            prompt=self.prompt, books=self.books, limit=self.limit,
         )  # fmt: skip
+        return Prepared(evaluation=evaluation, everything=self.everything, pairs=self.pairs)
 
     def check(self, model: Model) -> None:
         """Refuse what could not be measured. No weights are needed, so this can be asked before a model is trained.
@@ -75,7 +70,7 @@ class SortPlan:
             BadInput: A prompt or a text does not fit in the model's window, or the set has no texts of excerpts.
         """
         for memory in self.memories.values():
-            check_window(self.requests(memory), model, {})
+            check_window(self.prepared(memory, model).requests, model, {})
         if SEGMENTS in self.texts:
             raise BadInput(f"text {SEGMENTS!r}: expected another name, as this is the one of the pairs' segments")
         check_texts(self.texts, model)
@@ -115,6 +110,6 @@ def load_plan(
     everything = load_pairs(dataset, configs, split)
     return SortPlan(
         dataset=dataset, configs=configs, split=split, books=books, limit=limit, everything=everything,
-        pairs=subset(of_books(everything, books), group_of, limit), pack=pack, prompt=number, in_context=in_context,
+        pairs=asked_pairs(everything, books, limit), pack=pack, prompt=number, in_context=in_context,
         texts=texts or {},
     )  # fmt: skip

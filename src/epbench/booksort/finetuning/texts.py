@@ -44,7 +44,7 @@ def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> li
     """
     pairs = {pair.id: pair for pair in plan.pairs}
     asked = []
-    for request in ranks.share(plan.requests("none")):
+    for request in ranks.share(plan.prepared("none", model).requests):
         ids, spans = model.prompts.located(request, _segments(pairs[request.id], plan.pack.segments))
         asked.append(AskedPair(request.id, ids, sorted(set().union(*spans))))
     return asked

@@ -26,7 +26,6 @@ from epbench.booksort.dataset.load import (
     fingerprint,
     load_books,
     load_pairs,
-    of_books,
 )
 from epbench.booksort.dataset.released import is_published
 from epbench.booksort.prompt_selection import Choice, select_prompt
@@ -153,12 +152,7 @@ class Prepared:
         return {}
 
     def requests_about(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        prompt: int | None = None,
-        reading: int | None = None,
-        memory: str | None = None,
+        self, pairs: Sequence[Pair], prompt: int | None = None, reading: int | None = None, memory: str | None = None
     ) -> list[Request]:
         """Return one request for each pair, with the prompt, reading and memory of the evaluation unless given.
 
@@ -254,7 +248,9 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
     of, label, identity = prepared.evaluation, prepared.label, prepared.identity
     if not of.choose and is_finished(out, identity, limit=of.limit, shard=of.shard):
         return Evaluated(label=label, scores=(scores := read_scores(out)), choice=None, notes=_notes(out, scores))
-    with open_run(out, identity, _about(prepared)) as folder:
+    revision = None if is_published(of.dataset) else dataset_revision(of.dataset, prepared.pairs[0].config)
+    about = {"dataset": of.dataset, "dataset_revision": revision, "label": label, "limit": of.limit, "shard": of.shard}
+    with open_run(out, identity, about | engine_of(of.model) | variant_of(of.model)) as folder:
         retrieval.record(folder, prepared.found, prepared.passages)
         # 3. The prompt, chosen on pairs that are held out.
         requests, choice = prepared.requests, None
@@ -291,10 +287,18 @@ def _load(of: Evaluation) -> Prepared:
     held_out: list[Pair] = []
     if of.choose:
         held_out = asked_pairs(load_pairs(of.dataset, of.configs, "validation"), of.books, of.limit)
-    needs = MEMORIES[of.memory]
+    needs, queries = MEMORIES[of.memory], of.pack.queries
     books = load_books(of.dataset) if needs.books else []
     passages = retrieval.split_books(books) if needs.passages else []
-    found = _search(of, [*pairs, *held_out], books, passages) if needs.passages else []
+    found: list[retrieval.Retrieved] = []
+    if needs.passages:
+        if not 0 <= of.query < len(queries):
+            raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {of.query}")
+        search = _retriever(of.retriever, of.retriever_url or of.base_url, of.request_timeout)
+        found = retrieval.retrieve(
+            [*pairs, *held_out], books, passages, search,
+            query=queries[of.query], top_k=of.top_k, keep_order=of.keep_order,
+        )  # fmt: skip
     if of.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, found = both_orders(pairs), retrieval.found_for_both(found)
     return Prepared(
@@ -305,19 +309,6 @@ def _load(of: Evaluation) -> Prepared:
         books=books,
         passages=passages,
         found=found,
-    )
-
-
-def _search(
-    of: Evaluation, pairs: Sequence[Pair], books: Sequence[BookText], passages: Sequence[retrieval.Passage]
-) -> list[retrieval.Retrieved]:
-    """The passages for each pair."""
-    queries = of.pack.queries
-    if not 0 <= of.query < len(queries):
-        raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {of.query}")
-    search = _retriever(of.retriever, of.retriever_url or of.base_url, of.request_timeout)
-    return retrieval.retrieve(
-        pairs, books, passages, search, query=queries[of.query], top_k=of.top_k, keep_order=of.keep_order
     )
 
 
@@ -339,7 +330,7 @@ def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
     memory = MEMORIES[of.memory]
     if memory.whole_books:
         for book in sorted({pair.book_idx for pair in pairs}):
-            others[f"{of.memory} with --books {book}"] = partial(ask_about, of_books(pairs, [book]))
+            others[f"{of.memory} with --books {book}"] = partial(ask_about, asked_pairs(pairs, [book]))
     if memory.excerpts or memory.whole_books:
         longest = max(pair.excerpt_length for pair in pairs)
         for config in config_names(of.dataset):
@@ -348,15 +339,6 @@ def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
     if of.memory != "none":
         others["none"] = partial(ask_about, pairs, memory="none")
     return others
-
-
-def _about(prepared: Prepared) -> dict[str, Any]:
-    """What else run.json says."""
-    of = prepared.evaluation
-    revision = None if is_published(of.dataset) else dataset_revision(of.dataset, prepared.pairs[0].config)
-    of_run = {"label": prepared.label, "limit": of.limit, "shard": of.shard}
-    of_model = engine_of(of.model) | variant_of(of.model)
-    return {"dataset": of.dataset, "dataset_revision": revision, **of_run, **of_model}
 
 
 def _notes(out: Path, scores: Mapping[str, Any]) -> list[str]:

@@ -56,7 +56,7 @@ from epbench.finetuning.recipe import Recipe, said
 if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
     from epbench.booksort.finetuning.material import TrainingText
-    from epbench.booksort.finetuning.plan import SortPlan
+    from epbench.booksort.finetuning.measures import SortPlan
     from epbench.finetuning.packing import Schedule
     from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
@@ -178,20 +178,24 @@ def _check(args: Arguments) -> None:
 def _material(args: Arguments, ranks: Ranks) -> Material:
     """Load or make the model, the texts, the instructions and the questions."""
     from epbench.booksort.context.prompts import load_prompts
-    from epbench.booksort.finetuning.plan import load_plan
+    from epbench.booksort.evaluate import Evaluation, prepare
+    from epbench.booksort.finetuning.measures import SortPlan
     from epbench.finetuning.texts.tokens import load_sample_tokens
     from epbench.models.hf.checkpoint import find_checkpoint
 
     dataset = args.dataset or _toy_set(args, ranks)
     base = find_checkpoint(args.model) if args.model else _toy_model(args, ranks, dataset)
     tokens = load_sample_tokens(base, args.max_length)
-    prompts = Path(args.prompts) if args.prompts else None
-    pack = load_prompts(prompts)
+    pack = load_prompts(Path(args.prompts) if args.prompts else None)
     instructions = _instructions(args, tokens)
     texts = _texts(args, dataset, pack, tokens)
     measured = _measured_texts(args, dataset, pack, tokens, instructions)
-    plan = load_plan(dataset, args.pairs, limit=args.limit, prompts=prompts, prompt=args.prompt, texts=measured)
-    plan.check(_model(base))
+    asked = Evaluation(
+        dataset=dataset, model=_model(base), memory="none", pack=pack, configs=args.pairs, prompt=args.prompt,
+        limit=args.limit,
+    )  # fmt: skip
+    plan = SortPlan(run=prepare(asked), texts=measured)
+    plan.check(asked.model)
     return Material(base=base, tokens=tokens, pack=pack, texts=texts, instructions=instructions, plan=plan)
 
 
@@ -383,7 +387,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
         "loss": args.loss,
     }
     identity |= args.identity()
-    identity |= {"pairs": fingerprint(plan.pairs), "prompts": fingerprint_of(plan.pack), "prompt": plan.prompt}
+    identity |= {"pairs": fingerprint(plan.run.pairs), "prompts": fingerprint_of(material.pack), "prompt": args.prompt}
     return identity | {
         "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
     }
@@ -397,7 +401,12 @@ def _source(args: Arguments, material: Material) -> str:
 def _about(args: Arguments, material: Material) -> dict[str, Any]:
     """What else run.json says."""
     facts = material.instructions.facts if material.instructions else None
-    return {"dataset": material.plan.dataset, "label": args.folder.name, "limit": args.limit, "instructions": facts}
+    return {
+        "dataset": material.plan.run.evaluation.dataset,
+        "label": args.folder.name,
+        "limit": args.limit,
+        "instructions": facts,
+    }
 
 
 def _finish(args: Arguments, run: TuningRun) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 
 Logit = Callable[[int, int, int, int], float]
 """Log odds of a right answer, given excerpt length, position of the earlier segment, distance and bin (1 to 4)."""

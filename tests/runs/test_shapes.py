@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.booksort.context.prompt_selection import CHOICE_SHAPE
+from epbench.booksort.prompt_selection import CHOICE_SHAPE
 from epbench.booksort.scores import run_files as booksort
 from epbench.files.json_files import read_json
 from epbench.files.shapes import Each, Items, Shape, check

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from types import NoneType
 
-from epbench.booksort.context.orders import both_orders
-from epbench.booksort.dataset.load import fingerprint, group_of, load_books, load_pairs, of_books
+from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import read_run
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
 from epbench.runs.answers import ANSWERS
 from epbench.runs.folder import dataset_of
 from epbench.runs.journal import read_journal
-from epbench.runs.subset import subset
 from epbench.runs.verification import Check, check_fingerprint, copy_journals
 
 _RUN = Shape(
@@ -51,9 +49,7 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None) -> list[C
         )
     if any(check.held is False for check in checks):
         return checks  # other questions: nothing would follow from these journals
-    pairs = subset(of_books(everything, identity["books"]), group_of, run.get("limit"), run.get("shard"))
-    if identity.get("both_orders"):
-        pairs = both_orders(pairs)
+    pairs = asked_pairs(everything, identity["books"], run.get("limit"), run.get("shard"), identity.get("both_orders"))
     copy_journals(folder, scratch)
     records = read_journal(folder / ANSWERS).values()
     asked = {pair.id for pair in pairs}

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from epbench.booksort.answers.records import predicted
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import LABELS, requests_for
 from epbench.booksort.dataset.load import Pair, load_pairs
+from epbench.booksort.judging.answers import predicted
 from epbench.models.protocol import Request
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from epbench.booksort.context import prompts as sort_prompts
-from epbench.booksort.context.orders import both_orders
 from epbench.booksort.context.requests import requests_for
-from epbench.booksort.dataset.load import fingerprint, load_pairs
+from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
 from epbench.errors import BadInput
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.pipeline import prompts as memfail_prompts

@@ -14,15 +14,14 @@ import torch
 from scipy.stats import pearsonr
 
 from epbench.booksort.finetuning import measures
-from epbench.booksort.finetuning.measures import measure
-from epbench.booksort.finetuning.plan import load_plan
-from epbench.booksort.finetuning.texts import share_of_pairs, states_before_answers
+from epbench.booksort.finetuning.measures import measure, share_of_pairs, states_before_answers
 from epbench.booksort.scores.comparison import compare, read_outcomes
 from epbench.errors import BadInput
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.texts.samples import Sample
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
+from tests.booksort.finetuning.test_plan import sort_plan
 from tests.booksort.sort_set import BOOKS, book_text, write_set
 from tests.finetuning.thread_ranks import together
 from tests.scripts import in_process
@@ -59,7 +58,7 @@ def texts(tiny):
 
 @pytest.fixture(scope="module")
 def plan(dataset, texts):
-    return load_plan(str(dataset), [CONFIG], limit=N, texts=texts)
+    return sort_plan(str(dataset), configs=[CONFIG], limit=N, texts=texts)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +126,7 @@ def test_the_summary_is_that_of_the_scores(measured, plan):
         assert summary["greedy_accuracy"] == scores["greedy_accuracy"] and summary["label_mass"] == scores["label_mass"]
         assert (summary["n"], summary["n_failed"]) == (N, 0)
         records = {record["id"]: record["probabilities"] for record in answers(folder / run).values()}
-        ratios = [math.log(records[p.id][p.answer] / sum(records[p.id].values())) for p in plan.pairs]
+        ratios = [math.log(records[p.id][p.answer] / sum(records[p.id].values())) for p in plan.run.pairs]
         assert summary["log_ratio"] == pytest.approx(np.mean(ratios))
         low, high = summary["log_ratio_interval"]
         assert low < summary["log_ratio"] < high
@@ -143,7 +142,7 @@ def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, ti
     folder, found = measured
     model = TransformersModel(str(tiny))
     sums = {}
-    for request, pair in zip(plan.requests("none"), plan.pairs, strict=True):
+    for request, pair in zip(plan.prepared("none", model).requests, plan.run.pairs, strict=True):
         ids = model.prompts.ids(request)
         values, shown = log_probabilities(model, ids), [model.prompts.tokenizer.decode([i]) for i in ids]
         of_pair = []
@@ -172,16 +171,16 @@ def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, ti
 def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, plan):
     model, found = TransformersModel(str(tiny)), measured[1]["readout"]
     states = []
-    requests = {request.id: request for request in plan.requests("none")}
-    for pair in plan.pairs:
+    requests = {request.id: request for request in plan.prepared("none", model).requests}
+    for pair in plan.run.pairs:
         with torch.no_grad():
             ids = torch.tensor([model.prompts.ids(requests[pair.id])])
             out = model.reader.forward.model(ids, output_hidden_states=True)
         states.append(out.hidden_states[-1][0, -1].numpy())
     asked = share_of_pairs(model, plan, ONE)
-    np.testing.assert_allclose(states_before_answers(model, asked, plan.pairs, ONE), states, atol=1e-4)
-    books = [pair.book_idx for pair in plan.pairs]
-    expected = cross_validated_readout(np.array(states), [pair.answer for pair in plan.pairs], books)
+    np.testing.assert_allclose(states_before_answers(model, asked, plan.run.pairs, ONE), states, atol=1e-4)
+    books = [pair.book_idx for pair in plan.run.pairs]
+    expected = cross_validated_readout(np.array(states), [pair.answer for pair in plan.run.pairs], books)
     assert len(set(books)) == 2
     assert found["accuracy"] == expected.accuracy and found["n"] == N
     assert found["by_group"] == {str(book): accuracy for book, accuracy in expected.by_group.items()}
@@ -294,7 +293,7 @@ def test_a_torn_last_record_of_a_process_is_asked_again(measured, tiny, plan, tm
 
 
 def test_one_book_has_no_readout(dataset, tiny, tmp_path):
-    plan = load_plan(str(dataset), [CONFIG], books=[102], limit=4, in_context=False)
+    plan = sort_plan(str(dataset), configs=[CONFIG], books=[102], limit=4, in_context=False)
     found = measure(TransformersModel(str(tiny)), tmp_path, plan, ONE, {})
     assert found["readout"] is None and found["sort"]["n"] == 4
     assert found["sort"]["interval"] is None and found["sort"]["log_ratio_interval"] is None  # of one excerpt
@@ -337,16 +336,20 @@ PROCESS = """
 import json, sys
 from pathlib import Path
 import torch, torch.distributed
-from epbench.booksort.finetuning.measures import measure
-from epbench.booksort.finetuning.plan import load_plan
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.evaluate import Evaluation, prepare
+from epbench.booksort.finetuning.measures import SortPlan, measure
 from epbench.finetuning.ranks import Ranks
 from epbench.models.hf.model import TransformersModel
 torch.set_num_threads(1)
 torch.distributed.init_process_group("gloo")
 ranks = Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size())
 dataset, config, limit, tiny, out = sys.argv[1:]
-plan = load_plan(dataset, [config], limit=int(limit))
-found = measure(TransformersModel(tiny), Path(out), plan, ranks, {})
+model = TransformersModel(tiny)
+asked = Evaluation(
+    dataset=dataset, model=model, memory="none", pack=load_prompts(), configs=[config], limit=int(limit)
+)
+found = measure(model, Path(out), SortPlan(run=prepare(asked)), ranks, {})
 if ranks.main:
     Path(out, "found.json").write_text(json.dumps(found))
 assert (found is None) == (not ranks.main)

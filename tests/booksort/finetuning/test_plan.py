@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from epbench.booksort.context.oracle import Oracle
-from epbench.booksort.finetuning.plan import load_plan
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.reader import Oracle
+from epbench.booksort.evaluate import Evaluation, prepare
+from epbench.booksort.finetuning.measures import SortPlan
 from epbench.booksort.scores.merging import merge
 from epbench.errors import BadInput
 from tests.booksort.published_sort_csv import write_segments
@@ -16,6 +18,12 @@ from tests.scripts import in_process
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
+
+
+def sort_plan(dataset, *, in_context=True, texts=None, **chosen):
+    pack = load_prompts()
+    evaluation = Evaluation(dataset=dataset, model=Oracle(pack), memory="none", pack=pack, **chosen)
+    return SortPlan(run=prepare(evaluation), in_context=in_context, texts=texts or {})
 
 
 @pytest.mark.parametrize(
@@ -34,13 +42,14 @@ def test_questions_and_identity_are_those_of_the_script(dataset, tmp_path, memor
     arguments = ["--dataset", dataset, "--memory", memory, "--model", "oracle", "--out", tmp_path / "r", *flags]
     done = in_process.script("eval_scripts/booksort.py", *arguments)
     assert done.returncode == 0, done.stderr
-    plan = load_plan(dataset, **chosen)
-    oracle = Oracle(plan.pack)
-    assert plan.identity(memory, oracle) == json.loads((tmp_path / "r/run.json").read_text())["identity"]
+    plan = sort_plan(dataset, **chosen)
+    oracle = plan.run.evaluation.model
+    prepared = plan.prepared(memory, oracle)
+    assert prepared.identity == json.loads((tmp_path / "r/run.json").read_text())["identity"]
     asked = [json.loads(line)["key"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
-    assert asked == [request.key(oracle.identity) for request in plan.requests(memory)]
-    assert {pair.id for pair in plan.pairs} == {request.id for request in plan.requests(memory)}
-    assert merge([tmp_path / "r"], tmp_path / "whole").scores["n_questions"] == len(plan.pairs)
+    assert asked == [request.key(oracle.identity) for request in prepared.requests]
+    assert {pair.id for pair in plan.run.pairs} == {request.id for request in prepared.requests}
+    assert merge([tmp_path / "r"], tmp_path / "whole").scores["n_questions"] == len(plan.run.pairs)
 
 
 def test_what_does_not_exist_is_refused(dataset):
@@ -51,13 +60,13 @@ def test_what_does_not_exist_is_refused(dataset):
         ({"configs": ["e9_s2"]}, "expected one of the configs e120_s20, e250_s20, got 'e9_s2'"),
     ]:
         with pytest.raises(BadInput, match=message):
-            load_plan(dataset, **chosen)
+            sort_plan(dataset, **chosen)
 
 
 def test_a_set_without_excerpts_can_only_be_asked_without_context(tmp_path):
     write_segments(tmp_path, 120, 20, pair_rows(120, 20))
-    plan = load_plan(str(tmp_path), ["e120_s20"], in_context=False)
-    plan.check(Oracle(plan.pack))
+    plan = sort_plan(str(tmp_path), configs=["e120_s20"], in_context=False)
+    plan.check(plan.run.evaluation.model)
     assert list(plan.memories) == ["sort"]
     with pytest.raises(BadInput, match="works only without memory"):
-        load_plan(str(tmp_path), ["e120_s20"]).check(Oracle(plan.pack))
+        sort_plan(str(tmp_path), configs=["e120_s20"]).check(plan.run.evaluation.model)

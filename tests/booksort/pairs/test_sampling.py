@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, distance_bins
-from epbench.booksort.pairs.matching import Shelf, Starts, fill
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, Shelf, Starts, distance_bins, fill
 from epbench.booksort.pairs.sampling import Cell, _unique_segments, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.context.orders import both_orders as in_both_orders
 from epbench.booksort.dataset.load import Pair, fingerprint, load_pairs
+from epbench.booksort.dataset.load import both_orders as in_both_orders
 from epbench.booksort.scores.results import finish
 from epbench.draws import RandomStream
 from epbench.runs.answers import ANSWERS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.finetuning.sort_run import summary_of
+from epbench.booksort.finetuning.measures import summary_of
 from epbench.runs.journal import Journal
 from tests.booksort.paper.made_runs import Plan, make_run
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
-from epbench.booksort.context.orders import both_orders
-from epbench.booksort.dataset.load import Pair, load_pairs
+from epbench.booksort.dataset.load import Pair, both_orders, load_pairs
 from tests.booksort import sort_set
 from tests.booksort.paper.made_runs import answers_of
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from epbench.booksort.context.retrieved import RECALL
+from epbench.booksort.context.retrieval import RECALL
 from epbench.booksort.scores.report import comparison_report, html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import accuracy, markdown_table, screen_tables

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from epbench.booksort.answers.records import CUT_OFF
-from epbench.booksort.context.oracle import Oracle
 from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.reader import Oracle
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.judging.answers import CUT_OFF
 from epbench.booksort.scores.results import finish, scored_pairs
 from epbench.runs.answers import ANSWERS, ask
 from epbench.runs.folder import open_run

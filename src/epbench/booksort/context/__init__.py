@@ -1,6 +1,5 @@
 """What a model is shown for a pair, and how it is asked.
 
-Read `prompts` (the prompt pack), `passages` and `retrieved` (the search), `requests` (the memories, and from pairs to
-requests), `orders` (every pair in both orders), `prompt_selection` (choosing a prompt on held-out pairs), `identity` (what
-tells one run from another), `oracle` (a baseline without a model).
+Read `prompts` (the prompt pack), `retrieval` (passages, and the search for them), `requests` (the memories, and from pairs to
+requests), `reader` (who answers: a model, or a baseline without one).
 """

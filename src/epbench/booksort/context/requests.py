@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from epbench.booksort.context.passages import Passage
 from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
-from epbench.booksort.context.retrieved import Retrieved
+from epbench.booksort.context.retrieval import Passage, Retrieved
 from epbench.booksort.dataset.load import BookText, Pair
 from epbench.errors import BadInput
 from epbench.models.protocol import Request, Sampling

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Literal
@@ -16,8 +16,11 @@ from epbench.errors import BadInput
 from epbench.files.shapes import Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows
+from epbench.runs.subset import subset
 
 SPLITS = ("test", "validation")
+SWAPPED = "/swapped"
+"""Suffix of a pair's id when the pair is asked in the swapped order."""
 _NAME = re.compile(r"e(\d+)_s(\d+)")
 _PAIR = Shape(
     {
@@ -79,6 +82,28 @@ def group_of(pair: Pair) -> str:
     return f"{pair.config} {pair.book_idx} {pair.excerpt_idx}"
 
 
+def pair_id(id_: str) -> str:
+    """Return the id of the pair, whichever order a question asks it in."""
+    return id_.removesuffix(SWAPPED)
+
+
+def is_swapped(id_: str) -> bool:
+    """Return whether this is the id of a pair in the swapped order."""
+    return id_.endswith(SWAPPED)
+
+
+def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return every pair as it is, followed by the same pair with its segments swapped, as B and A.
+
+    A model that prefers one label, whatever the segments are, is right in one of the two orders and wrong in the other.
+    """
+    return [ordered for pair in pairs for ordered in (pair, _swapped(pair))]
+
+
+def _swapped(pair: Pair) -> Pair:
+    return replace(pair, id=pair.id + SWAPPED, answer="B" if pair.answer == "A" else "A")
+
+
 @dataclass(frozen=True, slots=True)
 class BookText:
     """A whole book: its number, title and text."""
@@ -131,6 +156,29 @@ def of_books(pairs: Sequence[Pair], books: Sequence[int] | None) -> list[Pair]:
         if book not in there:
             raise BadInput(f"books: expected one of {', '.join(map(str, sorted(there)))}, got {book}")
     return [pair for pair in pairs if books is None or pair.book_idx in books]
+
+
+def asked_pairs(
+    everything: Sequence[Pair],
+    books: Sequence[int] | None,
+    limit: int | None = None,
+    shard: str | None = None,
+    both: bool | None = False,
+) -> list[Pair]:
+    """Return the pairs that a run asks about, in the order of the set.
+
+    Args:
+        everything: All pairs of the configs and the split.
+        books: Numbers of the books that it asks about; None for all.
+        limit: The number of pairs, at least 1, those of an excerpt together, chosen at random; None for all.
+        shard: `i/n` for the i-th of n parts; None for the whole.
+        both: Whether it asks each pair twice; see `both_orders`.
+
+    Raises:
+        BadInput: A book has no pairs, the limit is below 1, or there is no such shard.
+    """
+    pairs = subset(of_books(everything, books), group_of, limit, shard)
+    return both_orders(pairs) if both else pairs
 
 
 def config_names(name: str) -> list[str]:

@@ -1,27 +1,32 @@
-"""Everything that is measured of one checkpoint: SORT with and without context, perplexities, and what can be read out."""
+"""Everything that is measured of one checkpoint: SORT with and without context, perplexities, and what can be read out.
+
+Paper: Appendix F.
+"""
 
 from __future__ import annotations
 
+import string
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from epbench.booksort.dataset.load import Pair
-from epbench.booksort.finetuning.plan import SEGMENTS, SortPlan
-from epbench.booksort.finetuning.sort_run import sort_run
-from epbench.booksort.finetuning.texts import (
-    AskedPair,
-    segment_likelihoods,
-    share_of_pairs,
-    states_before_answers,
-)
+from epbench.booksort.dataset.load import Pair, group_of
+from epbench.booksort.evaluate import Prepared
 from epbench.booksort.scores.comparison import read_outcomes
-from epbench.finetuning.measuring.perplexity import text_perplexity
+from epbench.booksort.scores.results import finish
+from epbench.errors import BadInput
+from epbench.finetuning.measuring.asking import ask_together
+from epbench.finetuning.measuring.perplexity import check_texts, text_perplexity
 from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.texts.samples import Sample
+from epbench.models.estimate import check_window
+from epbench.models.protocol import Model
 from epbench.runs.answers import Progress, no_progress
+from epbench.runs.folder import open_run
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +34,47 @@ if TYPE_CHECKING:
 
     from epbench.models.hf.likelihood import SpanLikelihood
     from epbench.models.hf.model import TransformersModel
+
+SEGMENTS = "segments"
+"""The name of the perplexity of the segments; no text may have it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortPlan:
+    """What is measured of every checkpoint of one training: the same questions and texts each time.
+
+    Attributes:
+        run: The run of SORT without context, prepared for the model before its training.
+        in_context: Whether SORT is also asked with the excerpt in context.
+        texts: Texts whose perplexity is measured, by a name such as `books`, `instructions` or `held_out`.
+    """
+
+    run: Prepared
+    in_context: bool = True
+    texts: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+
+    @property
+    def memories(self) -> dict[str, str]:
+        """The runs of SORT: the name of each and of its folder, and the memory that it gives the model."""
+        return {"sort": "none"} | ({"sort-in-context": "in-context"} if self.in_context else {})
+
+    def prepared(self, memory: str, model: Model) -> Prepared:
+        """Return the run that asks a checkpoint with a memory; its requests and its identity are those of any run of SORT."""
+        return replace(self.run, evaluation=replace(self.run.evaluation, memory=memory, model=model))
+
+    def check(self, model: Model) -> None:
+        """Refuse what could not be measured. No weights are needed, so this can be asked before a model is trained.
+
+        Raises:
+            BadInput: A prompt or a text does not fit in the model's window, or the set has no texts of excerpts.
+        """
+        for memory in self.memories.values():
+            check_window(self.prepared(memory, model).requests, model, {})
+        if SEGMENTS in self.texts:
+            raise BadInput(f"text {SEGMENTS!r}: expected another name, as this is the one of the pairs' segments")
+        check_texts(self.texts, model)
 
 
 def measure(
@@ -82,11 +128,85 @@ def measure(
         segments = segment_likelihoods(model, asked, ranks)
         perplexities = _perplexities(model, plan, segments, ranks)
     with _timed(seconds, "readout"):
-        readout = _readout(model, plan.pairs, asked, ranks)
+        readout = _readout(model, plan.run.pairs, asked, ranks)
     if not ranks.main:
         return None
     pearson = correlation(segments, folder / "sort")
     return {**sort, "perplexity": perplexities, "pearson": pearson, "readout": readout, "seconds": seconds}
+
+
+def sort_run(
+    model: Model,
+    folder: Path,
+    plan: SortPlan,
+    memory: str,
+    ranks: Ranks,
+    about: Mapping[str, Any],
+    progress: Progress = no_progress,
+) -> dict[str, Any] | None:
+    """Ask a model the questions of a plan, and score its answers; called in every process.
+
+    The folder becomes that of a run like any other. What was answered is not asked again, whatever number of processes
+    asked it.
+
+    Args:
+        model: The model; each process has its own copy.
+        folder: The run's folder, the same for all processes.
+        plan: The questions.
+        memory: `none` or `in-context`.
+        ranks: This process among those that work together.
+        about: What else run.json says. A `label`, if there is one, names the checkpoint in tables; else its name does.
+        progress: Shows a progress bar.
+
+    Returns:
+        In the main process what `summary_of` returns, in the others None.
+
+    Raises:
+        BadInput: The folder holds another run or other files, or another process is at work in it. Only the main process
+            finds this out; whoever has started the others has to end them.
+        RunFailed: There is no answer.
+    """
+    run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
+    with ExitStack() as opened:
+        if ranks.main:
+            of = run.evaluation
+            noted = {**about, "dataset": of.dataset, "label": label, "limit": of.limit}
+            opened.enter_context(open_run(folder, run.identity, noted))
+        excerpts = {pair.id: group_of(pair) for pair in run.pairs}
+        ask_together(folder, run.requests, model, ranks, lambda request: excerpts[request.id], progress)
+        if not ranks.main:
+            return None
+        scores = finish(folder, run.pairs, {request.id: request.key(model.identity) for request in run.requests}, label)
+        return summary_of(folder, scores)
+
+
+def summary_of(folder: Path, scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is followed from checkpoint to checkpoint.
+
+    Args:
+        folder: The folder of a run that has ended.
+        scores: Its scores.
+
+    Returns:
+        accuracy, with its 95 % interval by drawing excerpts; greedy_accuracy; label_mass; log_ratio, the mean of
+        log(p(right) / (p(A) + p(B))) in nats, with log_ratio_interval likewise; and the numbers n of answered and n_failed
+        of failed questions. What is unknown is None: the accuracies, if questions have failed.
+    """
+    import numpy as np
+
+    known = [(one.log_ratio, one.excerpt) for one in read_outcomes(folder) if one.log_ratio is not None]
+    ratios = np.array([ratio for ratio, _ in known])
+    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, ratios), [excerpt for _, excerpt in known])
+    return {
+        "accuracy": scores["accuracy"],
+        "interval": scores["intervals"].get("accuracy"),
+        "greedy_accuracy": scores["greedy_accuracy"],
+        "label_mass": scores["label_mass"],
+        "log_ratio": float(ratios.mean()) if known else None,
+        "log_ratio_interval": list(interval) if interval else None,
+        "n": scores["n_questions"],
+        "n_failed": scores["n_failed"],
+    }
 
 
 def _perplexities(
@@ -143,6 +263,83 @@ def readout_of(features: NDArray[np.floating], pairs: Sequence[Pair]) -> dict[st
     found = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
     by_group = {str(book): accuracy for book, accuracy in found.by_group.items()}
     return {**asdict(found), "interval": list(found.interval), "by_group": by_group}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPair:
+    """A pair in its prompt without context.
+
+    Attributes:
+        id: The id of the pair.
+        ids: The token ids of the prompt.
+        segments: The positions of the tokens of both segments.
+    """
+
+    id: str
+    ids: Sequence[int]
+    segments: Sequence[int]
+
+
+def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> list[AskedPair]:
+    """Return the pairs that this process reads, in their prompts without context.
+
+    Raises:
+        BadInput: The chat template has changed a segment, or the tokenizer does not say where its tokens are in a text.
+    """
+    pairs = {pair.id: pair for pair in plan.run.pairs}
+    asked = []
+    for request in ranks.share(plan.prepared("none", model).requests):
+        ids, spans = model.prompts.located(request, _segments(pairs[request.id], plan.run.evaluation.pack.segments))
+        asked.append(AskedPair(request.id, ids, sorted(set().union(*spans))))
+    return asked
+
+
+def segment_likelihoods(
+    model: TransformersModel, asked: Sequence[AskedPair], ranks: Ranks
+) -> dict[str, SpanLikelihood]:
+    """Return how probable the tokens of both segments of each pair are, by the id of the pair; in every process.
+
+    Args:
+        model: The model.
+        asked: The pairs that this process reads.
+        ranks: This process among those that work together.
+    """
+    rows, spans = [one.ids for one in asked], [{"segments": one.segments} for one in asked]
+    found = model.likelihoods.of_spans(rows, spans)
+    return _gathered({one.id: likelihood["segments"] for one, likelihood in zip(asked, found, strict=True)}, ranks)
+
+
+def states_before_answers(
+    model: TransformersModel, asked: Sequence[AskedPair], pairs: Sequence[Pair], ranks: Ranks
+) -> NDArray[np.float32]:
+    """Return the last hidden state of the prompt without context of every pair, from which the answer follows.
+
+    Args:
+        model: The model.
+        asked: The pairs that this process reads.
+        pairs: All pairs.
+        ranks: This process among those that work together.
+
+    Returns:
+        An array of shape (pairs, hidden size) in the order of `pairs`; in every process.
+    """
+    import numpy as np
+
+    states = model.likelihoods.last_states([one.ids for one in asked])
+    of_pair = _gathered({one.id: state for one, state in zip(asked, states, strict=True)}, ranks)
+    return np.stack([of_pair[pair.id] for pair in pairs])
+
+
+def _gathered(own: Mapping[str, T], ranks: Ranks) -> dict[str, T]:
+    """Return what all processes have found."""
+    return {id_: found for part in ranks.gather(dict(own)) for id_, found in part.items()}
+
+
+def _segments(pair: Pair, frame: str) -> list[str]:
+    """Return the segments of a pair in the order in which the frame of the prompt pack shows them."""
+    shown = dict(zip(("first", "second"), pair.shown, strict=True))
+    fields: Iterable[str | None] = (field for _, field, _, _ in string.Formatter().parse(frame))
+    return [shown[field] for field in fields if field]
 
 
 @contextmanager

@@ -1,11 +1,25 @@
-"""The distance bins of an excerpt length, by how far apart two segments are (Appendix B.2, Table 4)."""
+"""The distance bins of an excerpt length, and a pair of segments in each of them that no other excerpt has.
+
+Bins go by how far apart two segments are (Appendix B.2, Table 4). In every bin, excerpts are matched to pairs: an excerpt
+takes a free pair if there is one. Otherwise an augmenting path makes room: other excerpts exchange their pairs. So an excerpt
+fails only if the text has too few pairs.
+"""
 
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from epbench.draws import RandomStream
 from epbench.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
 
 EXCERPT_WORDS = (250, 1000, 2500, 10_000, 20_000)
 SEGMENT_WORDS = (20, 50)
@@ -46,3 +60,173 @@ def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
             f"{', '.join(map(str, EXCERPT_WORDS))}, or shorter segments"
         )
     return [DistanceBin(segment_words, edges[0]), *(DistanceBin(a + 1, b) for a, b in itertools.pairwise(edges))]
+
+
+_NO_GAP = 2**62
+
+SegmentPair = tuple[int, int]
+"""Indices in the book of the first words of the earlier and the later segment."""
+
+
+class Starts:
+    """The words of a book at which segments may begin."""
+
+    def __init__(self, words: Words, n_words: int) -> None:
+        """Index the starts.
+
+        Args:
+            words: Indices of these words in the book, in ascending order.
+            n_words: Number of words in the book.
+        """
+        import numpy as np
+
+        here = np.zeros(n_words + 1, np.int64)
+        here[words + 1] = 1
+        self.words = words
+        self._before = here.cumsum()
+
+    def before(self, words: Words | int) -> Words:
+        """Return how many segments begin before each of these words, which may lie after the end of the book."""
+        return self._before.take(words, mode="clip")  # type: ignore[no-any-return]
+
+
+class Shelf:
+    """The pairs of one distance bin and the excerpts that hold them."""
+
+    def __init__(self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin) -> None:
+        """Set up an empty shelf.
+
+        Args:
+            starts: Where segments may begin.
+            excerpt_words: Length of an excerpt in words.
+            segment_words: Length of a segment in words.
+            bin_: The distance bin.
+        """
+        self._starts = starts
+        self._reach = (
+            excerpt_words - segment_words
+        )  # from the start of an excerpt to the last possible start of a segment
+        self._bin = bin_
+        self._holder: dict[SegmentPair, int] = {}
+        self._target: dict[int, int] = {}
+        self.held: dict[int, SegmentPair] = {}
+        """The pair of each excerpt, by the excerpt's first word."""
+
+    def possible(self, excerpts: Words) -> NDArray[np.bool_]:
+        """Return which excerpts (by first word, in ascending order) have any pair in this bin."""
+        import numpy as np
+
+        starts, before = self._starts.words, self._starts.before
+        if not len(starts):
+            return np.zeros(len(excerpts), bool)
+        nearest = before(starts + self._bin.least)
+        second = starts[np.minimum(nearest, len(starts) - 1)]
+        distance = second - starts
+        fits = (distance >= self._bin.least) & (distance <= self._bin.most)
+        never = np.iinfo(np.int64).max
+        # By start: the earliest end of a pair that begins there or later.
+        ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]
+        ends = np.append(ends, never)
+        found: NDArray[np.bool_] = ends[before(excerpts)] <= excerpts + self._reach
+        return found
+
+    def place(self, excerpt: int, stream: RandomStream) -> bool:
+        """Give an excerpt its own pair; return False if there is none, even after exchanges with other excerpts.
+
+        A distance is drawn uniformly from the bin, and the free pair closest to it is taken, with ties broken at random. So
+        the distances are as uniform as the text allows, and do not depend on how many pairs have each distance.
+        """
+        self._target[excerpt] = stream.between(self._bin.least, self._bin.most)
+        pair = self._nearest_free(excerpt, stream)
+        if pair:
+            self._give(excerpt, pair)
+            return True
+        return self._augment(excerpt)
+
+    def drop(self, excerpt: int) -> None:
+        """Take the pair from an excerpt that found none in another bin."""
+        del self._holder[self.held.pop(excerpt)]
+
+    def _give(self, excerpt: int, pair: SegmentPair) -> None:
+        self._holder[pair] = excerpt
+        self.held[excerpt] = pair
+
+    def _nearest_free(self, excerpt: int, stream: RandomStream) -> SegmentPair | None:
+        least, most, target = self._bin.least, self._bin.most, self._target[excerpt]
+        width = (most - least) // max(1, self._reach // 20)  # wide enough for some pairs in most cases
+        while True:
+            first, second = self._pairs(excerpt, max(least, target - width), min(most, target + width))
+            gaps = abs(second - first - target)
+            while len(gaps) and (gap := gaps.min()) < _NO_GAP:
+                ties = (gaps == gap).nonzero()[0]
+                turn = stream.index(len(ties))
+                for tie in (*ties[turn:], *ties[:turn]):
+                    pair = int(first[tie]), int(second[tie])
+                    if pair not in self._holder:
+                        return pair
+                gaps[ties] = _NO_GAP
+            if width >= most - least:
+                return None
+            width = 4 * width + 1
+
+    def _pairs(self, excerpt: int, least: int, most: int) -> tuple[Words, Words]:
+        """Return the first words of both segments of the excerpt's pairs, `least` to `most` words apart."""
+        import numpy as np
+
+        before, words = self._starts.before, self._starts.words
+        last = excerpt + self._reach
+        first = words[before(excerpt) : before(last - least + 1)]
+        begin, end = before(first + least), np.minimum(before(first + (most + 1)), before(last + 1))
+        n = end - begin
+        upto = n.cumsum()
+        which = np.arange(len(n)).repeat(n)
+        return first[which], words[(end - upto)[which] + np.arange(len(which))]
+
+    def _augment(self, excerpt: int) -> bool:
+        """Search breadth first over pairs and their holders for a free pair, then shift all pairs along the path."""
+        came_from: dict[SegmentPair, int] = {}
+        waiting = deque([excerpt])
+        while waiting:
+            current = waiting.popleft()
+            pairs = self._pairs(current, self._bin.least, self._bin.most)
+            for pair in zip(*(words.tolist() for words in pairs), strict=True):
+                if pair in came_from:
+                    continue
+                came_from[pair] = current
+                if pair in self._holder:
+                    waiting.append(self._holder[pair])
+                    continue
+                while True:  # back along the path
+                    taker = came_from[pair]
+                    left = self.held.get(taker)
+                    self._give(taker, pair)
+                    if left is None:
+                        return True
+                    pair = left
+        return False
+
+
+def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], stream: RandomStream) -> list[int]:
+    """Return the first n excerpts that get a pair in every bin, or fewer if the text has no more.
+
+    Args:
+        excerpts: First words of the excerpts, in the order in which they are tried.
+        n: Number of excerpts wanted.
+        shelves: One shelf per bin, which holds the pairs afterwards.
+        stream: Random stream of the distances and ties.
+    """
+    chosen: list[int] = []
+    for excerpt in excerpts:
+        if len(chosen) == n:
+            break
+        placed: list[Shelf] = []
+        for shelf in shelves:
+            if not shelf.place(excerpt, stream):
+                break
+            placed.append(shelf)
+        if len(placed) == len(shelves):
+            chosen.append(excerpt)
+        else:
+            for shelf in placed:
+                shelf.drop(excerpt)
+    return chosen

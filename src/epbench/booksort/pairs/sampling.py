@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from epbench.booksort.pairs.bins import distance_bins
-from epbench.booksort.pairs.matching import SegmentPair, Shelf, Starts, fill
+from epbench.booksort.pairs.bins import SegmentPair, Shelf, Starts, distance_bins, fill
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput

@@ -9,8 +9,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.answers.pair_ids import pair_id
+from epbench.booksort.dataset.load import pair_id
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.scores.run_files import SCORES, read_run
 from epbench.runs import outcomes
 from epbench.runs.folder import read_scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 
 
 def pairs_of(rows: Sequence[ScoredPair]) -> list[tuple[ScoredPair, ScoredPair]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 
 LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""

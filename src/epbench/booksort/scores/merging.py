@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from epbench.booksort.context.orders import both_orders
-from epbench.booksort.context.retrieved import RETRIEVED
-from epbench.booksort.dataset.load import fingerprint, group_of, load_pairs, of_books
+from epbench.booksort.context.retrieval import RETRIEVED
+from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_pairs
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import SHARD
 from epbench.errors import BadInput
@@ -15,7 +14,6 @@ from epbench.runs.answers import ANSWERS
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.journal import read_journal
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
-from epbench.runs.subset import subset
 
 
 def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: int | None = None) -> MergedRun:
@@ -37,9 +35,7 @@ def merge(shards: Sequence[Path], out: Path, dataset: str | None = None, limit: 
     everything = load_pairs(dataset, identity["config"], identity["split"])
     if fingerprint(everything) != identity["fingerprint"]:
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
-    pairs = subset(of_books(everything, identity["books"]), group_of, limit)
-    if identity.get("both_orders"):
-        pairs = both_orders(pairs)
+    pairs = asked_pairs(everything, identity["books"], limit, both=identity.get("both_orders"))
 
     about = {"dataset": dataset, "label": first["label"], "limit": limit, "merged": [str(f) for f in shards]}
     with open_run(out, identity, about) as folder:

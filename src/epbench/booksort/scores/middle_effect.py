@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 
 FEWEST_IN_A_CELL = 5
 """The fewest right, and wrong, answers on pairs in the middle, and on other pairs, for which the model is estimated."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.runs import question_table
 
 if TYPE_CHECKING:

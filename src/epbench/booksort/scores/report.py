@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.context.retrieved import DEPTH, RECALL
+from epbench.booksort.context.retrieval import DEPTH, RECALL
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.scores.tables import (
     ANSWERS,
     accuracy,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.answers.parsing import parse_answer
-from epbench.booksort.answers.records import CUT_OFF, Record, failure_of, predicted, probabilities_of
-from epbench.booksort.context.retrieved import RECALL, RETRIEVED, recall_at
+from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import Pair
-from epbench.booksort.pages.cards import questions_html
+from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
+from epbench.booksort.scores.cards import questions_html
 from epbench.booksort.scores.comparison import record_of
 from epbench.booksort.scores.question_files import write_questions
 from epbench.booksort.scores.report import html_report
@@ -34,7 +32,8 @@ def scored_pairs(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) -
     """
     answers, found = read_journal(folder / ANSWERS), _retrieved(folder)
     return [
-        _row(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id)) for pair in pairs
+        scored_pair(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id))
+        for pair in pairs
     ]
 
 
@@ -43,7 +42,7 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
 
     Args:
         folder: The run's folder.
-        pairs: The pairs that were asked, or with both orders each of them twice; see `epbench.booksort.context.orders`.
+        pairs: The pairs that were asked, or with both orders each of them twice; see `both_orders`.
         keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
         label: The name of the run in tables.
 
@@ -67,35 +66,6 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     write_questions(folder, rows)
     write_results(folder, scores=scores, usage=usage, table=table, report=report, outcomes=map(record_of, rows))
     return scores
-
-
-def _row(pair: Pair, record: Record, found: Record | None) -> ScoredPair:
-    failure = failure_of(record)
-    failed = failure is not None
-    answer: Literal["A", "B", "X"] = "X" if failed else predicted(record)
-    p_a, p_b = probabilities_of(record)
-    return ScoredPair(
-        id=pair.id,
-        book_idx=pair.book_idx,
-        excerpt_idx=pair.excerpt_idx,
-        distance=pair.distance,
-        distance_bin=pair.distance_bin,
-        excerpt_length=pair.excerpt_length,
-        segment_length=pair.segment_length,
-        seg1_pos=pair.positions[0],
-        seg2_pos=pair.positions[1],
-        answer=pair.answer,
-        predicted=answer,
-        p_a=p_a,
-        p_b=p_b,
-        greedy=record.get("answer", ""),
-        written="X" if failed else parse_answer(record["answer"]) or "X",
-        correct=answer == pair.answer,
-        failed=failed,
-        retrieved_both=found["both"] if found else None,
-        retrieved_order=found["in_order"] if found else None,
-        failure=failure,
-    )
 
 
 def _retrieved(folder: Path) -> dict[str, Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.scores.consistency import both_orders_scores, consistent, sign_test
 from epbench.booksort.scores.labels import label_scores, mass_warnings
 from epbench.booksort.scores.middle_effect import middle_effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.context.retrieved import RECALL
+from epbench.booksort.context.retrieval import RECALL
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, on_screen, warnings_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from epbench.booksort.answers.records import failure_of, predicted
 from epbench.booksort.dataset.load import fingerprint, group_of
+from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import QuestionFailed
 from epbench.hub.revision import dataset_revision
 from epbench.interop import booksort_questions as questions

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from epbench.booksort.context.prompt_selection import select_prompt
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.paper.inputs import read_runs
 from epbench.booksort.paper.settings.chosen import chosen_table
+from epbench.booksort.prompt_selection import select_prompt
 from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import Reply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, legend_below
 from epbench.booksort.paper.contexts.rows import numbers, rows_of, shown
 from epbench.booksort.paper.inputs import PaperRun

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.scores.scoring import summary
 from epbench.booksort.scores.tables import accuracy

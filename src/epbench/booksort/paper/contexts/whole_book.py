@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epbench.booksort.answers.answer import ScoredPair
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, ends
 from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, rows_of, shown, stars, with_holm
 from epbench.booksort.paper.inputs import PaperRun

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from epbench.booksort.answers.pair_ids import SWAPPED
+from epbench.booksort.dataset.load import SWAPPED
 from epbench.exhibits.exhibit import Value
 from epbench.metric_folders import metric_module
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.booksort.context.prompt_selection import CHOICE, CHOICE_SHAPE
 from epbench.booksort.paper.inputs import PaperRun
+from epbench.booksort.prompt_selection import CHOICE, CHOICE_SHAPE
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from epbench.booksort.answers.pair_ids import is_swapped
 from epbench.booksort.context.prompts import load_prompts
-from epbench.booksort.context.retrieved import DEPTH, RETRIEVED, recall_at
+from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
+from epbench.booksort.dataset.load import is_swapped
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.exhibits.reported import ReportedRow

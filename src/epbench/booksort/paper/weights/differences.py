@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.answers.pair_ids import pair_id
+from epbench.booksort.dataset.load import pair_id
 from epbench.booksort.scores.comparison import Outcome, compare_runs, read_outcomes
 from epbench.exhibits.exhibit import Exhibit, Value
 from epbench.reports.matrices import p_matrix_figure

@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.booksort.context.passages import CHARACTERS, Passage, SegmentPositions, spaced, split_books
 from epbench.booksort.context.prompts import ALONE, load_prompts
 from epbench.booksort.context.requests import Store, requests_for
-from epbench.booksort.context.retrieved import DEPTH, recall_at, record, retrieve
+from epbench.booksort.context.retrieval import (
+    CHARACTERS,
+    DEPTH,
+    Passage,
+    SegmentPositions,
+    recall_at,
+    record,
+    retrieve,
+    spaced,
+    split_books,
+)
 from epbench.booksort.dataset.load import BookText, load_books, load_pairs
 from epbench.errors import BadInput
 from epbench.retrieval.bm25 import Bm25

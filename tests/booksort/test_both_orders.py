@@ -7,12 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from epbench.booksort.answers.pair_ids import is_swapped, pair_id
-from epbench.booksort.context.orders import both_orders, found_for_both
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
-from epbench.booksort.context.retrieved import Retrieved
-from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.context.retrieval import Retrieved, found_for_both
+from epbench.booksort.dataset.load import both_orders, is_swapped, load_pairs, pair_id
 from epbench.booksort.scores.scoring import score_run
 from epbench.models.scheduling import by_context
 from tests.booksort.simulated_runs import log_odds, simulated

@@ -1,21 +1,97 @@
-"""Search the passages of all books for each pair, record what was found, and say how much was found (recall).
+"""Search the passages of all books for each pair: split, search, record what was found, and say how much (recall).
 
-Paper: Appendix C.4.
+Paper: Section 3.2 (LangChain's recursive splitter, about 1,024 characters, no overlap) and Appendix C.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.context.passages import Passage, SegmentPositions
-from epbench.booksort.dataset.load import BookText, Pair
+from epbench.booksort.dataset.load import SWAPPED, BookText, Pair
 from epbench.errors import BadInput
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.answers import fingerprint_of
 from epbench.runs.journal import Journal
+
+CHARACTERS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a book.
+
+    Attributes:
+        book_idx: Number of the book.
+        start: Index of its first character in the text of the book with single spaces between words.
+        text: The words of the passage, with single spaces between them.
+    """
+
+    book_idx: int
+    start: int
+    text: str
+
+    def holds(self, book_idx: int, start: int, end: int) -> bool:
+        """Return whether the passage contains at least half of the characters from start to end of a book.
+
+        A split may cut a segment in two; then one of the two passages contains at least half of it.
+        """
+        shared = min(end, self.start + len(self.text)) - max(start, self.start)
+        return book_idx == self.book_idx and 2 * shared >= end - start
+
+
+def split_books(books: Sequence[BookText]) -> list[Passage]:
+    """Return all passages, in the order of the books."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    splitter = RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
+    return [
+        Passage(book.book_idx, piece.metadata["start_index"], piece.page_content)
+        for book in books
+        for piece in splitter.create_documents([spaced(book.text)])
+    ]
+
+
+def spaced(text: str) -> str:
+    """Return the words of a text with single spaces between them, because line breaks of a file carry no meaning."""
+    return " ".join(text.split())
+
+
+class SegmentPositions:
+    """Finds the segments of pairs in the books."""
+
+    def __init__(self, books: Sequence[BookText]) -> None:
+        self._texts = {book.book_idx: spaced(book.text) for book in books}
+        self._start_of = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
+
+    def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return where the earlier and the later segment begin and end in the book's text with single spaces.
+
+        Returns:
+            For each segment the index of its first character and the index after its last one.
+
+        Raises:
+            BadInput: The pair's excerpt is not in its book.
+        """
+        start = self._start_of(pair.book_idx, pair.excerpt or "")
+        if start < 0 or not pair.excerpt:
+            raise BadInput(
+                f"pair {pair.id!r}, field 'excerpt_text': expected an excerpt of book {pair.book_idx} of config 'books', "
+                "got another text"
+            )
+        words = pair.excerpt.split()
+        earlier, later = (
+            (begin := start + len(" ".join(words[:position])) + (position > 0), begin + len(spaced(segment)))
+            for position, segment in zip(pair.positions, pair.segments, strict=True)
+        )
+        return earlier, later
+
+    def _find(self, book_idx: int, excerpt: str) -> int:
+        return self._texts.get(book_idx, "").find(spaced(excerpt))
+
 
 RETRIEVED = "retrieved.jsonl"
 TOP_K = 2
@@ -120,3 +196,8 @@ def record(folder: Path, found: Sequence[Retrieved], passages: Sequence[Passage]
                 key, id=one.id, query=one.query, passages=shown, ranks=one.ranks, both=one.both, in_order=one.in_order
             )
     journal.close()
+
+
+def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
+    """Return the passages of each pair for both orders, which differ in nothing else."""
+    return [copy for one in found for copy in (one, replace(one, id=one.id + SWAPPED))]

@@ -3,12 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.booksort.context.oracle import Oracle
-from epbench.booksort.context.passages import split_books
+from epbench import BadInput
 from epbench.booksort.context.prompts import ALONE, load_prompts
+from epbench.booksort.context.reader import Oracle, load_reader
 from epbench.booksort.context.requests import Store, requests_for
-from epbench.booksort.context.retrieved import retrieve
+from epbench.booksort.context.retrieval import retrieve, split_books
 from epbench.booksort.dataset.load import load_books, load_pairs
+from epbench.models.load import Options
 from epbench.models.protocol import Request
 from epbench.retrieval.bm25 import Bm25
 from tests.booksort.sort_set import write_set
@@ -95,3 +96,19 @@ def test_it_counts_words_and_has_no_window(pairs):
     assert Oracle(PACK).window() is None
     whole, shared = Oracle(PACK).count_tokens(request)
     assert (whole, shared) == (len(request.user.split()), len(request.context.split()))
+
+
+def test_a_reader_is_the_oracle_or_a_model():
+    reader = load_reader("oracle", PACK)
+    assert isinstance(reader, Oracle) and reader.costs_nothing and reader.continues_prompts
+    model = load_reader("openai:tiny", PACK, Options("http://127.0.0.1:9/v1"))
+    assert not model.costs_nothing and not model.continues_prompts
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("lexical", "knows nothing of order; the offline baseline"), ("gpt", "expected one of: oracle .*, hf:PATH_OR_ID")],
+)
+def test_another_name_is_refused(name, message):
+    with pytest.raises(BadInput, match=message):
+        load_reader(name, PACK)

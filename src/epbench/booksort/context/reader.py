@@ -1,7 +1,7 @@
-"""A baseline without a model: it looks up both segments in the context that it is given.
+"""Who answers: a language model, or the oracle, a baseline without one that looks up both segments in its context.
 
-With the excerpt in context it must always be right. If the context does not have both segments it guesses, and must be
-right by chance. It knows nothing but the requests.
+With the excerpt in context the oracle must always be right. If the context does not have both segments it guesses, and must
+be right by chance. It knows nothing but the requests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from functools import lru_cache
 
 from epbench.booksort.context.prompts import Pack
 from epbench.draws import RandomStream
-from epbench.models.protocol import Request
+from epbench.errors import BadInput
+from epbench.models.load import Options, load_model, refuse_variant
+from epbench.models.protocol import Model, Request
 from epbench.models.rules import RuleBasedReader
 
 
@@ -56,3 +58,25 @@ class Oracle(RuleBasedReader):
 def _spaced(text: str) -> str:
     """Put single spaces between and around all words."""
     return f" {' '.join(text.split())} "
+
+
+def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
+    """Find the reader of this name. The weights of a model are not loaded yet.
+
+    Args:
+        name: `oracle`, or a model; see `load_model`.
+        pack: the prompts by which the oracle is asked.
+        options: how a model is run or reached.
+
+    Raises:
+        BadInput: the name is unknown, or something that the model needs is not installed.
+    """
+    if name == Oracle.name:
+        refuse_variant(name, options)
+        return Oracle(pack)
+    if name == "lexical":
+        raise BadInput(
+            "model 'lexical': it answers questions about events and knows nothing of order; the offline baseline is "
+            "oracle"
+        )
+    return load_model(name, options, also=["oracle (offline)"])

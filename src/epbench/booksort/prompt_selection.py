@@ -16,10 +16,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from epbench.booksort.answers.records import failure_of, predicted
 from epbench.booksort.dataset.load import Pair
+from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Items, Shape
@@ -28,6 +28,8 @@ from epbench.reports.tables import Table
 from epbench.runs.answers import Progress, ask
 from epbench.runs.journal import read_journal
 
+Choice = Literal["prompt", "reading"]
+"""What is chosen."""
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
 CHOICE_SHAPE = Shape(
@@ -64,7 +66,7 @@ def select_prompt(
     pairs: Sequence[Pair],
     model: Model,
     progress: Progress,
-    what: str = "prompt",
+    what: Choice = "prompt",
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
@@ -105,7 +107,7 @@ def select_prompt(
     return choice
 
 
-def choose(tried: Sequence[Tried], what: str = "prompt") -> dict[str, Any]:
+def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     """Choose by the rule above, and return the content of `prompt_selection.json`.
 
     Raises:
@@ -146,7 +148,7 @@ def _shown(share: float | None) -> str:
     return "–" if share is None else f"{share:.3f}"
 
 
-def screen_table(choice: Mapping[str, Any], what: str = "prompt") -> Table:
+def screen_table(choice: Mapping[str, Any], what: Choice = "prompt") -> Table:
     """Return a table of all prompts or readings with their results; the chosen one is marked."""
     rows = []
     for one in choice[f"{what}s"]:

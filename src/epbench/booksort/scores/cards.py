@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from epbench.booksort.answers.answer import ScoredPair
-from epbench.booksort.answers.pair_ids import is_swapped
-from epbench.booksort.answers.records import Record
-from epbench.booksort.dataset.load import Pair, group_of
+from epbench.booksort.dataset.load import Pair, group_of, is_swapped
+from epbench.booksort.judging.answers import Record, ScoredPair
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 

@@ -1,0 +1,354 @@
+"""Book-SORT from top to bottom: a model says which of two segments of a book came first, and its answers are scored.
+
+`prepare` loads the pairs, makes what the model is shown and checks that it fits; nothing is asked. `run` chooses a prompt if
+that is wanted, asks, reads A or B off the replies, and scores them.
+
+Paper: Section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from epbench.booksort.context import retrieval
+from epbench.booksort.context.prompts import ALONE, SEARCH_RESULTS, Pack
+from epbench.booksort.context.requests import MEMORIES, Store, requests_for
+from epbench.booksort.dataset.load import (
+    BookText,
+    Pair,
+    asked_pairs,
+    both_orders,
+    config_names,
+    fingerprint,
+    load_books,
+    load_pairs,
+)
+from epbench.booksort.dataset.released import is_published
+from epbench.booksort.prompt_selection import Choice, select_prompt
+from epbench.booksort.scores.results import finish
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.secrets import without_login
+from epbench.hub.revision import dataset_revision
+from epbench.models.estimate import check_window, estimate
+from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
+from epbench.models.scheduling import by_context
+from epbench.retrieval.protocol import MakeSearcher
+from epbench.runs.answers import ANSWERS, Progress, ask, fingerprint_of, no_progress
+from epbench.runs.finished import is_finished
+from epbench.runs.folder import open_run, read_scores
+from epbench.runs.usage import usage_line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What is run on one dataset.
+
+    Attributes:
+        dataset: The set, as `load_pairs` takes it.
+        model: The model that answers; its weights need not be loaded.
+        memory: What the model is shown, a name in `MEMORIES`.
+        pack: The prompt pack.
+        configs: Configs of the set, such as `e250_s20`, or only `all`.
+        split: `test` or `validation`.
+        prompt: Number of the prompt in the pack; None for its usual one.
+        choose: Whether the `prompt` or the `reading` is chosen on pairs of the validation split; None for neither.
+        reading: Number of the instruction that presents passages, from 0.
+        query: Number of what is searched for, from 0.
+        retriever: Name of the search, as `load_retriever` takes it.
+        retriever_url: Address of an endpoint for embeddings; None for that of the model.
+        request_timeout: Longest time in seconds for one request to that endpoint.
+        top_k: Number of passages to show, at least 1.
+        keep_order: Whether passages are shown in the order of the books instead of the most similar first.
+        max_tokens: Largest number of tokens in an endpoint's answer, at least 1; of any other model only the first token
+            counts.
+        base_url: Address of the model's endpoint, if it is behind one.
+        books: Numbers of the books that are asked about; None for all.
+        both_orders: Whether each pair is asked a second time with its segments swapped.
+        limit: Number of pairs, those of an excerpt together, chosen at random; None for all.
+        shard: `i/n` for the i-th of n parts of the run; None for the whole.
+    """
+
+    dataset: str
+    model: Model
+    memory: str
+    pack: Pack
+    configs: Sequence[str] = ("e250_s20",)
+    split: str = "test"
+    prompt: int | None = None
+    choose: Choice | None = None
+    reading: int = SEARCH_RESULTS
+    query: int = ALONE
+    retriever: str = "bm25"
+    retriever_url: str | None = None
+    request_timeout: float = 300.0
+    top_k: int = retrieval.TOP_K
+    keep_order: bool = False
+    max_tokens: int = 25
+    base_url: str | None = None
+    books: Sequence[int] | None = None
+    both_orders: bool = False
+    limit: int | None = None
+    shard: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A run that may start.
+
+    Attributes:
+        evaluation: What is run.
+        everything: All pairs of the configs and the split.
+        pairs: Those that are asked, with both orders each of them twice.
+        held_out: Pairs of the validation split on which a prompt or a reading is chosen.
+        books: The texts that the memory draws from, if it needs any.
+        passages: The passages of these books, if the memory searches them.
+        found: For each pair, the passages that the search has found.
+        warnings: What to know before the run starts.
+    """
+
+    evaluation: Evaluation
+    everything: Sequence[Pair]
+    pairs: Sequence[Pair]
+    held_out: Sequence[Pair] = ()
+    books: Sequence[BookText] = ()
+    passages: Sequence[retrieval.Passage] = ()
+    found: Sequence[retrieval.Retrieved] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """The name of the run in tables."""
+        return f"{self.evaluation.memory}, {self.evaluation.model.name}"
+
+    @property
+    def plan(self) -> list[str]:
+        """What the run will cost, as lines of text."""
+        return estimate(self.everything_asked, self.evaluation.model).lines()
+
+    @property
+    def everything_asked(self) -> list[Request]:
+        """All requests, those of the sweep in the order in which prompts with one reading share it."""
+        sweep = by_context(request for requests in self.sweep.values() for request in requests)
+        return [*(request for group in sweep for request in group), *self.requests]
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """What is asked about the pairs. Before a prompt is chosen, the longest one stands for it."""
+        return self.requests_about(self.pairs)
+
+    @cached_property
+    def sweep(self) -> dict[int, list[Request]]:
+        """By number of the prompt or the reading, the requests about the pairs that are held out for choosing it."""
+        pack, ask_about = self.evaluation.pack, partial(self.requests_about, self.held_out)
+        if self.evaluation.choose == "prompt":
+            return {number: ask_about(prompt=number) for number in pack.prompts}
+        if self.evaluation.choose == "reading":
+            return {number: ask_about(reading=number) for number in range(len(pack.passage_readings))}
+        return {}
+
+    def requests_about(
+        self, pairs: Sequence[Pair], prompt: int | None = None, reading: int | None = None, memory: str | None = None
+    ) -> list[Request]:
+        """Return one request for each pair, with the prompt, reading and memory of the evaluation unless given.
+
+        Raises:
+            BadInput: The prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
+        """
+        of = self.evaluation
+        store = Store(self.books, self.passages, self.found, of.reading if reading is None else reading)
+        number = self._prompt if prompt is None else prompt
+        return requests_for(memory or of.memory, pairs, of.pack, number, store=store, max_tokens=self._max_tokens)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+        of = self.evaluation
+        identity: dict[str, Any] = {"benchmark": "booksort", "fingerprint": fingerprint(self.everything)}
+        identity |= {"memory": of.memory} | weights_of(of.model)
+        identity |= {"config": list(of.configs), "split": of.split}
+        identity |= {"books": None if of.books is None else list(of.books)}
+        identity |= {"model": of.model.name, "base_url": without_login(of.base_url or "")}
+        identity |= {"max_tokens": self._max_tokens}
+        identity |= {"both_orders": of.both_orders or None}  # None, as in the folders of earlier versions
+        identity |= {"prompts": fingerprint_of(of.pack)}
+        identity |= {"prompt": "selected" if of.choose == "prompt" else self._prompt}
+        if MEMORIES[of.memory].passages:
+            identity |= {"retriever": of.retriever, "query": of.query}
+            identity |= {"reading": "selected" if of.choose == "reading" else of.reading}
+            identity |= {"top_k": of.top_k, "keep_order": of.keep_order}
+        if self.books:
+            identity |= {"texts": fingerprint(self.books)}
+        if self.held_out:
+            identity |= {"held_out": fingerprint(self.held_out)}
+        return identity
+
+    @property
+    def _prompt(self) -> int:
+        prompts = self.evaluation.pack.prompts
+        if self.evaluation.choose == "prompt":
+            return max(prompts, key=lambda number: len(prompts[number].reading + prompts[number].task))
+        return self.evaluation.pack.usual if self.evaluation.prompt is None else self.evaluation.prompt
+
+    @property
+    def _max_tokens(self) -> int:
+        """An endpoint writes its answer; of any other model only the first token counts."""
+        return 1 if self.evaluation.model.continues_prompts else self.evaluation.max_tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """A run that has ended.
+
+    Attributes:
+        label: The name of the run in tables.
+        scores: The content of scores.json.
+        choice: How a prompt or a reading was chosen, as in prompt_selection.json; None if none was.
+        notes: What to say of the run, as lines of text.
+    """
+
+    label: str
+    scores: dict[str, Any]
+    choice: dict[str, Any] | None
+    notes: list[str]
+
+
+def prepare(evaluation: Evaluation) -> Prepared:
+    """Load the pairs, make what the model is shown, and check that it fits. Nothing is asked, and no weights are loaded.
+
+    Raises:
+        BadInput: Two choices contradict one another, the dataset or a part of it does not exist, or a prompt does not fit
+            into the model's window; the message has the tokens, and what would fit.
+    """
+    _check(evaluation)
+    # 1. The pairs, and what the model is shown of their books.
+    prepared = _load(evaluation)
+    # 2. What is asked, and whether it fits.
+    if warning := check_window(prepared.everything_asked, evaluation.model, _alternatives(prepared)):
+        prepared.warnings.append(warning)
+    return prepared
+
+
+def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> Evaluated:
+    """Ask, and score the answers. A run that was stopped goes on; one that has ended is shown without computing it again.
+
+    Args:
+        prepared: The run.
+        out: Its folder.
+        progress: Shows a progress bar.
+
+    Raises:
+        BadInput: The folder holds another run or other files, or another process is at work in it.
+        RunFailed: There is no answer, or no prompt can be chosen.
+    """
+    of, label, identity = prepared.evaluation, prepared.label, prepared.identity
+    if not of.choose and is_finished(out, identity, limit=of.limit, shard=of.shard):
+        return Evaluated(label=label, scores=(scores := read_scores(out)), choice=None, notes=_notes(out, scores))
+    revision = None if is_published(of.dataset) else dataset_revision(of.dataset, prepared.pairs[0].config)
+    about = {"dataset": of.dataset, "dataset_revision": revision, "label": label, "limit": of.limit, "shard": of.shard}
+    with open_run(out, identity, about | engine_of(of.model) | variant_of(of.model)) as folder:
+        retrieval.record(folder, prepared.found, prepared.passages)
+        # 3. The prompt, chosen on pairs that are held out.
+        requests, choice = prepared.requests, None
+        if of.choose:
+            choice = select_prompt(folder, prepared.sweep, prepared.held_out, of.model, progress, of.choose)
+            requests = prepared.requests_about(prepared.pairs, **{of.choose: choice[of.choose]})
+        # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
+        ask(folder / ANSWERS, requests, of.model, progress)
+        keys = {request.id: request.key(of.model.identity) for request in requests}
+        scores = finish(folder, prepared.pairs, keys, label)
+    return Evaluated(label=label, scores=scores, choice=choice, notes=_notes(out, scores))
+
+
+def _check(of: Evaluation) -> None:
+    """Refuse what does not go together, before anything is loaded."""
+    if of.memory not in MEMORIES:
+        raise BadInput(f"unknown memory {of.memory!r}; there are: {', '.join(MEMORIES)}")
+    if of.max_tokens < 1:
+        raise BadInput(f"--max-tokens: expected at least 1, got {of.max_tokens}")
+    if of.choose == "reading" and not MEMORIES[of.memory].passages:
+        with_passages = " or ".join(name for name, memory in MEMORIES.items() if memory.passages)
+        raise BadInput(
+            f"--select-reading chooses how passages are presented: expected --memory {with_passages}, got {of.memory}"
+        )
+    if of.choose and of.split == "validation":
+        raise BadInput("a choice is made on the validation split, so another one must be scored: give --split test")
+    if of.choose and of.shard:
+        raise BadInput("every shard would choose for itself; choose without --shard, then give --prompt or --reading")
+
+
+def _load(of: Evaluation) -> Prepared:
+    everything = load_pairs(of.dataset, of.configs, of.split)
+    pairs = asked_pairs(everything, of.books, of.limit, of.shard)
+    held_out: list[Pair] = []
+    if of.choose:
+        held_out = asked_pairs(load_pairs(of.dataset, of.configs, "validation"), of.books, of.limit)
+    needs, queries = MEMORIES[of.memory], of.pack.queries
+    books = load_books(of.dataset) if needs.books else []
+    passages = retrieval.split_books(books) if needs.passages else []
+    found: list[retrieval.Retrieved] = []
+    if needs.passages:
+        if not 0 <= of.query < len(queries):
+            raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {of.query}")
+        search = _retriever(of.retriever, of.retriever_url or of.base_url, of.request_timeout)
+        found = retrieval.retrieve(
+            [*pairs, *held_out], books, passages, search,
+            query=queries[of.query], top_k=of.top_k, keep_order=of.keep_order,
+        )  # fmt: skip
+    if of.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
+        pairs, found = both_orders(pairs), retrieval.found_for_both(found)
+    return Prepared(
+        evaluation=of,
+        everything=everything,
+        pairs=pairs,
+        held_out=held_out,
+        books=books,
+        passages=passages,
+        found=found,
+    )
+
+
+@cache  # a model that embeds texts is loaded once for all datasets
+def _retriever(name: str, url: str | None, request_timeout: float) -> MakeSearcher:
+    from epbench.retrieval.load import load_retriever
+
+    return load_retriever(name, base_url=url, request_timeout=request_timeout)
+
+
+def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
+    """What else could be asked if this does not fit: less text, or none."""
+    of, pairs, ask_about = prepared.evaluation, prepared.pairs, prepared.requests_about
+
+    def excerpts(config: str) -> list[Request]:
+        return ask_about(load_pairs(of.dataset, [config], of.split), memory="in-context")
+
+    others: dict[str, Callable[[], list[Request]]] = {}
+    memory = MEMORIES[of.memory]
+    if memory.whole_books:
+        for book in sorted({pair.book_idx for pair in pairs}):
+            others[f"{of.memory} with --books {book}"] = partial(ask_about, asked_pairs(pairs, [book]))
+    if memory.excerpts or memory.whole_books:
+        longest = max(pair.excerpt_length for pair in pairs)
+        for config in config_names(of.dataset):
+            if memory.whole_books or int(config[1:].split("_")[0]) < longest:
+                others[f"in-context with --config {config}"] = partial(excerpts, config)
+    if of.memory != "none":
+        others["none"] = partial(ask_about, pairs, memory="none")
+    return others
+
+
+def _notes(out: Path, scores: Mapping[str, Any]) -> list[str]:
+    usage = read_json(out / "usage.json")
+    line = usage_line(usage)
+    notes = [line] if line else []
+    notes += [f"failed {n} times: {reason}" for reason, n in usage["failed"].items()]
+    if scores["n_failed"]:
+        notes.append(
+            f"{scores['n_failed']} questions have no answer. They count neither as right nor as wrong, so the accuracy is a "
+            "range; give the same command again to send the failed requests again"
+        )
+    return [*notes, f"report: {out / 'report.html'}"]

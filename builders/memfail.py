@@ -221,9 +221,9 @@ def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) ->
 def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
+    from epbench.memfail.dataset.card import generated_card
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.generation.generate import FILE
-    from epbench.memfail.validation.card import generated_card
 
     configs = [config_of(name, rows) for name, rows in tables.items()]
     card = generated_card(made_by, configs, report, generation)
@@ -260,7 +260,7 @@ def card_of_template(
     names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
 ) -> str:
     """Return the card, with the command that makes the same rows again."""
-    from epbench.memfail.validation.card import made_card
+    from epbench.memfail.dataset.card import made_card
 
     return made_card(made_again_by(names, n_rows, seed, more=["--hard"] * hard), configs, report, hard)
 
@@ -279,8 +279,8 @@ def made_again_by(
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
     """Return the card, with the source and a digest of every file."""
+    from epbench.memfail.dataset.card import released_card
     from epbench.memfail.dataset.sources import digest_of
-    from epbench.memfail.validation.card import released_card
 
     digests = {name: digest_of(path) for name, path in files.items()}
     return released_card("python builders/memfail.py --source …", source, digests, configs, report)

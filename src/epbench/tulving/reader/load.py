@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from epbench.models.load import Options, load_model, refuse_variant
+from epbench.models import load
 from epbench.models.protocol import Model
 from epbench.tulving.reader.lexical import LexicalReader
 
 
-def load_reader(name: str, options: Options | None = None) -> Model:
-    """Find the reader of this name. The weights of a model are not loaded yet.
-
-    Args:
-        name: `lexical`, or a model; see `load_model`.
-        options: how a model is run or reached.
-
-    Raises:
-        BadInput: the name is unknown, or something that the model needs is not installed.
-    """
-    if name == LexicalReader.name:
-        refuse_variant(name, options)
-        return LexicalReader()
-    return load_model(name, options, also=["lexical (rule-based, offline)"])
+def load_reader(name: str, options: load.Options | None = None) -> Model:
+    """Find the reader of this name, `lexical` or a model; see `epbench.models.load.load_reader`."""
+    return load.load_reader(name, LexicalReader(), options)

@@ -61,14 +61,14 @@ stored word for word. lexical looks for all of them, a model for 50.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.memfail.evaluate import Prepared
+    from epbench.memfail.evaluate import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,18 +93,65 @@ class Arguments(options.BackendOptions, options.SystemOptions, options.JudgeOpti
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     command.show_log()
+    from epbench.files.writing import write_text
+    from epbench.memfail.evaluate import prepare, run
+    from epbench.memfail.scores.tables import markdown_table, screen_tables
     from epbench.runs.several import folders_of_datasets
+    from epbench.runs.usage import commonest
 
-    folders = folders_of_datasets(args.out, args.datasets)
-    prepared = _prepared(args)  # all of them can be read, before the first is run
-    console = command.console()
-    for name, ready in prepared.items():
+    folders, console = folders_of_datasets(args.out, args.datasets), command.console()
+    # With one reader and one judge, whose weights are loaded once; all datasets can be read, before the first is run.
+    prepared = [prepare(evaluation) for evaluation in _evaluations(args)]
+    for ready in prepared:
         if len(prepared) > 1:
-            console.say(f"{name}:")
+            console.say(f"{ready.evaluation.dataset}:")
         for line in ready.plan if args.plan else ():
             console.say(line)
-    if not args.plan:
-        _run(args.out, {folders[name]: ready for name, ready in prepared.items()})
+
+    scores: dict[str, Any] = {}
+    failures: list[str | None] = []
+    for ready in prepared if not args.plan else ():
+        out = folders[ready.evaluation.dataset]
+        done = run(ready, out, progress=command.bar)
+        for warning in done.warnings:
+            command.warn(warning)
+        for note in done.notes:
+            console.say(note)
+        console.print(screen_tables(done.scores))
+        console.say(f"report: {out / '*/report.html' if ready.several else out / 'report.html'}")
+        scores |= {f"{ready.evaluation.dataset}, {label}": found for label, found in done.scores.items()}
+        failures += done.failures
+    if len(prepared) > 1 and scores:
+        console.print(screen_tables(scores))
+        write_text(args.out / "table.md", markdown_table(scores))
+    if failures and None not in failures:
+        said = commonest(reason for reason in failures if reason)
+        command.warn(f"nothing to score: all {len(failures)} questions failed{said}; start the run again to retry them")
+
+
+def _evaluations(args: Arguments) -> list[Evaluation]:
+    """What the arguments ask for, on each dataset."""
+    from epbench.memfail.context.prompts import load_prompts
+    from epbench.memfail.context.reader import LexicalReader
+    from epbench.memfail.context.requests import Setting
+    from epbench.memfail.evaluate import Evaluation
+    from epbench.memfail.judging.load import load_judge
+    from epbench.models.load import load_reader
+    from epbench.models.protocol import Sampling
+
+    setting = Setting(
+        ks=tuple(args.k), isolate=args.isolate, published_query=args.published_query, replies=args.with_replies,
+        units_per_conversation=args.units_per_conversation, timeout=args.timeout, seed=args.seed,
+        sampling=Sampling(args.max_tokens), memory_limit=args.memory_limit,
+    )  # fmt: skip
+    first = Evaluation(
+        dataset=args.datasets[0], configs=args.config, system=args.system, setting=setting,
+        system_options=args.installed(args.system, args.base_url, args.request_timeout),
+        model=load_reader(args.model, LexicalReader(), args.backend),
+        judge=load_judge(args.judge, args.judge_backend(args), args.judge_prompts),
+        prompts=load_prompts(args.prompts), limit=args.limit, shard=args.shard, base_url=args.base_url or "",
+    )  # fmt: skip
+    return [replace(first, dataset=name) for name in args.datasets]
 
 
 def _arguments(argv: Sequence[str] | None) -> Arguments:
@@ -146,65 +193,6 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
     part.add_argument("--shard", metavar="I/N", help="run only the i-th of n parts, for runs on several machines")
     options.add_plan(part)
     return Arguments(**vars(parser.parse_args(argv)))
-
-
-def _prepared(args: Arguments) -> dict[str, Prepared]:
-    """Every dataset, with one reader and one judge, whose weights are loaded once."""
-    from epbench.memfail.context.prompts import load_prompts
-    from epbench.memfail.context.reader import LexicalReader
-    from epbench.memfail.context.requests import Setting
-    from epbench.memfail.evaluate import Evaluation, prepare
-    from epbench.memfail.judging.load import load_judge
-    from epbench.models.load import load_reader
-    from epbench.models.protocol import Sampling
-
-    model = load_reader(args.model, LexicalReader(), args.backend)
-    judge = load_judge(args.judge, args.judge_backend(args), args.judge_prompts)
-    setting = Setting(
-        ks=tuple(args.k), isolate=args.isolate, published_query=args.published_query, replies=args.with_replies,
-        units_per_conversation=args.units_per_conversation, timeout=args.timeout, seed=args.seed,
-        sampling=Sampling(args.max_tokens), memory_limit=args.memory_limit,
-    )  # fmt: skip
-    installed = args.installed(args.system, args.base_url, args.request_timeout)
-    prompts = load_prompts(args.prompts)
-    return {
-        name: prepare(
-            Evaluation(
-                dataset=name, configs=args.config, system=args.system, system_options=installed, model=model,
-                judge=judge, prompts=prompts, setting=setting, limit=args.limit, shard=args.shard,
-                base_url=args.base_url or "",
-            )
-        )
-        for name in args.datasets
-    }  # fmt: skip
-
-
-def _run(out: Path, prepared: dict[Path, Prepared]) -> None:
-    """The paper's three phases for every dataset, see `epbench.memfail.evaluate`; then the tables."""
-    from epbench.files.writing import write_text
-    from epbench.memfail.evaluate import run
-    from epbench.memfail.scores.tables import markdown_table, screen_tables
-    from epbench.runs.usage import commonest
-
-    console = command.console()
-    scores: dict[str, dict[str, Any]] = {}
-    failures: list[str | None] = []
-    for folder, ready in prepared.items():
-        done = run(ready, folder, progress=command.bar)
-        for warning in done.warnings:
-            command.warn(warning)
-        for note in done.notes:
-            console.say(note)
-        console.print(screen_tables(done.scores))
-        console.say(f"report: {folder / '*/report.html' if ready.several else folder / 'report.html'}")
-        scores |= {f"{ready.evaluation.dataset}, {label}": found for label, found in done.scores.items()}
-        failures += done.failures
-    if len(prepared) > 1:
-        console.print(screen_tables(scores))
-        write_text(out / "table.md", markdown_table(scores))
-    if failures and None not in failures:
-        said = commonest(reason for reason in failures if reason)
-        command.warn(f"nothing to score: all {len(failures)} questions failed{said}; start the run again to retry them")
 
 
 if __name__ == "__main__":

@@ -246,9 +246,8 @@ def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> T
 
 def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str, Path], str]:
     """Return the rows and the file of each config, and how the card names the source."""
-    from epbench.memfail.dataset.csv_rows import read_config
+    from epbench.memfail.dataset.released import file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
-    from epbench.memfail.dataset.sources import file_of, open_source
 
     opened = open_source(source)
     files = {name: file_of(opened, name) for name in names}
@@ -280,7 +279,7 @@ def made_again_by(
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
     """Return the card, with the source and a digest of every file."""
     from epbench.memfail.dataset.card import released_card
-    from epbench.memfail.dataset.sources import digest_of
+    from epbench.memfail.dataset.released import digest_of
 
     digests = {name: digest_of(path) for name, path in files.items()}
     return released_card("python builders/memfail.py --source …", source, digests, configs, report)

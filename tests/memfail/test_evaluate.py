@@ -1,4 +1,4 @@
-"""Storing, retrieving and answering in one process, read back as records."""
+"""A config in one process: what is stored, retrieved and answered, and an evaluation from its dataset to its scores."""
 
 import json
 from dataclasses import replace
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import LexicalReader
@@ -17,7 +18,8 @@ from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, querie
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.types import CONFIGS, Fact, GoldMemory, Question
-from epbench.memfail.evaluate import store_and_answer
+from epbench.memfail.evaluate import Evaluation, prepare, store_and_answer
+from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
@@ -277,3 +279,27 @@ def test_a_reader_that_refuses_or_says_nothing_has_failed(tmp_path):
     assert [outcome.label for outcome in outcomes[:2]] == ["failed", "failed"] and "failed" not in [
         o.label for o in outcomes[2:]
     ]
+
+
+def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
+    configs = ("long_hop", "conditional_facts_easy")
+    rows = {name: dataset.complete(name, template.make_rows(name, 6)) for name in configs}
+    write_dataset(tmp_path / "memfail", [dataset.config_of(name, rows[name]) for name in configs], card="# made")
+    evaluation = Evaluation(
+        dataset=str(tmp_path / "memfail"), configs=configs, system="oracle", model=LexicalReader(), judge=LexicalJudge(),
+        prompts=load_prompts(), setting=Setting(isolate=True), limit=3, shard="1/2",
+    )  # fmt: skip
+    prepared = prepare(evaluation)
+    assert prepared.label == "oracle (baseline), lexical" and prepared.several and prepared.warnings == []
+    assert [line for line in prepared.plan if not line.startswith("  ")] == ["long_hop:", "conditional_facts_easy:"]
+    done = run_evaluation(prepared, tmp_path / "r")
+    assert list(done.scores) == [f"{prepared.label} ({config})" for config in configs]
+    assert done.failures == [None] * sum(len(config.questions) for _, config in prepared.configs)
+    answers = (tmp_path / "r/long_hop/answers.jsonl").read_bytes()
+    assert run_evaluation(prepare(evaluation), tmp_path / "r") == done
+    assert (tmp_path / "r/long_hop/answers.jsonl").read_bytes() == answers
+    alone = prepare(replace(evaluation, configs=["long_hop"]))
+    with pytest.raises(BadInput, match="run of one config"):
+        run_evaluation(prepared, tmp_path / "r/long_hop")
+    with pytest.raises(BadInput, match="holds other files"):
+        run_evaluation(alone, tmp_path / "r")

@@ -221,9 +221,9 @@ def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) ->
 def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
+    from epbench.memfail.dataset.card import generated_card
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.generation.generate import FILE
-    from epbench.memfail.validation.card import generated_card
 
     configs = [config_of(name, rows) for name, rows in tables.items()]
     card = generated_card(made_by, configs, report, generation)
@@ -246,9 +246,8 @@ def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> T
 
 def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str, Path], str]:
     """Return the rows and the file of each config, and how the card names the source."""
-    from epbench.memfail.dataset.csv_rows import read_config
+    from epbench.memfail.dataset.released import file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
-    from epbench.memfail.dataset.sources import file_of, open_source
 
     opened = open_source(source)
     files = {name: file_of(opened, name) for name in names}
@@ -260,7 +259,7 @@ def card_of_template(
     names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
 ) -> str:
     """Return the card, with the command that makes the same rows again."""
-    from epbench.memfail.validation.card import made_card
+    from epbench.memfail.dataset.card import made_card
 
     return made_card(made_again_by(names, n_rows, seed, more=["--hard"] * hard), configs, report, hard)
 
@@ -279,8 +278,8 @@ def made_again_by(
 
 def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
     """Return the card, with the source and a digest of every file."""
-    from epbench.memfail.dataset.sources import digest_of
-    from epbench.memfail.validation.card import released_card
+    from epbench.memfail.dataset.card import released_card
+    from epbench.memfail.dataset.released import digest_of
 
     digests = {name: digest_of(path) for name, path in files.items()}
     return released_card("python builders/memfail.py --source …", source, digests, configs, report)

@@ -79,7 +79,7 @@ def _merge(args: Arguments) -> None:
 
 def _merge_memfail(args: Arguments) -> None:
     """Each config is a run of its own."""
-    from epbench.memfail.merging import merge_configs
+    from epbench.memfail.scores.merging import merge_configs
     from epbench.memfail.scores.tables import screen_tables
 
     merged = merge_configs(args.runs, args.out, args.dataset, args.limit, args.prompts)

@@ -151,7 +151,7 @@ def _evaluate(args: Arguments) -> None:
     if args.answers and args.repeats > 1:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
     console, folders = command.console(), folders_of_datasets(args.out, args.datasets)
-    model = load_reader(args.model, LexicalReader, args.backend) if args.answers is None else None
+    model = load_reader(args.model, LexicalReader(), args.backend) if args.answers is None else None
     reading, judge = _reading(args), _judge(args, model)
     ready = {}
     for name in folders:

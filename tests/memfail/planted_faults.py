@@ -10,16 +10,15 @@ from pathlib import Path
 
 from epbench.draws import RandomStream
 from epbench.memfail.calibration.texts import negated, reversed_link, under_name
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import ConfigRun, Setting, gold_of
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import Row, complete
 from epbench.memfail.dataset.types import Fact, GoldMemory, Question
+from epbench.memfail.evaluate import RunOutput, store_and_answer
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import RunOutput, run_config
-from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import gold_of
-from epbench.memfail.pipeline.reader import LexicalReader
-from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.baselines import FullContext, Oracle
 from epbench.memories.load import load_memory
@@ -175,6 +174,5 @@ def output_of(
     system, setting = plant(facts, questions), Setting(ks=ks)
     identity = {"benchmark": "memfail", "config": config, "system": system.name}
     with open_run(folder, identity, {"label": "planted"}):
-        return run_config(
-            folder, facts, questions, system, model or LexicalReader(), load_prompts(), setting, no_progress
-        )
+        config = ConfigRun(facts, questions, system, model or LexicalReader(), load_prompts(), setting)
+        return store_and_answer(folder, config, no_progress)

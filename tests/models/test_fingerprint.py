@@ -204,7 +204,7 @@ def test_a_checkpoint_that_is_swapped_in_place_is_asked_anew(folder, tmp_path):
 
 def test_a_plan_reads_no_weights(folder, read):
     """Neither of the reader, nor of a judge."""
-    from epbench.memfail.judging.model import ModelJudge as MemfailJudge
+    from epbench.memfail.judging.load import ModelJudge as MemfailJudge
     from epbench.memfail.judging.prompts import load_judging_prompts
     from epbench.models.estimate import estimate
     from epbench.tulving.judging.model import ModelJudge

@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from epbench.memfail.context.conversations import conversations_of
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.requests import Setting, gold_of, requests_of
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.dataset.types import Question, QuestionRecord
+from epbench.memfail.evaluate import remember
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.conversations import conversations_of
-from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import gold_of, queries_of
-from epbench.memfail.pipeline.setting import Setting
 from epbench.memories.load import load_memory
-from epbench.memories.recall import read_recall
-from epbench.memories.session import fill_and_ask
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import no_progress
 
@@ -72,24 +70,17 @@ def asked(dataset: str, config: str, system: str, k: int) -> Asked:
     data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
     setting.check()
     spec = load_memory(system, gold_of(data.questions, setting), limits=setting.limits)
-    conversations = conversations_of(data.facts, seed=setting.seed)
-    queries = queries_of(data.questions, setting)
+    conversations = conversations_of(data.facts, setting)
     with tempfile.TemporaryDirectory(prefix="epbench-memories-") as scratch:
-        folder = Path(scratch)
-        fill_and_ask(folder, spec, conversations, queries, limits=setting.limits, progress=no_progress)
-        recall = read_recall(folder, spec, conversations, queries)
-    prompts, by_id = load_prompts(), {question.id: question for question in data.questions}
-    requests, records = {}, {}
-    for query in queries:
-        question = by_id[query.question]
-        unstored = [recall.unstored.get((query.store, gold.fact)) for gold in question.gold]
-        lost = [f"memory system: could not store a fact: {reason}" for reason in unstored if reason]
-        failure = recall.failures.get(query.id) or next(iter(lost), None)
-        memories = tuple(recall.found.get(query.id, ()))
-        records[question.id] = QuestionRecord(question, k, query.store, memories, failure=failure)
-        if failure is None:
-            requests[question.id] = prompts.ask(question.id, question, memories, setting.sampling)
-    return Asked(by_id, requests, records, recall.stores, recall.warnings)
+        recall, records = remember(Path(scratch), conversations, data.questions, spec, setting, no_progress)
+    requests = requests_of(records, load_prompts(), setting.sampling)
+    return Asked(
+        questions={question.id: question for question in data.questions},
+        requests={record.question.id: requests[record.id] for record in records if record.id in requests},
+        records={record.question.id: record for record in records},
+        stores=recall.stores,
+        warnings=recall.warnings,
+    )
 
 
 _judging = threading.Lock()

@@ -9,8 +9,10 @@ from epbench.booksort.context import prompts as sort_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
 from epbench.errors import BadInput
+from epbench.memfail.context import prompts as memfail_prompts
+from epbench.memfail.context.requests import requests_of as memfail_requests
 from epbench.memfail.dataset.load import load_memfail
-from epbench.memfail.pipeline import prompts as memfail_prompts
+from epbench.memfail.dataset.types import QuestionRecord
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.answers import fingerprint_of
 from epbench.runs.folder import dataset_of
@@ -89,12 +91,9 @@ def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     identity = described["identity"]
     data, pack = load_memfail(str(dataset_of(described)), identity["config"]), memfail_prompts.load_prompts()
     _check(identity, data.fingerprint, pack)
-    by_id, sampling = {question.id: question for question in data.questions}, Sampling(identity["max_tokens"])
-    found = {}
-    for row in rows:
-        id_ = f"{row['id']}@{row['k']}"
-        found[id_] = pack.ask(id_, by_id[row["id"]], row["retrieved"] or [], sampling)
-    return found
+    by_id = {question.id: question for question in data.questions}
+    records = [QuestionRecord(by_id[row["id"]], row["k"], "", tuple(row["retrieved"] or ())) for row in rows]
+    return memfail_requests(records, pack, Sampling(identity["max_tokens"]))
 
 
 _MAKE: Mapping[str, Callable[[Row, Sequence[Row]], dict[str, Request]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -13,20 +13,17 @@ from epbench.files.json_files import read_json
 from epbench.files.shapes import Items, Shape, check
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import identity_of, noted_judge
-from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import ConfigRun, Setting, asked_of
+from epbench.memfail.dataset.load import Loaded, load_memfail
+from epbench.memfail.evaluate import RunOutput, judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import RunOutput, read_output
-from epbench.memfail.pipeline.load import load_reader
-from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import asked_of
-from epbench.memfail.pipeline.setting import Setting
-from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.run_files import read_run
 from epbench.memories.spec import SystemSpec
-from epbench.models.load import Options
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.runs.answers import fingerprint_of, no_progress
 from epbench.runs.folder import dataset_of
@@ -96,16 +93,9 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
     checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
     if not checks[0].held:
         return checks  # other questions: nothing would follow from these journals
-    whole = asked_of(data.questions, run.get("limit"))
-    questions = asked_of(data.questions, run.get("limit"), run.get("shard"))
-    pack = load_prompts(prompts)
-    if fingerprint_of(pack) != identity["prompts"]:
-        raise BadInput(f"{folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
+    config = past_config(folder, identity, data, prompts, run.get("limit"), run.get("shard"))
     copy_journals(folder, scratch)
-    model = past_model(identity)
-    output = read_output(
-        scratch, data.facts, questions, past_system(identity), model, pack, past_setting(identity), whole
-    )
+    output = read_output(scratch, config)
     judge: Judge = noted_judge(run["judge"])
     rules = LexicalJudge()
     if judge == identity_of(rules):
@@ -113,41 +103,67 @@ def recompute(folder: Path, scratch: Path, dataset: str | None = None, prompts: 
         checks.append(_judge_again(folder, scratch / "judged", output, rules))
     else:
         checks.append(Check(JUDGEMENTS, None, f"{judge.name} is not asked again; the results follow from its verdicts"))
-    outcomes = diagnose(scratch, output.records, output.stores, judge, no_progress)
-    left_out = leave_one_out(scratch, output.records, output.told, judge, no_progress)
-    usage = output.usage | {"warnings": output.warnings}
-    if model.name != _LEXICAL:
-        usage |= _counted_by_the_reader(folder)
-        checks.append(Check("tokens of memories", None, f"{model.name} is not loaded to count them again"))
-    finish(scratch, outcomes, output.records, output.stores, run["label"], usage, left_out)
+    if config.model.name != _LEXICAL:
+        output = replace(output, usage=output.usage | _counted_by_the_reader(folder))
+        checks.append(Check("tokens of memories", None, f"{config.model.name} is not loaded to count them again"))
+    judge_and_score(scratch, output, judge, run["label"], no_progress)
     return checks
 
 
-def past_model(identity: Mapping[str, Any]) -> Model:
-    """The reader of a run as far as reading its journals needs it."""
+def past_config(
+    folder: Path,
+    identity: Mapping[str, Any],
+    data: Loaded,
+    prompts: Path | None,
+    limit: int | None,
+    shard: str | None = None,
+) -> ConfigRun:
+    """Return a config as it was run, as far as reading its journals needs it.
+
+    Args:
+        folder: The run's folder, for messages.
+        identity: The field `identity` of run.json; see `PAST_RUN`.
+        data: The config.
+        prompts: The reader's prompt pack, if the run had another one than ours.
+        limit: The limit of the run.
+        shard: The shard of rows that it was.
+
+    Raises:
+        BadInput: The prompts cannot be read, or are not those of the run.
+    """
+    pack = load_prompts(prompts)
+    if fingerprint_of(pack) != identity["prompts"]:
+        raise BadInput(f"{folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
+    name = identity["system"]
+    return ConfigRun(
+        facts=data.facts,
+        questions=asked_of(data.questions, limit, shard),
+        system=SystemSpec(
+            name,
+            baseline=bool(identity.get("control")),
+            may_be_empty=name == "none",
+            beyond_k=name in ("full-context", "oracle"),
+        ),
+        model=_past_model(identity),
+        prompts=pack,
+        setting=Setting(
+            ks=tuple(identity["k"]),
+            isolate=identity["isolate"],
+            published_query=identity["published_query"],
+            replies=identity["with_replies"],
+            units_per_conversation=identity["units_per_conversation"],
+            seed=identity["seed"],
+            sampling=Sampling(identity["max_tokens"]),
+        ),
+        whole=asked_of(data.questions, limit),
+    )
+
+
+def _past_model(identity: Mapping[str, Any]) -> Model:
     if identity["model"] == _LEXICAL:
-        return load_reader(_LEXICAL, Options())
+        return LexicalReader()
     weights = identity.get("weights")
     return _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])
-
-
-def past_system(identity: Mapping[str, Any]) -> SystemSpec:
-    """The system as far as reading its journals needs it."""
-    baseline, name = bool(identity.get("control")), identity["system"]
-    return SystemSpec(name, baseline=baseline, may_be_empty=name == "none", beyond_k=name in ("full-context", "oracle"))
-
-
-def past_setting(identity: Mapping[str, Any]) -> Setting:
-    """How the config was run."""
-    return Setting(
-        ks=tuple(identity["k"]),
-        isolate=identity["isolate"],
-        published_query=identity["published_query"],
-        replies=identity["with_replies"],
-        units_per_conversation=identity["units_per_conversation"],
-        seed=identity["seed"],
-        sampling=Sampling(identity["max_tokens"]),
-    )
 
 
 def _counted_by_the_reader(folder: Path) -> dict[str, Any]:

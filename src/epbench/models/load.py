@@ -107,21 +107,21 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None
 
 
-def load_reader(name: str, rules: Callable[[], Model], options: Options | None = None) -> Model:
-    """Find the reader of this name: the rule-based one of a benchmark, or a language model, as `load_model` does.
+def load_reader(name: str, rules: Model, options: Options | None = None) -> Model:
+    """Find the reader of a benchmark: its rule-based one, or a language model whose weights are not loaded yet.
 
     Args:
-        name: `lexical`, or the name of a model.
-        rules: makes the rule-based reader.
+        name: the name of the rule-based reader, or a model; see `load_model`.
+        rules: the rule-based reader, which works offline.
         options: how a model is run or reached.
 
     Raises:
         BadInput: the name is unknown, or something that the model needs is not installed.
     """
-    if name == "lexical":
-        refuse_variant(name, options)
-        return rules()
-    return load_model(name, options, also=["lexical (rule-based, offline)"])
+    if name != rules.name:
+        return load_model(name, options, also=[f"{rules.name} (rule-based, offline)"])
+    refuse_variant(name, options)
+    return rules
 
 
 def _on_engine(name: str, options: Options, engine: Engine) -> Model:

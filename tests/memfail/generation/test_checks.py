@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from epbench.memfail.generation import checks_conditional, checks_long_hop, checks_persona
+from epbench.memfail.generation import checks_conditional, checks_long_hop
 from epbench.memfail.generation.checks_conditional import Rule
 from epbench.memfail.generation.checks_long_hop import Chain, OptionsSpec, Window
 from epbench.memfail.generation.conditional import datapoint_step, easy_step, hard_step
 from epbench.memfail.generation.long_hop import audit_step, chain_step, options_step
 from epbench.memfail.generation.prompts import load_generation_prompts
-from epbench.memfail.generation.single_call import coexisting_step, persona_step
+from epbench.memfail.generation.single_call import coexisting_step, names_are_disjoint, persona_step
 from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs
 from epbench.memfail.generation.words import keeps, missing
 from epbench.memfail.validation.text_statistics import sentences
@@ -228,9 +228,9 @@ def test_names_that_are_not_disjoint_in_a_store_are_found():
         return {"entity": entity, "questions": asked}
 
     clean = [row("Ava Thompson", None, "Liam Carter"), row("Zoe Kim", "Maya Patel")]
-    assert list(checks_persona.names_are_disjoint(clean)) == []
-    assert [place for place, _ in checks_persona.names_are_disjoint([*clean, row("Zoe Kim", None)])] == [1, 2]
-    assert list(checks_persona.names_are_disjoint([*clean, row("Theo Laurent", "Zoe Kim")])) == [
+    assert list(names_are_disjoint(clean)) == []
+    assert [place for place, _ in names_are_disjoint([*clean, row("Zoe Kim", None)])] == [1, 2]
+    assert list(names_are_disjoint([*clean, row("Theo Laurent", "Zoe Kim")])) == [
         (2, "Zoe Kim, who has to be unknown, has an essay")
     ]
 

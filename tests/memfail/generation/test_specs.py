@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.memfail.dataset.csv_rows import read_config
+from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.dataset.schema import LETTERS
-from epbench.memfail.dataset.sources import file_of, open_source
 from epbench.memfail.generation.specs import (
     batches,
     chain_specs,

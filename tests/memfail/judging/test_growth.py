@@ -4,6 +4,10 @@ from functools import cache
 
 import pytest
 
+from epbench.memfail.context.estimate import checks_in_advance
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import ConfigRun, Setting
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.types import QuestionRecord
@@ -13,9 +17,7 @@ from epbench.memfail.judging.leave_one_out import MOST_BY_RULES, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.pipeline.estimate import checks_in_advance
-from epbench.memfail.pipeline.setting import Setting
-from epbench.memfail.scores import traces
+from epbench.memfail.scores import question_files
 from epbench.memfail.scores.question_files import question_rows
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import load_memory
@@ -49,7 +51,7 @@ def test_four_times_the_rows_read_about_four_times_the_texts(tmp_path, monkeypat
         n_read += 1
         return read(text)
 
-    for module in (lexical, memories, traces):
+    for module in (lexical, memories, question_files):
         monkeypatch.setattr(module, "content_of", counting)
     counts = []
     for n in (30, 120):
@@ -86,7 +88,8 @@ def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeyp
 def test_all_checks_of_a_store_share_one_text_of_it(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     facts, questions = made("long_hop", 20)
-    checks = checks_in_advance(facts, questions, load_memory("verbatim-bm25"), Setting(ks=(5,)))
+    system, reader = load_memory("verbatim-bm25"), LexicalReader()
+    checks = checks_in_advance(ConfigRun(facts, questions, system, reader, load_prompts(), Setting(ks=(5,))))
     requests = load_judge("openai:x", Options()).requests(checks)
     of_store = [request.context for request in requests if all(fact.text in request.context for fact in facts)]
     assert len(of_store) == 2 * len(facts) and len(set(map(id, of_store))) == 1

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from epbench.errors import BadInput
 from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.load import load_judge
-from epbench.memfail.judging.model import ModelJudge
+from epbench.memfail.judging.load import ModelJudge, load_judge
 from epbench.memfail.judging.prompts import OWN, load_judging_prompts
 from epbench.memfail.judging.protocol import Check
 from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, words_of

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
@@ -14,6 +16,7 @@ from epbench.memfail.scores.question_files import (
     COLUMNS,
     FIELDS,
     MORE_FIELDS,
+    nearest,
     question_rows,
     record_of,
     write_questions,
@@ -94,3 +97,27 @@ def test_earlier_outcomes_are_still_compared_and_other_fields_are_refused(tmp_pa
     write_outcomes(tmp_path, [json.loads(json.dumps(RECORDS[0])) | {"more": 1}])
     with pytest.raises(BadInput, match="line 1: expected an object with id, k, row, success"):
         read_outcomes(tmp_path, FIELDS, MORE_FIELDS)
+
+
+BOATS = GoldMemory("r/0", "Ada paints boats only when it rains.", ("Ada", "paints boats"), ("when it rains",))
+
+
+def test_what_matters_counts_before_the_other_words():
+    essay = "Ada lives by the sea and only sings."
+    assert nearest(BOATS, (essay, "Ada paints", "rain: Ada paints boats")) == "rain: Ada paints boats"
+    assert nearest(BOATS, ("Ada paints boats when it rains, and more, and more", BOATS.text)) == BOATS.text
+    assert nearest(BOATS, ()) is None and nearest(BOATS, ("nothing in common",)) is None
+
+
+def test_a_rare_word_says_more_than_a_common_one():
+    memories = ("Ada cooks.", "Ada sings.", "Ada sleeps.", "Boats are painted.")
+    assert nearest(BOATS, memories) == "Boats are painted."
+
+
+@given(st.lists(st.text("ab cdr", max_size=12), max_size=8).map(tuple), st.randoms())
+def test_the_order_of_the_store_does_not_matter(memories, random):
+    shuffled = list(memories)
+    random.shuffle(shuffled)
+    gold = GoldMemory("r/0", "ab cd rr", ("ab",), ())
+    assert nearest(gold, memories) == nearest(gold, tuple(shuffled))
+    assert nearest(gold, (*memories, gold.text)) is not None

@@ -85,9 +85,9 @@ def test_keys_depend_on_all_of_the_prompt():
 
 
 def test_a_reader_is_the_lexical_one_or_a_model():
-    reader = load_reader("lexical", LexicalReader)
+    reader = load_reader("lexical", LexicalReader())
     assert isinstance(reader, LexicalReader) and reader.costs_nothing and reader.identity == "lexical"
-    model = load_reader("openai:tiny", LexicalReader, Options("http://127.0.0.1:9/v1"))
+    model = load_reader("openai:tiny", LexicalReader(), Options("http://127.0.0.1:9/v1"))
     assert model.name == "openai:tiny" and not model.costs_nothing
     with pytest.raises(BadInput, match="unknown model 'gpt'; expected one of: lexical .*, hf:PATH_OR_ID"):
-        load_reader("gpt", LexicalReader)
+        load_reader("gpt", LexicalReader())

@@ -98,3 +98,8 @@ class QuestionRecord:
     memories: tuple[str, ...] = ()
     answer: str = ""
     failure: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the query and of the request to the reader."""
+        return f"{self.question.id}@{self.k}"

@@ -1,20 +1,30 @@
-"""Coexisting-Facts and Persona-Retrieval by a model: one call writes a whole row.
+"""Coexisting-Facts and Persona-Retrieval by a model, with the checks of their rows: one call writes a whole row.
 
-Paper: Section 4, tasks 2 and 3, Appendix B.4–B.5.
+Paper: Section 4, tasks 2 and 3, Appendix B.4–B.5. Of the checks, the reference makes only some of those about names, and
+only warns about wrong numbers.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
 from epbench.memfail.dataset.schema import Row
-from epbench.memfail.generation import checks_coexisting, checks_persona
 from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Item, Step, object_of
 from epbench.memfail.generation.duplicates import PERSONA, QUESTION, Duplicates
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import CoexistingSpec, PersonaSpec, coexisting_specs, persona_specs
-from epbench.memfail.generation.words import stand_in
+from epbench.memfail.generation.words import ENOUGH, HALF, literally_in, missing, quoted, share, stand_in
+from epbench.memfail.judging.word_rules import stands_in
 from epbench.memfail.templates.bank import bank
+from epbench.memfail.templates.persona import SENTENCES
+from epbench.memfail.validation.text_statistics import normalised, sentences
 
 COEXISTING_BATCH, PERSONA_BATCH = 10, 5
+FACT_SENTENCES = (1, 2)
+_FIRST_PERSON = re.compile(r"(?<![\w.])(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b(?!\.\w)")
+_SPEECH = re.compile(r"[\"“][^\"”]*[\"”]")  # what somebody says in the essay may be in the first person
 
 
 def coexisting_rows(asker: Asker, n: int, seed: int) -> list[Row]:
@@ -54,12 +64,12 @@ def coexisting_step(prompts: GenerationPrompts) -> Step[CoexistingSpec]:
         prompt=lambda specs: prompts.coexisting.format(specs=specs),
         fields={"preferences": TEXTS, "preference_facts": TEXTS, "question": TEXT},
         shown=lambda spec: {"category": spec.category, "number": spec.size},
-        counts=(checks_coexisting.preferences_have_their_number, checks_coexisting.facts_have_their_number),
+        counts=(preferences_have_their_number, facts_have_their_number),
         checks=(
-            checks_coexisting.facts_are_short,
-            checks_coexisting.facts_name_their_preference,
-            checks_coexisting.facts_name_no_sibling,
-            checks_coexisting.question_names_no_preference,
+            facts_are_short,
+            facts_name_their_preference,
+            facts_name_no_sibling,
+            question_names_no_preference,
         ),
         stand_in=lambda spec: {
             "preferences": [stand_in(spec.label, 2)] * spec.size,
@@ -87,7 +97,7 @@ def persona_rows(asker: Asker, n: int, seed: int) -> list[Row]:
             questions = [_question(*pair) for pair in zip(spec.strangers, row["questions"], strict=True)]
             rows.append({"entity": spec.entity, "entity_facts": [row["essay"].strip()], "questions": questions})
     asker.log.count(step, len(found), len(rows))
-    for place, clash in checks_persona.names_are_disjoint(rows):
+    for place, clash in names_are_disjoint(rows):
         raise AssertionError(f"persona row {place}: {clash}; the names of the specs are disjoint")
     return rows
 
@@ -107,16 +117,16 @@ def persona_step(prompts: GenerationPrompts) -> Step[PersonaSpec]:
                 for name in spec.strangers
             ],
         },
-        counts=(checks_persona.questions_have_their_number,),
+        counts=(questions_have_their_number,),
         checks=(
-            checks_persona.essay_has_its_length,
-            checks_persona.essay_names_person,
-            checks_persona.essay_names_no_stranger,
-            checks_persona.essay_is_in_third_person,
-            checks_persona.questions_name_whom_they_ask_about,
-            checks_persona.questions_differ,
-            checks_persona.direct_answers_are_supported,
-            checks_persona.direct_questions_keep_their_answer_back,
+            essay_has_its_length,
+            essay_names_person,
+            essay_names_no_stranger,
+            essay_is_in_third_person,
+            questions_name_whom_they_ask_about,
+            questions_differ,
+            direct_answers_are_supported,
+            direct_questions_keep_their_answer_back,
         ),
         stand_in=lambda spec: {
             "essay": stand_in(spec.label, 190),
@@ -133,3 +143,136 @@ def _question(stranger: str | None, written: Item) -> Item:
         "distractor": stranger,
         "ground_truth_answer": written["answer"].strip() if stranger is None else abstention,
     }
+
+
+def preferences_have_their_number(spec: CoexistingSpec, row: Item) -> str | None:
+    """There are as many preferences as the spec says, and all differ."""
+    names = {normalised(name) for name in row["preferences"]} - {""}
+    if len(names) == len(row["preferences"]) == spec.size:
+        return None
+    return f"expected {spec.size} different preferences, found {len(names)} in {len(row['preferences'])}"
+
+
+def facts_have_their_number(spec: CoexistingSpec, row: Item) -> str | None:
+    """There is one fact for each preference."""
+    n = len(row["preference_facts"])
+    return None if n == spec.size else f"expected {spec.size} preference_facts, found {n}"
+
+
+def facts_are_short(spec: CoexistingSpec, row: Item) -> str | None:
+    """Each fact has one or two sentences."""
+    low, high = FACT_SENTENCES
+    for fact in row["preference_facts"]:
+        if not low <= (n := len(sentences(fact))) <= high:
+            return f"expected {low} or {high} sentences in each fact, found {n} in {quoted(fact)}"
+    return None
+
+
+def facts_name_their_preference(spec: CoexistingSpec, row: Item) -> str | None:
+    """Each fact has at least half of the words of its own preference, in any form."""
+    for name, fact in zip(row["preferences"], row["preference_facts"], strict=True):
+        if share(name, fact) < HALF and not literally_in(name, fact):
+            return f"the fact about {name!r} does not name it: {quoted(fact)}"
+    return None
+
+
+def facts_name_no_sibling(spec: CoexistingSpec, row: Item) -> str | None:
+    """No fact names another preference of its row: each is stored alone."""
+    for name, fact in zip(row["preferences"], row["preference_facts"], strict=True):
+        for other in row["preferences"]:
+            if other != name and stands_in(other, fact):
+                return f"the fact about {name!r} also names {other!r}: {quoted(fact)}"
+    return None
+
+
+def question_names_no_preference(spec: CoexistingSpec, row: Item) -> str | None:
+    """The question gives no preference away."""
+    named = [name for name in row["preferences"] if stands_in(name, row["question"])]
+    return f"the question names {named[0]!r}: {quoted(row['question'])}" if named else None
+
+
+def questions_have_their_number(spec: PersonaSpec, row: Item) -> str | None:
+    """There are three questions."""
+    n = len(row["questions"])
+    return None if n == len(spec.strangers) else f"expected {len(spec.strangers)} questions, found {n}"
+
+
+def essay_has_its_length(spec: PersonaSpec, row: Item) -> str | None:
+    """The essay has 10 to 15 sentences (Section 4)."""
+    low, high = SENTENCES
+    n = len(sentences(row["essay"]))
+    return None if low <= n <= high else f"the essay has {n} sentences, expected {low} to {high}"
+
+
+def essay_names_person(spec: PersonaSpec, row: Item) -> str | None:
+    """The essay has the full name."""
+    return None if spec.entity in row["essay"] else f"the essay does not name {spec.entity} in full"
+
+
+def essay_names_no_stranger(spec: PersonaSpec, row: Item) -> str | None:
+    """The essay says nothing about those whom the misleading questions ask about."""
+    named = [name for name in spec.strangers if name and literally_in(name, row["essay"])]
+    return f"the essay names {named[0]}, who has to stay unknown" if named else None
+
+
+def essay_is_in_third_person(spec: PersonaSpec, row: Item) -> str | None:
+    """The essay has no `I`, `me`, `my`, `we` or `our`, except in quotation marks."""
+    found = _FIRST_PERSON.search(_SPEECH.sub("", row["essay"]))
+    return f"the essay has {found[0]!r}, expected the third person" if found else None
+
+
+def questions_name_whom_they_ask_about(spec: PersonaSpec, row: Item) -> str | None:
+    """Each question names the person of its slot in full, and nobody else of the row."""
+    everybody = {spec.entity, *filter(None, spec.strangers)}
+    for number, (stranger, question) in enumerate(zip(spec.strangers, row["questions"], strict=True), 1):
+        wanted = stranger or spec.entity
+        if wanted not in question["text"]:
+            return f"question {number} does not name {wanted} in full: {quoted(question['text'])}"
+        others = [name for name in everybody - {wanted} if literally_in(name, question["text"])]
+        if others:
+            return f"question {number} is about {wanted}, but also names {others[0]}"
+    return None
+
+
+def questions_differ(spec: PersonaSpec, row: Item) -> str | None:
+    """No question comes twice, not even about another person."""
+    texts = []
+    for stranger, question in zip(spec.strangers, row["questions"], strict=True):
+        texts.append(normalised(question["text"]).replace(normalised(stranger or spec.entity), ""))
+    return None if len(set(texts)) == len(texts) else "two questions ask the same thing"
+
+
+def direct_answers_are_supported(spec: PersonaSpec, row: Item) -> str | None:
+    """Most words of the answer to a direct question stand in the essay."""
+    for number, question in _direct(spec, row):
+        answer = question["answer"]
+        if share(answer, row["essay"], spec.entity) < ENOUGH:
+            return (
+                f"the essay does not support the answer to question {number}: it lacks {missing(answer, row['essay'])}"
+            )
+    return None
+
+
+def direct_questions_keep_their_answer_back(spec: PersonaSpec, row: Item) -> str | None:
+    """A direct question does not contain most words of its own answer."""
+    for number, question in _direct(spec, row):
+        if share(question["answer"], question["text"], spec.entity) >= ENOUGH:
+            return f"question {number} contains its own answer: {quoted(question['text'])}"
+    return None
+
+
+def names_are_disjoint(rows: Sequence[Row]) -> Iterator[tuple[int, str]]:
+    """Yield the places of rows whose names confuse a store: somebody with two essays, or a stranger who has one."""
+    essays = Counter(row["entity"] for row in rows)
+    for place, row in enumerate(rows):
+        if essays[row["entity"]] > 1:
+            yield place, f"{row['entity']} has {essays[row['entity']]} essays"
+        for question in row["questions"]:
+            if question["is_misleading"] and essays[question["distractor"]]:
+                yield place, f"{question['distractor']}, who has to be unknown, has an essay"
+
+
+def _direct(spec: PersonaSpec, row: Item) -> Iterator[tuple[int, Item]]:
+    for number, (stranger, question) in enumerate(zip(spec.strangers, row["questions"], strict=True), 1):
+        if stranger is None:
+            yield number, question

@@ -19,11 +19,9 @@ from pathlib import Path
 
 from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory
-from epbench.memfail.judging.directions import leads_on
+from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.judging.numbers import lost_numbers, numbers_as_words
 from epbench.memfail.judging.protocol import Check, Kind, Verdict
-from epbench.memfail.judging.turned import turned
 from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.models.estimate import Estimate
 

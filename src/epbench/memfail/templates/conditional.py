@@ -1,20 +1,25 @@
 """Conditional-Facts from templates: the same rules stated in one sentence (Easy) or spread over three (Hard).
 
 Paper: Section 4, task 1, and Appendix B.2–B.3. Row i has the same entity, behavior, condition and question in both, and
-both essays draw on the same unrelated facts, so that Easy and Hard differ only in how the rule is stated. In the harder rows
-(`inferred`), the same holds, but whether the condition is met has to be inferred.
+both essays draw on the same unrelated facts, so that Easy and Hard differ only in how the rule is stated.
+
+In the harder rows the same holds, but whether the condition is met has to be inferred, since no word of meaning is shared.
+For some types of conditions the situation is a number and the condition a bound on it (`with motivation above 8 of 10`, and
+a 7 today). For the others the situation is an observation that goes with one condition of the type and rules out the others
+(`on weekdays`, and it is Saturday). The words that a situation shares with a condition say nothing, whichever of the two it
+is.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.templates.bank import CATEGORIES, Entity, bank, entities, fill, pairs, small_talk, spread
-from epbench.memfail.templates.inferred import inferred_situations
 
 # Sentences per essay (paper: Section 4). The rule takes one or three of them, the opening takes one.
 EASY_SENTENCES = (5, 8)
@@ -150,3 +155,50 @@ def _row(rule: Rule, essay: str, number: int, seed: int) -> Row:
 def condition_types() -> Sequence[str]:
     """Return the 32 condition types (paper: Table 3)."""
     return tuple(bank("conditional")["states"])
+
+
+def inferred_situations(
+    kinds: Sequence[str], met: Sequence[bool], entities: Sequence[Entity], stream: RandomStream
+) -> list[tuple[str, str]]:
+    """Return a condition and a situation for every rule.
+
+    Args:
+        kinds: The type of each condition.
+        met: Whether the condition holds in the situation.
+        entities: Whom the situation is about.
+        stream: Random stream of this use.
+    """
+    content = bank("conditional_harder")
+    used: Counter[str] = Counter()
+    made = []
+    for kind, holds, entity in zip(kinds, met, entities, strict=True):
+        if kind in content["bounds"]:
+            made.append(_bounded(content["bounds"][kind], used[kind], holds, entity, stream))
+        else:
+            made.append(_observed(content["inferred"][kind], used[kind], holds, entity, stream))
+        used[kind] += 1
+    return made
+
+
+def _bounded(
+    scale: Mapping[str, Any], number: int, holds: bool, entity: Entity, stream: RandomStream
+) -> tuple[str, str]:
+    """Return a bound and a value at most `margin` away from it, on the side that the truth demands, never equal to it."""
+    side = ("above", "below")[number % 2]
+    bound = stream.between(scale["least"], scale["most"])
+    distance = stream.between(1, scale["margin"])
+    value = bound + distance if (side == "above") == holds else bound - distance
+    return (
+        scale[side].format(bound=bound),
+        fill(stream.pick(scale["scenes"]), entity.words | {"value": str(value)}, stream),
+    )
+
+
+def _observed(
+    scenes: Mapping[str, Sequence[str]], number: int, holds: bool, entity: Entity, stream: RandomStream
+) -> tuple[str, str]:
+    """Return a condition, and an observation that goes with it or with another condition of the type."""
+    conditions = [*scenes]
+    condition = conditions[number % len(conditions)]
+    shown = condition if holds else stream.pick([other for other in conditions if other != condition])
+    return condition, fill(stream.pick(scenes[shown]), entity.words, stream)

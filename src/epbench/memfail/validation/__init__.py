@@ -1,5 +1,5 @@
 """What in the rows of a dataset limits the meaning of a score.
 
 Read `text_statistics` (what is counted in texts), `by_config` (findings of one config), `shortcuts` (what comparing words
-gets right), `findings` (the whole report), then `card`, which puts the report into README.md.
+gets right), then `findings`, the whole report, which the card of the dataset shows.
 """

@@ -29,7 +29,7 @@ def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], 
 
     Returns:
         By config and name of the finding: numbers, shares from 0 to 1, lists of row ids, and counts by value.
-        `epbench.memfail.validation.card.LABELS` says what each name means.
+        `epbench.memfail.dataset.card.LABELS` says what each name means.
     """
     report: Report = {}
     for config, rows in tables.items():

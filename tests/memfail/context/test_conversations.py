@@ -1,12 +1,11 @@
 from datetime import datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench import BadInput
+from epbench.memfail.context.conversations import conversations_of
+from epbench.memfail.context.requests import Setting
 from epbench.memfail.dataset.types import Fact
-from epbench.memfail.pipeline.conversations import conversations_of
 
 
 def facts_of_rows(sizes):
@@ -21,7 +20,7 @@ sizes = st.lists(st.integers(1, 5), min_size=1, max_size=30)
 @given(sizes, st.integers(1, 12), st.integers(0, 5), st.booleans())
 def test_every_fact_is_told_once_and_never_with_another_of_its_row(sizes, capacity, seed, isolate):
     facts = facts_of_rows(sizes)
-    told = conversations_of(facts, seed=seed, units_per_conversation=capacity, isolate=isolate)
+    told = conversations_of(facts, Setting(seed=seed, units_per_conversation=capacity, isolate=isolate))
     assert sorted(fact for c in told for fact in c.units) == sorted(fact.id for fact in facts)
     rows = {fact.id: fact.row for fact in facts}
     for conversation in told:
@@ -30,14 +29,14 @@ def test_every_fact_is_told_once_and_never_with_another_of_its_row(sizes, capaci
         if isolate:
             assert {rows[fact] for fact in conversation.units} == {conversation.store}
     assert len({(c.store, c.id) for c in told}) == len(told)
-    assert told == conversations_of(facts, seed=seed, units_per_conversation=capacity, isolate=isolate)
+    assert told == conversations_of(facts, Setting(seed=seed, units_per_conversation=capacity, isolate=isolate))
 
 
 @given(sizes, st.integers(1, 12))
 def test_first_fit_leaves_no_conversation_that_could_have_taken_a_later_fact(sizes, capacity):
     facts = facts_of_rows(sizes)
     rows = {fact.id: fact.row for fact in facts}
-    told = conversations_of(facts, seed=0, units_per_conversation=capacity)
+    told = conversations_of(facts, Setting(seed=0, units_per_conversation=capacity))
     for place, conversation in enumerate(told):
         for earlier in told[:place]:
             if len(earlier.units) < capacity:
@@ -48,20 +47,15 @@ def test_first_fit_leaves_no_conversation_that_could_have_taken_a_later_fact(siz
 def test_published_sizes_pack_into_the_published_numbers_of_conversations():
     """340 facts of 100 rows, as Coexisting-Facts has them."""
     facts = facts_of_rows([2] * 26 + [3] * 31 + [4] * 20 + [5] * 23)
-    counts = [len(conversations_of(facts, seed=42, units_per_conversation=n)) for n in (1, 2, 5, 10)]
+    counts = [len(conversations_of(facts, Setting(seed=42, units_per_conversation=n))) for n in (1, 2, 5, 10)]
     assert counts[:3] == [340, 170, 68] and counts[3] in (34, 35)  # the last one depends on the order
 
 
 def test_time_goes_on_and_the_order_depends_on_the_seed_alone():
     facts = facts_of_rows([2, 3, 4])
-    told = conversations_of(facts, seed=1, units_per_conversation=2)
+    told = conversations_of(facts, Setting(seed=1, units_per_conversation=2))
     times = [datetime.fromisoformat(turn["timestamp"]) for c in told for turn in c.turns]
     assert times == sorted(set(times))
     assert {turn["role"] for c in told for turn in c.turns} == {"user"}
-    orders = {tuple(fact for c in conversations_of(facts, seed=seed) for fact in c.units) for seed in range(5)}
+    orders = {tuple(fact for c in conversations_of(facts, Setting(seed=seed)) for fact in c.units) for seed in range(5)}
     assert len(orders) > 1 and tuple(fact.id for fact in facts) not in orders
-
-
-def test_a_conversation_holds_at_least_one_fact():
-    with pytest.raises(BadInput, match="units_per_conversation: expected at least 1, got 0"):
-        conversations_of([], seed=0, units_per_conversation=0)

@@ -6,90 +6,74 @@ system itself spends only its own usage shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
-from epbench.memfail.dataset.types import Fact, Question
+from epbench.memfail.context.conversations import by_store, facts_told
+from epbench.memfail.context.requests import ConfigRun, requests_of
+from epbench.memfail.dataset.types import Question, QuestionRecord
 from epbench.memfail.judging.leave_one_out import left_out_checks
 from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.protocol import Check, Judge, Kind
-from epbench.memfail.pipeline.conversations import facts_told
-from epbench.memfail.pipeline.prompts import Prompts
-from epbench.memfail.pipeline.setting import Setting
-from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import estimate
-from epbench.models.protocol import Model, Request
+from epbench.models.protocol import Request
 
 
-def plan_lines(
-    facts: Sequence[Fact],
-    questions: Sequence[Question],
-    system: SystemSpec,
-    model: Model,
-    judge: Judge,
-    prompts: Prompts,
-    setting: Setting,
-) -> list[str]:
+def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
     """Return the estimated calls and tokens of one config, one line for each role.
 
     Raises:
         BadInput: A check does not fit the judge's window.
     """
-    told = facts_told(facts, questions, setting)
+    questions, system, model, setting = config.questions, config.system, config.model, config.setting
+    told = facts_told(config.facts, questions, setting)
     lines = [f"{len(told):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
     if system.inner_model:
         lines.append(
             f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
         )
-    estimates = {
-        f"reader {model.name}": estimate(requests_in_advance(facts, questions, system, setting, prompts), model)
-    }
+    estimates = {f"reader {model.name}": estimate(requests_in_advance(config), model)}
     if setting.replies:
         turns = [{"role": "user", "content": fact.text} for fact in told]
-        replies = [prompts.reply_to("", [turn], setting.sampling) for turn in turns]
+        replies = [config.prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         estimates[f"reader {model.name}, replies"] = estimate(replies, model)
     judge_name = name_without_weights(judge)
     if is_free(judge):
         lines.append(f"judge {judge_name}: no tokens")
     else:
-        checks = checks_in_advance(facts, questions, system, setting)
-        stores: dict[str, list[Fact]] = {}
-        for fact in told:
-            stores.setdefault(_store(fact.row, setting), []).append(fact)
-        asked = [(question, _store(question.row, setting)) for question in questions]
-        for pair in left_out_checks(asked, stores):
+        checks = checks_in_advance(config)
+        asked = [(question, setting.store_of(question.row)) for question in questions]
+        for pair in left_out_checks(asked, by_store(told, setting)):
             checks += [check for check in pair if check.memories]
         if judging := judge.plan(checks):
             estimates[f"judge {judge_name}"] = judging
     return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
 
 
-def requests_in_advance(
-    facts: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting, prompts: Prompts
-) -> list[Request]:
+def requests_in_advance(config: ConfigRun) -> list[Request]:
     """Return requests to the reader like those that the run will send."""
-    held = _held(facts, setting)
-    return [
-        prompts.ask(f"{question.id}@{k}", question, _retrieved(held, question, k, system, setting), setting.sampling)
-        for k in setting.ks
-        for question in questions
+    held = _held(config)
+    records = [
+        QuestionRecord(question, k, "", _retrieved(held, question, k, config))
+        for k in config.setting.ks
+        for question in config.questions
     ]
+    return list(requests_of(records, config.prompts, config.setting.sampling).values())
 
 
-def checks_in_advance(
-    facts: Sequence[Fact], questions: Sequence[Question], system: SystemSpec, setting: Setting
-) -> list[Check]:
+def checks_in_advance(config: ConfigRun) -> list[Check]:
     """Return the most that the judge can be asked: every stage of every question, as if none failed."""
+    system, setting = config.system, config.setting
     checks = []
     stages: tuple[Kind, ...] = ("storage", "summary")
-    held = _held(facts, setting)
-    for question in questions:
-        store = Memories() if system.may_be_empty else held[_store(question.row, setting)]
+    held = _held(config)
+    for question in config.questions:
+        store = Memories() if system.may_be_empty else held[setting.store_of(question.row)]
         gold = question.gold if store else ()
         checks += [Check(stage, question, memory, store) for stage in stages for memory in gold]
         for k in setting.ks:
-            found = _retrieved(held, question, k, system, setting)
+            found = _retrieved(held, question, k, config)
             checks += [Check("retrieval", question, memory, found) for memory in gold]
         if not question.choices:
             kind: Kind = "abstention" if question.kind == "misleading" else "reasoning"
@@ -97,32 +81,22 @@ def checks_in_advance(
     return checks
 
 
-def _store(row: str, setting: Setting) -> str:
-    """Return the name of the store that is asked about a row."""
-    return row if setting.isolate else ""
-
-
-def _held(facts: Sequence[Fact], setting: Setting) -> dict[str, Memories]:
+def _held(config: ConfigRun) -> dict[str, Memories]:
     """Return what each store holds, by its name."""
-    held: dict[str, list[str]] = {}
-    for fact in facts:
-        held.setdefault(_store(fact.row, setting), []).append(fact.text)
-    return {name: Memories(texts) for name, texts in held.items()}
+    return {name: Memories(fact.text for fact in told) for name, told in by_store(config.facts, config.setting).items()}
 
 
-def _retrieved(
-    held: Mapping[str, Memories], question: Question, k: int, system: SystemSpec, setting: Setting
-) -> tuple[str, ...]:
+def _retrieved(held: Mapping[str, Memories], question: Question, k: int, config: ConfigRun) -> tuple[str, ...]:
     """Return as many memories as will come back.
 
     A search returns different memories for different rows, because equal ones would look like a shared prefix.
     """
-    if system.may_be_empty:
+    if config.system.may_be_empty:
         return ()
-    if system.knows_gold:
+    if config.system.knows_gold:
         return tuple(memory.text for memory in question.gold)
-    store = held[_store(question.row, setting)]
-    if system.beyond_k:
+    store = held[config.setting.store_of(question.row)]
+    if config.system.beyond_k:
         return store
     own = store.place_of(question.gold[0].text)
     return (store[own : own + k] + store[:own])[:k]

@@ -1,4 +1,4 @@
-"""Storing, retrieving and answering in one process, read back as records."""
+"""A config in one process: what is stored, retrieved and answered, and an evaluation from its dataset to its scores."""
 
 import json
 from dataclasses import replace
@@ -10,19 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.hub.dataset_folder import write_dataset
+from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, queries_of
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.types import CONFIGS, Fact, GoldMemory, Question
+from epbench.memfail.evaluate import Evaluation, prepare, store_and_answer
+from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.pipeline.estimate import checks_in_advance, plan_lines, requests_in_advance
-from epbench.memfail.pipeline.harness import run_config
-from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import gold_of, queries_of
-from epbench.memfail.pipeline.reader import LexicalReader
-from epbench.memfail.pipeline.setting import Setting
 from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
@@ -32,7 +33,7 @@ from epbench.runs.subset import subset
 from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
-FAULTY = Path(__file__).parents[2] / "memories/faulty.py"
+FAULTY = Path(__file__).parents[1] / "memories/faulty.py"
 
 FACTS = [Fact(f"r{i}/0", f"r{i}", f"Mira{'abcde'[i]} sings only when it rains.") for i in range(5)]
 QUESTIONS = [
@@ -50,12 +51,15 @@ QUESTIONS = [
 ]
 
 
-def run(folder, system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
+def config_run(system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
     setting = setting or Setting(timeout=20)
     chosen = load_memory(system, gold_of(questions, setting))
+    return ConfigRun(facts, questions, chosen, model or LexicalReader(), load_prompts(), setting)
+
+
+def run(folder, *args, **named):
     folder.mkdir(exist_ok=True)
-    model = model or LexicalReader()
-    return run_config(folder, facts, questions, chosen, model, load_prompts(), setting, no_progress)
+    return store_and_answer(folder, config_run(*args, **named), no_progress)
 
 
 def test_every_question_has_a_record_at_every_k(tmp_path):
@@ -225,10 +229,10 @@ def test_baselines_run_on_every_config(tmp_path, made, baseline):
 def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     """It has as many requests as the run, and as many tokens if memories are stored word for word."""
     facts, questions = made
-    setting, prompts, model = Setting((2, 4)), load_prompts(), LexicalReader()
-    system = load_memory(baseline, gold_of(questions, setting))
-    estimated = requests_in_advance(facts, questions, system, setting, prompts)
-    output = run(tmp_path, baseline, facts, questions, setting)
+    config = config_run(baseline, facts, questions, Setting((2, 4)))
+    model, prompts, setting = config.model, config.prompts, config.setting
+    estimated = requests_in_advance(config)
+    output = store_and_answer(tmp_path, config, no_progress)
     assert len(estimated) == output.usage["answering"]["requests"] == 2 * len(questions)
     if baseline in ("none", "oracle", "full-context"):
         words = {request.id: model.count_tokens(request)[0] for request in estimated}
@@ -237,7 +241,7 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
                 f"{record.question.id}@{record.k}", record.question, record.memories, setting.sampling
             )
             assert model.count_tokens(request)[0] == words[request.id]
-    checks = {check.key(LexicalJudge()) for check in checks_in_advance(facts, questions, system, setting)}
+    checks = {check.key(LexicalJudge()) for check in checks_in_advance(config)}
     diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     judged = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
     assert len(judged) <= len(checks)
@@ -246,13 +250,12 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
 @pytest.mark.slow
 @pytest.mark.parametrize("isolate", [False, True])
 def test_the_plan_counts_what_the_judge_is_asked_about_absent_facts(tmp_path, isolate):
-    setting = Setting((2,), isolate=isolate)
-    system = load_memory("full-context", gold_of(QUESTIONS, setting))
-    output = run(tmp_path, "full-context", setting=setting)
+    config = config_run("full-context", setting=Setting((2,), isolate=isolate))
+    output = store_and_answer(tmp_path, config, no_progress)
     assert set(output.told) == ({fact.row for fact in FACTS} if isolate else {""})
     with LoopbackEndpoint(lambda prompt: verdict(True)) as endpoint:
         judge = load_judge("openai:j", Options(base_url=endpoint.url))
-        lines = plan_lines(FACTS, QUESTIONS, system, LexicalReader(), judge, load_prompts(), setting)
+        lines = plan_lines(config, judge)
         diagnose(tmp_path, output.records, output.stores, judge, no_progress)
         found = leave_one_out(tmp_path, output.records, output.told, judge, no_progress)
     # Alone in its store, a fact leaves nothing behind, so nothing needs to be asked.
@@ -276,3 +279,27 @@ def test_a_reader_that_refuses_or_says_nothing_has_failed(tmp_path):
     assert [outcome.label for outcome in outcomes[:2]] == ["failed", "failed"] and "failed" not in [
         o.label for o in outcomes[2:]
     ]
+
+
+def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
+    configs = ("long_hop", "conditional_facts_easy")
+    rows = {name: dataset.complete(name, template.make_rows(name, 6)) for name in configs}
+    write_dataset(tmp_path / "memfail", [dataset.config_of(name, rows[name]) for name in configs], card="# made")
+    evaluation = Evaluation(
+        dataset=str(tmp_path / "memfail"), configs=configs, system="oracle", model=LexicalReader(), judge=LexicalJudge(),
+        prompts=load_prompts(), setting=Setting(isolate=True), limit=3, shard="1/2",
+    )  # fmt: skip
+    prepared = prepare(evaluation)
+    assert prepared.label == "oracle (baseline), lexical" and prepared.several and prepared.warnings == []
+    assert [line for line in prepared.plan if not line.startswith("  ")] == ["long_hop:", "conditional_facts_easy:"]
+    done = run_evaluation(prepared, tmp_path / "r")
+    assert list(done.scores) == [f"{prepared.label} ({config})" for config in configs]
+    assert done.failures == [None] * sum(len(config.questions) for _, config in prepared.configs)
+    answers = (tmp_path / "r/long_hop/answers.jsonl").read_bytes()
+    assert run_evaluation(prepare(evaluation), tmp_path / "r") == done
+    assert (tmp_path / "r/long_hop/answers.jsonl").read_bytes() == answers
+    alone = prepare(replace(evaluation, configs=["long_hop"]))
+    with pytest.raises(BadInput, match="run of one config"):
+        run_evaluation(prepared, tmp_path / "r/long_hop")
+    with pytest.raises(BadInput, match="holds other files"):
+        run_evaluation(alone, tmp_path / "r")

@@ -12,21 +12,16 @@ from epbench.files.shapes import check
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import identity_of, noted_judge
 from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.dataset.load import load_memfail
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.protocol import Judge
-from epbench.memfail.pipeline.harness import RunOutput, read_output
-from epbench.memfail.pipeline.prompts import load_prompts
-from epbench.memfail.pipeline.queries import asked_of
-from epbench.memfail.pipeline.replies import REPLIES
-from epbench.memfail.recompute import PAST_RUN, past_model, past_setting, past_system
-from epbench.memfail.scores.results import finish
+from epbench.memfail.recompute import PAST_RUN, past_config
 from epbench.memfail.scores.tables import with_baseline
 from epbench.memories.relay.calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
-from epbench.runs.answers import ANSWERS, fingerprint_of, no_progress
+from epbench.runs.answers import ANSWERS, no_progress
 from epbench.runs.folder import dataset_of, open_run, read_run
 from epbench.runs.merge import MergedRun, join_journals, limit_of, read_shards
 from epbench.runs.several import runs_in
@@ -76,10 +71,7 @@ def _merge(
     data = load_memfail(dataset, identity["config"])
     if data.fingerprint != identity["fingerprint"]:
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
-    pack = load_prompts(prompts)
-    if fingerprint_of(pack) != identity["prompts"]:
-        raise BadInput(f"{shards[0] / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
-    questions = asked_of(data.questions, limit)
+    config = past_config(shards[0], identity, data, prompts, limit)
     label = f"{first['label']} ({identity['config']})"
     about = {"dataset": dataset, "label": first["label"], "merged": [str(f) for f in shards]}
     with open_run(out, identity, about) as folder:
@@ -87,18 +79,9 @@ def _merge(
         join_journals(shards, folder, _JOURNALS)
         _join_memories(shards, folder)
         note(folder, limit=limit)
-        model, setting = past_model(identity), past_setting(identity)
-        output = read_output(folder, data.facts, questions, past_system(identity), model, pack, setting)
-        scores = _scored(folder, output, judge, first["label"])
+        _, scores = judge_and_score(folder, read_output(folder, config), judge, first["label"], no_progress)
         note_judge(folder, judge)
     return MergedRun(label, with_baseline(scores, {"identity": identity}))
-
-
-def _scored(folder: Path, output: RunOutput, judge: Judge, label: str) -> dict[str, Any]:
-    outcomes = diagnose(folder, output.records, output.stores, judge, no_progress)
-    left_out = leave_one_out(folder, output.records, output.told, judge, no_progress)
-    usage = output.usage | {"warnings": output.warnings}
-    return finish(folder, outcomes, output.records, output.stores, label, usage, left_out)
 
 
 def _join_memories(shards: Sequence[Path], out: Path) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import RunFailed
-from epbench.memfail.dataset.csv_rows import read_config
-from epbench.memfail.dataset.sources import Source, file_of, open_source
+from epbench.memfail.dataset.released import Source, file_of, open_source, read_config
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from tests.hub.hub_double import HubDouble, Repo
@@ -134,8 +133,8 @@ def test_a_damaged_file_is_named(tmp_path):
 
 
 FETCH = """
-from epbench.memfail.dataset.csv_rows import read_config
-from epbench.memfail.dataset.sources import file_of, open_source
+from epbench.memfail.dataset.released import read_config
+from epbench.memfail.dataset.released import file_of, open_source
 import json
 source = open_source("hub")
 print(json.dumps([source.name, read_config(file_of(source, "long_hop"), "long_hop")]))

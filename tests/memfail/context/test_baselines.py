@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from epbench import BadInput
-from epbench.memfail.dataset.sources import file_of, open_source
+from epbench.memfail.dataset.released import file_of, open_source
 from epbench.memories.load import BASELINES, load_memory
 
 TEXTS = ("I drink green tea in the morning.", "Ada plays chess on Sundays.", "My cat sleeps late.", "Ada fears moths.")

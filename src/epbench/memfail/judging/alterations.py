@@ -1,8 +1,9 @@
-"""Whether a memory says the opposite of what was stored: a turned negation, limit or order.
+"""Whether a memory says something else than what was stored: a turned negation, limit, order or link, or a lost number.
 
 The sentence that states a fact is compared with the sentence of the memories that is most like it. Negations around the
 words in question are counted: where one side has an odd number and the other an even one, the statement was turned. So
-`not more than 4` agrees with `at most 4`, and `not unless` with `only if`. What rules cannot compare they leave open.
+`not more than 4` agrees with `at most 4`, and `not unless` with `only if`. The ends of a link have a direction: `A makes me
+B` and `I B because of A` say the same, `B makes me A` does not. What rules cannot compare they leave open.
 """
 
 from __future__ import annotations
@@ -137,3 +138,90 @@ def _most(sentences: Sequence[str], words: frozenset[str]) -> list[str]:
     """The sentences with most of some words; none if no sentence has any."""
     most = max((len(words & content_of(sentence)) for sentence in sentences), default=0)
     return [sentence for sentence in sentences if most and len(words & content_of(sentence)) == most]
+
+
+# Between two ends of a link, these say that the second leads to the first; `after that` and `because it makes me` do not.
+_BACKWARD = re.compile(
+    r"\b(?:(?:because|since)(?!\s+(?:it|they|these|those)\b)|due to|thanks to|"
+    r"when|whenever|if|once|after|as soon as|the moment|(?:each|every) time|"
+    r"in response to|as a result of|results? from|(?:comes?|stems?|follows?) from|follows|"
+    r"(?:caused|triggered|prompted|inspired|sparked|provoked|brought on|set off|induced|preceded|driven) by)\b"
+    r"(?!\s+(?:that|this|which)\b)"
+)
+_BEFORE = re.compile(r"\bbefore\b[^,;.]*$")
+
+
+@lru_cache(maxsize=1 << 14)
+def leads_on(first: str, last: str, text: str) -> bool | None:
+    """Whether a text says that the first thing leads to the last, rather than the last to the first.
+
+    What is named first leads to what is named next, unless the words between say otherwise, such as `because` or
+    `is caused by`, or a `before` stands in front of both.
+
+    Returns:
+        None if one of both is not in the text, or has no word of its own.
+
+    >>> leads_on("tea", "sleep", "Tea makes me sleep."), leads_on("tea", "sleep", "I sleep because I had tea.")
+    (True, True)
+    >>> leads_on("tea", "sleep", "Sleep is followed by tea.")
+    False
+    """
+    folded = text.casefold()
+    ends = (content_of(first) - content_of(last), content_of(last) - content_of(first))
+    tokens = [(frozenset(words_of(match[0])), match.span()) for match in _WORD.finditer(folded)]
+    one, two = (_span_of(own, tokens) for own in ends)
+    if one is None or two is None:
+        return None
+    earlier, later = sorted((one, two))
+    between, front = folded[earlier[1] : later[0]], folded[: earlier[0]]
+    backward = (_BACKWARD.search(between) is not None) != (_BEFORE.search(front) is not None)
+    return (one < two) != backward
+
+
+def _span_of(words: frozenset[str], tokens: Sequence[tuple[frozenset[str], tuple[int, int]]]) -> tuple[int, int] | None:
+    """Where most of some words stand together, from the first to the last of them; None if none is there."""
+    best, most = None, 0
+    for i, (stems, (start, _)) in enumerate(tokens):
+        if words & stems:
+            near = tokens[i : i + 2 * len(words) + 1]
+            held = {word for stems, _ in near for word in words & stems}
+            if len(held) > most:
+                ends = [end for stems, (_, end) in near if words & stems]
+                best, most = (start, ends[-1]), len(held)
+    return best
+
+
+_NUMBERS = {
+    word: number
+    for number, word in [
+        ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five"), ("6", "six"), ("7", "seven"), ("8", "eight"),
+        ("9", "nine"), ("10", "ten"), ("11", "eleven"), ("12", "twelve"), ("20", "twenty"), ("30", "thirty"),
+        ("40", "forty"), ("50", "fifty"), ("60", "sixty"), ("70", "seventy"), ("80", "eighty"), ("90", "ninety"),
+    ]
+}  # fmt: skip
+_SPELLED = {number: words_of(word) for word, number in _NUMBERS.items()}
+
+
+def lost_numbers(detail: str, text: str, memories: Sequence[str], words: frozenset[str]) -> list[str]:
+    """The numbers of a detail that stand in what was stored, but in no sentence of the memories about the same words."""
+    told = [sentence for memory in memories for sentence in sentences_of(memory)]
+    near = [sentence for sentence in told if words & content_of(sentence)] or told
+    kept = frozenset(number for sentence in near for number in numbers_of(sentence))
+    return sorted((numbers_of(detail) & numbers_of(text)) - kept)
+
+
+@lru_cache(maxsize=1 << 14)
+def numbers_of(text: str) -> frozenset[str]:
+    """The numbers of a text, written in digits or in words; `one` is rarely a number.
+
+    >>> sorted(numbers_of("Two cups at 8:00am, one of 70%"))
+    ['2', '70', '8']
+    """
+    digits = [number.lstrip("0") for number in re.findall(r"[0-9]+", text)]
+    words = [_NUMBERS[word] for word in re.findall(r"[^\W_]+", text.casefold()) if word in _NUMBERS]
+    return frozenset(filter(None, [*digits, *words]))
+
+
+def numbers_as_words(text: str) -> frozenset[str]:
+    """The numbers of a text as words without endings, in digits and spelled out: so `four` has the word `4`, too."""
+    return frozenset(form for number in numbers_of(text) for form in (number, *_SPELLED.get(number, ())))

@@ -1,0 +1,192 @@
+"""From the questions of a config to the queries to a memory system, and from what it returns to the requests to the reader.
+
+`Setting` says how a config is run, and `ConfigRun` adds what is stored and asked, and who answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.memfail.context.prompts import Prompts
+from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
+from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
+from epbench.memories.recall import Recall
+from epbench.memories.session import Query
+from epbench.memories.spec import SystemSpec
+from epbench.models.protocol import Model, Request, Sampling
+from epbench.runs.subset import subset
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a config is run.
+
+    Attributes:
+        ks: How many memories to ask for. Each number is at least 1 and gives a set of results of its own.
+        isolate: Whether every row has a store of its own. By default all rows share one store.
+        published_query: Whether the memory is asked the whole question, options included, as in the published runs. By
+            default it is asked the stem alone.
+        replies: Whether the reader replies to every turn of the user and its reply is stored too, as in the published
+            runs.
+        units_per_conversation: The largest number of facts that are told in one conversation, at least 1.
+        timeout: Time limit of one call into the memory system, in seconds.
+        seed: Seed of the order in which facts are stored.
+        sampling: How the reader's answers are sampled.
+        memory_limit: Memory limit of the memory system's process, in gigabytes.
+    """
+
+    ks: tuple[int, ...] = (5,)
+    isolate: bool = False
+    published_query: bool = False
+    replies: bool = False
+    units_per_conversation: int = 1
+    timeout: float = CALL_LIMIT
+    seed: int = 0
+    sampling: Sampling = field(default_factory=Sampling)
+    memory_limit: float = MEMORY_LIMIT
+
+    @property
+    def limits(self) -> Limits:
+        """The time and memory that the memory system may use."""
+        return Limits(self.timeout, self.memory_limit)
+
+    def store_of(self, row: str) -> str:
+        """Return the name of the store that is told about a row and asked about it."""
+        return row if self.isolate else ""
+
+    def check(self) -> None:
+        """Check that every number is in its range.
+
+        Raises:
+            BadInput: A number is out of its range, or a k is given twice.
+        """
+        ks = " ".join(map(str, self.ks)) or "nothing"
+        if not self.ks or min(self.ks) < 1:
+            raise BadInput(f"k: expected numbers of at least 1, got {ks}")
+        if len(set(self.ks)) < len(self.ks):
+            raise BadInput(f"k: expected each number once, got {ks}")
+        if self.units_per_conversation < 1:
+            raise BadInput(f"units_per_conversation: expected at least 1, got {self.units_per_conversation}")
+        self.limits.check()
+
+
+@dataclass(frozen=True)
+class ConfigRun:
+    """One config as it is run.
+
+    Attributes:
+        facts: All facts of the config.
+        questions: The questions to ask.
+        system: The memory system.
+        model: The reader.
+        prompts: Prompt pack of the reader.
+        setting: How the config is run.
+        whole: The questions of the whole run, of which `questions` are a shard, so that its rows are told the same in the
+            same order; None for a run that is no shard.
+    """
+
+    facts: Sequence[Fact]
+    questions: Sequence[Question]
+    system: SystemSpec
+    model: Model
+    prompts: Prompts
+    setting: Setting
+    whole: Sequence[Question] | None = None
+
+
+def asked_of(questions: Sequence[Question], limit: int | None = None, shard: str | None = None) -> list[Question]:
+    """Return the questions of a run, as `subset` chooses them.
+
+    Args:
+        questions: Those of a config.
+        limit: The number of questions of the whole run; None for all.
+        shard: `i/n` for the i-th of n parts, which never divide a row; None for the whole run.
+
+    Raises:
+        BadInput: The limit is below 1, or there is no such shard.
+    """
+    limited = subset(questions, attrgetter("id"), limit)
+    return limited if shard is None else subset(limited, attrgetter("row"), None, shard)
+
+
+def queries_of(questions: Sequence[Question], setting: Setting) -> list[Query]:
+    """Return what the memory is asked: every question at every k, since a system may answer each k in its own way."""
+    return [
+        Query(f"{question.id}@{k}", question.id, setting.store_of(question.row), _query(question, setting), k)
+        for k in setting.ks
+        for question in questions
+    ]
+
+
+def _query(question: Question, setting: Setting) -> str:
+    return question.text if setting.published_query else question.query
+
+
+def gold_of(questions: Sequence[Question], setting: Setting) -> dict[str, list[str]]:
+    """Return the texts of the gold memories by query, for the oracle."""
+    gold: dict[str, list[str]] = {}
+    for question in questions:
+        known = gold.setdefault(_query(question, setting), [])
+        known += [memory.text for memory in question.gold if memory.text not in known]
+    return gold
+
+
+def records_of(questions: Sequence[Question], queries: Sequence[Query], recall: Recall) -> list[QuestionRecord]:
+    """Return what came back for each query, still without an answer.
+
+    Args:
+        questions: The questions of the queries.
+        queries: What the memory was asked; see `queries_of`.
+        recall: What it stored and returned.
+
+    Returns:
+        One record for each query, in the same order. It has a failure if nothing came back, or if a gold memory could
+        not be stored.
+    """
+    by_id, records = {question.id: question for question in questions}, []
+    for query in queries:
+        question, failure = by_id[query.question], recall.failures.get(query.id)
+        for memory in question.gold:
+            if reason := recall.unstored.get((query.store, memory.fact)):
+                failure = f"memory system: could not store {memory.fact}: {reason}"
+        memories = tuple(recall.found.get(query.id, ()))
+        records.append(QuestionRecord(question, query.k, query.store, memories, failure=failure))
+    return records
+
+
+def requests_of(records: Sequence[QuestionRecord], prompts: Prompts, sampling: Sampling) -> dict[str, Request]:
+    """Return what the reader is asked, by the ids of the records, without those that have failed."""
+    return {
+        record.id: prompts.ask(record.id, record.question, record.memories, sampling)
+        for record in records
+        if record.failure is None
+    }
+
+
+def memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, Any]:
+    """Return by k the mean tokens of what came back, per question and per memory, and the mean number of memories.
+
+    The reader's own tokens are counted; the rule-based reader counts words.
+    """
+    frame = model.count_tokens(Request("", "", "", ""))[0]
+
+    @cache  # systems that return everything return the same memories for every question
+    def count(memories: tuple[str, ...]) -> int:
+        return model.count_tokens(Request("", "", "", "\n".join(memories)))[0] - frame
+
+    by_k = {}
+    for k in dict.fromkeys(record.k for record in records):
+        found = [record.memories for record in records if record.k == k and record.failure is None]
+        tokens = [count(memories) for memories in found]
+        returned = sum(map(len, found))
+        by_k[str(k)] = {
+            "per_question": sum(tokens) / len(found) if found else None,
+            "per_memory": sum(tokens) / returned if returned else None,
+            "returned": returned / len(found) if found else None,
+        }
+    return by_k

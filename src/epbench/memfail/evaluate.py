@@ -1,0 +1,369 @@
+"""The method of MemFail: store facts in a memory system, ask it for them, have a reader answer, and judge each stage.
+
+Paper: Section 5.1. Phase 1: everything is stored, and the store is listed, before the first query. Phase 2: the system is
+asked at every k, and the reader answers with what comes back. Queries change nothing, so their order does not matter, and
+one storage phase serves every k. Phase 3: a judge finds the stage at which each question failed. Every step is journaled,
+and results are read from the journals alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.secrets import without_login
+from epbench.files.writing import write_text
+from epbench.hub.revision import dataset_revision
+from epbench.judges.replies import failure_of, with_failures
+from epbench.judges.run_judge import check_judge, note, note_judge
+from epbench.memfail.context.conversations import REPLIES, by_store, facts_told, told_in
+from epbench.memfail.context.estimate import plan_lines
+from epbench.memfail.context.prompts import Prompts
+from epbench.memfail.context.requests import (
+    ConfigRun,
+    Setting,
+    asked_of,
+    gold_of,
+    memory_tokens,
+    queries_of,
+    records_of,
+    requests_of,
+)
+from epbench.memfail.dataset.load import Loaded, load_memfail
+from epbench.memfail.dataset.types import CONFIGS, Fact, Question, QuestionRecord
+from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.scores.results import finish
+from epbench.memfail.scores.tables import markdown_table, with_baseline
+from epbench.memories.load import load_memory
+from epbench.memories.recall import Recall, read_recall
+from epbench.memories.session import Conversation, fill_and_ask
+from epbench.memories.spec import SystemSpec
+from epbench.models.estimate import check_window
+from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
+from epbench.runs.answers import ANSWERS, Progress, ask, fingerprint_of, no_progress
+from epbench.runs.folder import open_run
+from epbench.runs.journal import read_journal
+from epbench.runs.subset import part_of
+from epbench.runs.usage import commonest, token_usage
+from epbench.safe_text import markdown_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What is to be run on one dataset.
+
+    Attributes:
+        dataset: Name on the Hub, or a folder.
+        configs: Some of `CONFIGS`, or `all`.
+        system: The memory system, as `load_memory` takes it.
+        system_options: What `load_memory` takes beside the name, the gold memories and the limits.
+        model: The reader.
+        judge: Judge of memories and answers.
+        prompts: Prompt pack of the reader.
+        setting: How each config is run.
+        limit: The number of questions of each config; None for all.
+        shard: `i/n` for the i-th of n parts: of the rows of each config if every row has a store of its own, otherwise of
+            the configs. None for the whole run.
+        base_url: URL of the reader's endpoint, which is part of the run's identity; may be empty.
+    """
+
+    dataset: str
+    configs: Sequence[str]
+    system: str
+    system_options: Mapping[str, Any] = field(default_factory=dict)
+    model: Model
+    judge: Judge
+    prompts: Prompts
+    setting: Setting
+    limit: int | None = None
+    shard: str | None = None
+    base_url: str = ""
+
+    @property
+    def row_shard(self) -> str | None:
+        """The shard if it is one of rows; None if all rows of a config are run."""
+        return self.shard if self.setting.isolate else None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An evaluation whose dataset has been read and whose memory system has been found.
+
+    Attributes:
+        evaluation: What is to be run.
+        system: The memory system; no instance of it is made yet.
+        configs: Each config that is run, as it was read and as it is run.
+        several: Whether each config gets a folder of its own.
+        warnings: Empty: whether prompts fit the reader's window shows when the memory system has returned something.
+    """
+
+    evaluation: Evaluation
+    system: SystemSpec
+    configs: list[tuple[Loaded, ConfigRun]]
+    several: bool
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """The run's name in tables."""
+        inside = f" ({self.system.inner_model})" if self.system.inner_model else ""
+        return (
+            f"{self.system.name}{' (baseline)' if self.system.baseline else ''}{inside}, {self.evaluation.model.name}"
+        )
+
+    @property
+    def plan(self) -> list[str]:
+        """The estimated calls and tokens of each config, in lines; they are computed when they are read.
+
+        Raises:
+            BadInput: A check does not fit the judge's window.
+        """
+        lines = []
+        for data, config in self.configs:
+            lines += [f"{data.config}:", *(f"  {line}" for line in plan_lines(config, self.evaluation.judge))]
+        return lines
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The results of a run.
+
+    Attributes:
+        scores: The scores of each config, as tables take them, by its label.
+        failures: Why each question at each k failed; None for one that did not.
+        warnings: What readers of the scores must know.
+        notes: What else is worth saying, such as how many questions failed.
+    """
+
+    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: list[str | None] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def prepare(evaluation: Evaluation) -> Prepared:
+    """Read the dataset and find the memory system. Nothing is stored or asked, and no weights are loaded.
+
+    Raises:
+        BadInput: The dataset, a config, the shard or the system does not exist, or a number of the setting is out of range.
+    """
+    setting = evaluation.setting
+    setting.check()
+    names = CONFIGS if "all" in evaluation.configs else tuple(dict.fromkeys(evaluation.configs))
+    own = names
+    if evaluation.shard is not None and not setting.isolate:
+        number, n = part_of(evaluation.shard)
+        if n > len(names):
+            raise BadInput(
+                f"--shard {evaluation.shard}: all rows of a config have one common store, so only whole configs can be "
+                f"split, and there are {len(names)}; with --isolate each row has a store of its own, and rows can be split"
+            )
+        own = names[number - 1 :: n]
+    loaded = [load_memfail(evaluation.dataset, name) for name in own]
+    gold = gold_of([question for data in loaded for question in data.questions], setting)
+    system = load_memory(evaluation.system, gold, limits=setting.limits, **evaluation.system_options)
+    configs = [(data, _config_run(evaluation, data, system)) for data in loaded]
+    return Prepared(evaluation, system, configs, len(names) > 1)
+
+
+def _config_run(evaluation: Evaluation, data: Loaded, system: SystemSpec) -> ConfigRun:
+    asked = asked_of(data.questions, evaluation.limit, evaluation.row_shard)
+    whole = asked_of(data.questions, evaluation.limit)
+    return ConfigRun(data.facts, asked, system, evaluation.model, evaluation.prompts, evaluation.setting, whole)
+
+
+def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> Evaluated:
+    """Run each config in its folder, or resume it, and write its results.
+
+    Args:
+        prepared: What `prepare` returns.
+        out: The folder of the run; with several configs it holds one folder for each, and table.md.
+        progress: Shows a progress bar.
+
+    Raises:
+        BadInput: A folder holds another run, or one with another judge, the system cannot be created, or a prompt does not
+            fit the reader's window.
+    """
+    if prepared.several and (out / "run.json").exists():
+        raise BadInput(f"{out} holds the run of one config; choose another --out for several of them")
+    done = Evaluated()
+    for data, config in prepared.configs:
+        _run_config(prepared, data, config, out / data.config if prepared.several else out, done, progress)
+    if prepared.several:
+        write_text(out / "table.md", f"{markdown_text(prepared.label)}\n\n{markdown_table(done.scores)}")
+    return done
+
+
+def _run_config(
+    prepared: Prepared, data: Loaded, config: ConfigRun, out: Path, done: Evaluated, progress: Progress
+) -> None:
+    """Do the three phases for one config, and add what comes of them to `done`."""
+    evaluation, judge, identity = prepared.evaluation, prepared.evaluation.judge, _identity(prepared, data)
+    revision = dataset_revision(evaluation.dataset, data.config)
+    about = {"dataset": evaluation.dataset, "dataset_revision": revision, "label": prepared.label}
+    with open_run(out, identity, about | engine_of(config.model) | variant_of(config.model)) as folder:
+        try:
+            check_judge(folder, judge)
+        except BadInput as error:
+            raise BadInput(f"{error}; give another --out for another judge") from None
+        output = store_and_answer(folder, config, progress)
+        note(folder, limit=evaluation.limit, shard=evaluation.row_shard)
+        outcomes, scores = judge_and_score(folder, output, judge, prepared.label, progress)
+        note_judge(folder, judge)
+    failures = [outcome.failure for outcome in outcomes]
+    done.failures.extend(failures)
+    done.warnings.extend(f"{data.config}: {warning}" for warning in scores["warnings"])
+    if looped := output.usage["answering"]["looped"]:
+        done.notes.append(f"{data.config}: {looped} answers went in circles and were ended")
+    if scores["n_failed"]:
+        done.notes.append(
+            f"{data.config}: {scores['n_failed']} questions failed, which count neither as right nor as wrong"
+            f"{commonest(reason for reason in failures if reason)}"
+        )
+    label = f"{prepared.label} ({data.config})" if prepared.several else prepared.label
+    done.scores[label] = with_baseline(scores, {"identity": identity})
+
+
+def _identity(prepared: Prepared, data: Loaded) -> Mapping[str, Any]:
+    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
+    evaluation, system, setting = prepared.evaluation, prepared.system, prepared.evaluation.setting
+    return {
+        "config": data.config,
+        "fingerprint": data.fingerprint,
+        "benchmark": "memfail",
+        "system": system.name,
+        "control": system.baseline,
+        **system.identity,
+        "model": evaluation.model.name,
+        "k": list(setting.ks),
+        "isolate": setting.isolate,
+        "published_query": setting.published_query,
+        "with_replies": setting.replies,
+        "units_per_conversation": setting.units_per_conversation,
+        "seed": setting.seed,
+        "prompts": fingerprint_of(evaluation.prompts),
+        "max_tokens": setting.sampling.max_tokens,
+        "base_url": without_login(evaluation.base_url),
+        **weights_of(evaluation.model),
+    }
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """What phases 1 and 2 produced, as the judge needs it.
+
+    Attributes:
+        records: One record for each question at each k.
+        stores: All memories of each store after storing, by the name of the store.
+        warnings: What readers of the results must know.
+        usage: The time and tokens of each stage.
+        told: The facts that each store was told, by its name.
+    """
+
+    records: list[QuestionRecord]
+    stores: dict[str, list[str]]
+    warnings: list[str]
+    usage: dict[str, Any]
+    told: dict[str, list[Fact]]
+
+
+def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> RunOutput:
+    """Do phases 1 and 2 for one config, or resume them where they were stopped.
+
+    Args:
+        folder: Folder of the run, which holds its journals.
+        config: What is stored and asked, and who answers.
+        progress: Shows a progress bar.
+
+    Raises:
+        BadInput: The system cannot be created, or a prompt does not fit the model's window.
+    """
+    conversations = told_in(folder, config, progress)
+    recall, records = remember(folder, conversations, config.questions, config.system, config.setting, progress)
+    requests = requests_of(records, config.prompts, config.setting.sampling)
+    warning = check_window([*requests.values()], config.model, {}) if requests else None
+    ask(folder / ANSWERS, [*requests.values()], config.model, progress, failure_of=failure_of)
+    output = _output(folder, config, recall, records, requests)
+    return replace(output, warnings=[*output.warnings, *([warning] if warning else [])])
+
+
+def remember(
+    folder: Path,
+    conversations: Sequence[Conversation],
+    questions: Sequence[Question],
+    system: SystemSpec,
+    setting: Setting,
+    progress: Progress,
+) -> tuple[Recall, list[QuestionRecord]]:
+    """Tell a memory system the conversations, and ask it for what the questions need; see `fill_and_ask`.
+
+    Returns:
+        What it stored and retrieved, and one record for each question at each k, still without an answer.
+    """
+    queries = queries_of(questions, setting)
+    fill_and_ask(folder, system, conversations, queries, limits=setting.limits, progress=progress)
+    recall = read_recall(folder, system, conversations, queries)
+    return recall, records_of(questions, queries, recall)
+
+
+def read_output(folder: Path, config: ConfigRun) -> RunOutput:
+    """Read what `store_and_answer` produced from the journals alone.
+
+    No system is started, and no question is put to the reader; it is asked for replies that the journal does not have.
+    """
+    queries = queries_of(config.questions, config.setting)
+    recall = read_recall(folder, config.system, told_in(folder, config, no_progress), queries)
+    records = records_of(config.questions, queries, recall)
+    return _output(folder, config, recall, records, requests_of(records, config.prompts, config.setting.sampling))
+
+
+def _output(
+    folder: Path,
+    config: ConfigRun,
+    recall: Recall,
+    records: Sequence[QuestionRecord],
+    requests: Mapping[str, Request],
+) -> RunOutput:
+    """Put the journaled answers beside what was retrieved."""
+    model, setting = config.model, config.setting
+    journal = {record["key"]: record for record in with_failures(read_journal(folder / ANSWERS).values())}
+    unanswered = {"failure": "the reader gave no reply"}
+    answers = {id_: journal.get(request.key(model.identity), unanswered) for id_, request in requests.items()}
+    answered = [
+        replace(record, answer=found.get("answer", ""), failure=found.get("failure"))
+        if (found := answers.get(record.id))
+        else record
+        for record in records
+    ]
+    usage = recall.usage
+    if setting.replies:
+        usage["replying"] = token_usage(read_journal(folder / REPLIES).values())
+    usage |= {"answering": token_usage(answers.values()), "memory_tokens": memory_tokens(answered, model)}
+    told = by_store(facts_told(config.facts, config.questions, setting), setting)
+    return RunOutput(answered, recall.stores, recall.warnings, usage, told)
+
+
+def judge_and_score(
+    folder: Path, output: RunOutput, judge: Judge, label: str, progress: Progress
+) -> tuple[list[Outcome], dict[str, Any]]:
+    """Do phase 3: the judge finds where each question failed, and the scores follow from the journals.
+
+    Args:
+        folder: Folder of the run.
+        output: What phases 1 and 2 produced.
+        judge: Judge of memories and answers, who is asked for the verdicts that the journal does not have.
+        label: The name of the run in tables.
+        progress: Shows a progress bar.
+
+    Returns:
+        The outcome of each question at each k, and the content of scores.json; see `finish`.
+    """
+    outcomes = diagnose(folder, output.records, output.stores, judge, progress)
+    left_out = leave_one_out(folder, output.records, output.told, judge, progress)
+    usage = output.usage | {"warnings": output.warnings}
+    return outcomes, finish(folder, outcomes, output.records, output.stores, label, usage, left_out)

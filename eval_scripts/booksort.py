@@ -33,8 +33,9 @@ reference implementation: one file, or a folder of files, which are numbered fro
 With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
 
 OUT becomes the run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
-scores.json, questions.parquet (a row for each question, for pandas), outcomes.jsonl (for
-eval_scripts/compare.py), usage.json, table.md and report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice, and failed requests are sent again.
+scores.json, questions.parquet (a row for each question, for pandas and eval_scripts/compare.py), usage.json, table.md and
+report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice, and
+failed requests are sent again.
 eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
 """  # noqa: E501
 

@@ -46,10 +46,10 @@ from typing import TYPE_CHECKING, Any
 from epbench import command
 
 if TYPE_CHECKING:
+    from epbench.runs.benchmark import Benchmark
     from epbench.statistics.comparison import Comparison
 
 MEASURED = ("sort", "tulving")  # the runs of a fine-tuning that are compared: those of the first kind it has
-TITLES = {"tulving": "Tulving book", "booksort": "Book-SORT", "memfail": "MemFail"}
 SHOWN = 3  # disagreements on the screen; agreement.json has more
 
 
@@ -78,31 +78,24 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _compare(args: Arguments) -> None:
     from epbench.errors import BadInput
+    from epbench.runs.benchmark import benchmark_named
     from epbench.runs.several import change_notes, common_benchmark, measured_runs, names_of
 
     runs = measured_runs(names_of(args.runs), MEASURED)
-    benchmark = common_benchmark(list(runs.values()))
-    if args.dataset and benchmark in ("booksort", "memfail"):
+    benchmark = benchmark_named(common_benchmark(list(runs.values())), args.runs[0])
+    if args.dataset and benchmark.name != "tulving":
         raise BadInput("--dataset: only runs on Tulving books need one")
-    if benchmark == "tulving" and len(runs) == 1:
+    if benchmark.name == "tulving" and len(runs) == 1:
         _compare_judges(next(iter(runs.values())), args.dataset, args.out)
         return
-    if benchmark == "tulving":
-        from epbench.tulving.scores.comparison import compare
-    elif benchmark == "booksort":
-        from epbench.booksort.scores.comparison import compare
-    elif benchmark == "memfail":
-        from epbench.memfail.scores.comparison import compare
-    else:
-        raise BadInput(f"{args.runs[0]}: expected a run of tulving, booksort or memfail, found benchmark {benchmark!r}")
     if len(runs) == 1:
-        raise BadInput(f"{args.runs[0]}: expected two or more runs of {benchmark}, found one")
-    comparison = compare(runs, args.dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
+        raise BadInput(f"{args.runs[0]}: expected two or more runs of {benchmark.name}, found one")
+    comparison = benchmark.compare(runs, args.dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
     comparison.left_out.extend(change_notes(runs.values()))
     _show(benchmark, len(runs), comparison, args.out)
 
 
-def _show(benchmark: str, n_runs: int, comparison: Comparison, out: Path | None) -> None:
+def _show(benchmark: Benchmark, n_runs: int, comparison: Comparison, out: Path | None) -> None:
     """Print a comparison of runs, and write comparison.json, comparison.md and comparison.html."""
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
@@ -116,10 +109,10 @@ def _show(benchmark: str, n_runs: int, comparison: Comparison, out: Path | None)
     for note in notes:
         console.say(note)
     if out:
-        content = {"benchmark": benchmark, **comparison.about, "pairs": comparison.pairs, "notes": notes}
+        content = {"benchmark": benchmark.name, **comparison.about, "pairs": comparison.pairs, "notes": notes}
         write_json(out / "comparison.json", content)
         write_text(out / "comparison.md", in_markdown([replace(tables[0], notes=notes), *tables[1:]]))
-        write_text(out / "comparison.html", comparison_page(f"{TITLES[benchmark]}: {n_runs} runs compared", comparison))
+        write_text(out / "comparison.html", comparison_page(f"{benchmark.title}: {n_runs} runs compared", comparison))
         console.say(f"all numbers: {out / 'comparison.json'}, with figures: {out / 'comparison.html'}")
 
 

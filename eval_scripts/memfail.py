@@ -49,7 +49,7 @@ its configs. eval_scripts/merge.py joins the parts. --published-query searches t
 including its options.
 
 OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
-scores.json, outcomes.jsonl, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
+scores.json, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
 such folder for each, and table.md; with several datasets it holds one for each dataset, and the weights are loaded once.
 To resume a run that was stopped, even by kill -9, give the same command again: nothing
 is paid for twice, and failed calls are made again. A run has one judge; another judge needs another --out.

@@ -53,40 +53,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _merge(args: Arguments) -> None:
     from epbench.errors import BadInput
-    from epbench.runs.several import benchmark_of
+    from epbench.runs.benchmark import find_benchmark
+    from epbench.runs.merge import merge
 
-    benchmark = benchmark_of(args.runs[0])
-    if benchmark == "tulving":
-        from epbench.tulving.scores.merging import merge
-        from epbench.tulving.scores.tables import screen_tables
-    elif benchmark == "booksort":
-        from epbench.booksort.scores.merging import merge
-        from epbench.booksort.scores.tables import screen_tables
-    elif benchmark == "memfail":
-        _merge_memfail(args)
-        return
-    else:
-        raise BadInput(f"{args.runs[0]}: expected a shard of tulving, booksort or memfail, found a run of {benchmark}")
-    if args.prompts is not None:
-        raise BadInput(f"--prompts is for shards of MemFail, got those of {benchmark}")
-
-    merged = merge(args.runs, args.out, args.dataset, args.limit)
+    benchmark = find_benchmark(args.runs[0])
+    if args.prompts is not None and benchmark.name != "memfail":
+        raise BadInput(f"--prompts is for shards of MemFail, got those of {benchmark.name}")
+    merged = merge(benchmark, args.runs, args.out, args.dataset, args.limit, args.prompts)
     console = command.console()
-    console.print(screen_tables({merged.label: merged.scores}))
-    for reason, n in merged.failures.items():
-        console.say(f"failed {n} times: {reason}")
-
-
-def _merge_memfail(args: Arguments) -> None:
-    """Each config is a run of its own."""
-    from epbench.memfail.scores.merging import merge_configs
-    from epbench.memfail.scores.tables import screen_tables
-
-    merged = merge_configs(args.runs, args.out, args.dataset, args.limit, args.prompts)
-    console = command.console()
-    console.print(screen_tables({run.label: run.scores for run in merged}))
+    console.print(benchmark.screen_tables({run.label: run.scores for run in merged}))
     for run in merged:
-        if run.scores["n_failed"]:
+        for reason, n in run.failures.items():
+            console.say(f"failed {n} times: {reason}")
+        if benchmark.part and run.scores["n_failed"]:
             console.say(f"{run.label}: {run.scores['n_failed']} questions failed")
 
 

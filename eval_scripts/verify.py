@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,49 +77,28 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _verified(folder: Path, args: Arguments) -> list[Check]:
     """All checks of one run."""
-    from epbench.runs.verification import Check, check_hashes, check_versions, compare_results, finished_run
-    from epbench.tulving.scores.run_files import LATER
+    from epbench.runs.benchmark import benchmark_named
+    from epbench.runs.several import FINETUNING
+    from epbench.runs.verification import Check, check_hashes, check_versions, compare_results, finished_run, recompute
 
     run = finished_run(folder)
-    recompute = _recompute(folder, run, args)
+    name = run["identity"].get("benchmark")
+    benchmark = None if name == FINETUNING else benchmark_named(name, folder / "run.json")
     checks = [check_versions(run), *_weights(run["identity"], run.get("model_args", {})), *check_hashes(folder)]
-    if recompute is None:
+    if benchmark is None:
         return [*checks, Check("results", None, "those of a training are not computed again; its measures are runs")]
     with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
         again = Path(scratch) / "run"
-        checks += _recomputed(recompute, again)
+        if "released" in run["identity"] and args.released:
+            from epbench.tulving.released.again import score_again
+
+            checks += _recomputed(partial(score_again, args.released, folder), again)
+        else:
+            past = partial(recompute, benchmark, folder, dataset=args.dataset, prompts=args.prompts)
+            checks += _recomputed(past, again)
         if (again / "scores.json").exists():
-            later = LATER if run["identity"].get("benchmark") == "tulving" else ()
-            checks += compare_results(folder, again, later)
+            checks += compare_results(folder, again, benchmark.later)
     return checks
-
-
-def _recompute(folder: Path, run: dict[str, Any], args: Arguments) -> Callable[[Path], list[Check]] | None:
-    """What computes the results of this run again; None for a training."""
-    from epbench.errors import BadInput
-    from epbench.runs.several import FINETUNING
-
-    benchmark = run["identity"].get("benchmark")
-    if benchmark == FINETUNING:
-        return None
-    if benchmark == "tulving" and "released" in run["identity"] and args.released:
-        from epbench.tulving.released.again import score_again
-
-        archive = args.released
-        return lambda again: score_again(archive, folder, again)
-    if benchmark == "tulving":
-        from epbench.tulving import recompute as tulving
-
-        return lambda again: tulving.recompute(folder, again, args.dataset)
-    if benchmark == "booksort":
-        from epbench.booksort import recompute as booksort
-
-        return lambda again: booksort.recompute(folder, again, args.dataset)
-    if benchmark == "memfail":
-        from epbench.memfail import recompute as memfail
-
-        return lambda again: memfail.recompute(folder, again, args.dataset, args.prompts)
-    raise BadInput(f"{folder / 'run.json'}: expected a run of tulving, booksort or memfail, found {benchmark!r}")
 
 
 def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[Check]:

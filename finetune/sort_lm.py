@@ -375,8 +375,8 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     from epbench.booksort.dataset.load import fingerprint
     from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.journals.answers import fingerprint_of
     from epbench.models.protocol import weights_of
-    from epbench.runs.answers import fingerprint_of
 
     model, plan = _model(args.model or material.base), material.plan
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "sort_lm", "model": model.name} | weights_of(model)

@@ -23,6 +23,26 @@ EVERY = 30.0
 T = TypeVar("T")
 
 
+class Progress(Protocol):
+    """Shows how far some work is."""
+
+    def __call__(self, items: Iterable[T], what: str, total: int, done: int = 0, /) -> Iterable[T]:
+        """Pass on the items, and show how many have been worked on.
+
+        Args:
+            items: What is worked on. The records of a journal tell by their `usage` how many tokens were computed.
+            what: What the items are, such as "answers".
+            total: How many there are, with those that are done.
+            done: How many of them earlier starts have done, which `items` does not contain.
+        """
+        ...
+
+
+def no_progress(items: Iterable[T], what: str, total: int, done: int = 0) -> Iterable[T]:
+    """Pass on the items without a progress bar."""
+    return items
+
+
 def bar(items: Iterable[T], what: str, total: int, done: int = 0) -> Iterator[T]:
     """Pass on the items, and show how many have been worked on, the tokens per second and the time left.
 

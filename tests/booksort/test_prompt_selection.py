@@ -10,9 +10,9 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.prompt_selection import CHOICE, SWEEP, Tried, choose, screen_table, select_prompt
 from epbench.errors import RunFailed
+from epbench.journals.journal import Journal
 from epbench.models.protocol import Reply
-from epbench.runs.answers import no_progress
-from epbench.runs.journal import Journal
+from epbench.progress import no_progress
 from tests.booksort.sort_set import pair_rows, write_tables
 
 PACK = load_prompts()

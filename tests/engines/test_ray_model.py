@@ -15,10 +15,10 @@ import ray
 from epbench.engines.cluster import Engine, spread
 from epbench.engines.ray_model import RayModel
 from epbench.errors import BadInput, RunFailed
+from epbench.journals.answers import ask
+from epbench.journals.journal import read_journal
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import ask
-from epbench.runs.journal import read_journal
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import JudgeInput
 from tests.engines.slow_model import SlowModel, ends_its_process, lacks_a_library

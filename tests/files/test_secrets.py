@@ -12,9 +12,9 @@ from epbench import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import checked_key, keep_secret, secrets_of, without_keys, without_login, without_secrets
 from epbench.files.writing import write_text
+from epbench.journals.journal import Journal
 from epbench.reports.page import page
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal
 
 KEY = 'sk-very+secret/1"2'
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from epbench.journals.journal import Journal, read_journal
 from epbench.judges.journal import failures_of, judge_open, open_inputs
 from epbench.judges.protocol import Judgement, PastJudge
 from epbench.models.protocol import Usage
-from epbench.runs.answers import no_progress
-from epbench.runs.journal import Journal, read_journal
+from epbench.progress import no_progress
 
 
 @dataclass(frozen=True)

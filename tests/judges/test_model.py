@@ -6,11 +6,11 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import UnusableReply
+from epbench.journals.journal import read_journal
 from epbench.judges.model import BaseModelJudge, by_context, name_without_weights
 from epbench.judges.protocol import PastJudge
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling, Usage
-from epbench.runs.journal import read_journal
 from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
 
 

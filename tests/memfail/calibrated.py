@@ -10,7 +10,7 @@ from pathlib import Path
 from epbench.memfail.calibration.faults import PlantedCase
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.protocol import Judge
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 
 
 def agreement(folder: Path, cases: Sequence[PlantedCase], judge: Judge) -> dict[str, tuple[int, int]]:

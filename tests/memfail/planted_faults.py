@@ -26,7 +26,7 @@ from epbench.memories.protocol import Conversation
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Request
 from epbench.models.rules import RuleBasedReader
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 
 Plant = Callable[[Sequence[Fact], Sequence[Question]], SystemSpec]

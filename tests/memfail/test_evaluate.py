@@ -28,7 +28,7 @@ from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.runs.subset import subset
 from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint

@@ -32,7 +32,7 @@ from pathlib import Path
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
 from epbench.memories.session import fill_and_ask
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.memories.test_isolation import ESCAPES, told
 system = load_memory(f"{ESCAPES}:Escapes", isolation=sys.argv[2])
 fill_and_ask(Path(sys.argv[3]), system, [told(sys.argv[4])], [], limits=Limits(60), progress=no_progress)

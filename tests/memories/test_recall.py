@@ -1,13 +1,13 @@
 """What a memory system used and held, read from the journals of a run alone."""
 
+from epbench.journals.journal import Journal
 from epbench.memories.baselines import FullContext
 from epbench.memories.guard import Limits
 from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import STORED, Conversation, Query, after_key, fill_and_ask, fingerprint_of_store
 from epbench.memories.spec import SystemSpec
 from epbench.memories.user_class import import_system
-from epbench.runs.answers import no_progress
-from epbench.runs.journal import Journal
+from epbench.progress import no_progress
 
 FAULTY = "tests/memories/faulty.py"
 

@@ -13,7 +13,7 @@ from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
 from epbench.memories.user_class import import_system
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 
 FAULTY = Path(__file__).with_name("faulty.py")
 FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear moths")

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import Journal
 from epbench.models import fingerprint
 from epbench.models.fingerprint import weights_fingerprint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling, name_of, weights_of
 from epbench.models.vllm.model import VllmModel
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import Journal
 from epbench.tulving.reader.lexical import LexicalReader
 from tests.tiny_model import make_tiny_model
 

@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import read_journal
 from epbench.models.hf import shared_prefix
 from epbench.models.hf.model import TransformersModel
 from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import read_journal
 from epbench.runs.usage import token_usage, usage_line
 from tests.models.test_lost_answers import ALL, CUT, LABELLED, THOUGHT, read
 from tests.tiny_model import make_tiny_model

@@ -21,8 +21,6 @@ def test_results_are_written_whole(tmp_path):
     written = {"scores": {"a": None}, "usage": {"n": 1}, "table": "| x |", "report": "<html>"}
     write_results(tmp_path, **written)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(RESULTS)
-    write_results(tmp_path, **written, outcomes=iter([{"id": "q", "success": None}]))
-    assert (tmp_path / "outcomes.jsonl").read_text() == '{"id": "q", "success": null}\n'
     assert json.loads((tmp_path / "scores.json").read_text()) == {"a": None}
 
 

@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
@@ -36,7 +38,7 @@ def runs(dataset, tmp_path_factory):
 
 
 def outcomes(folder, k):
-    records = [json.loads(line) for line in (folder / "outcomes.jsonl").read_text().splitlines()]
+    records = pq.read_table(folder / "questions.parquet").to_pylist()
     return {record["id"]: record["success"] for record in records if record["k"] == k}
 
 
@@ -83,9 +85,9 @@ def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp
 
 def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_path):
     faulty = evaluate(dataset, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
-    lines = (faulty / "outcomes.jsonl").read_text().splitlines()
-    broken = [json.dumps(json.loads(line) | {"success": None}) if i < 5 else line for i, line in enumerate(lines)]
-    (faulty / "outcomes.jsonl").write_text("\n".join(broken) + "\n")
+    table = pq.read_table(faulty / "questions.parquet")
+    rows = [row | {"success": None} if i < 5 else row for i, row in enumerate(table.to_pylist())]
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), faulty / "questions.parquet")
     shown = compared(runs / "oracle", faulty, "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     assert pair["n_failed"] == [0, 5] and (pair["n"], pair["n_one_sided"]) == (15, 5)

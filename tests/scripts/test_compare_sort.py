@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
-from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs
+from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, read_outcomes
 from tests.booksort.sort_set import pair_rows, write_set, write_tables
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import refused, script
@@ -48,7 +48,7 @@ def compared(*args):
 
 
 def outcomes(folder):
-    return {(r := json.loads(line))["id"]: r for line in (folder / "outcomes.jsonl").read_text().splitlines()}
+    return {one.id: one for one in read_outcomes(folder)}
 
 
 def test_runs_are_compared_question_by_question(runs, tmp_path):
@@ -57,7 +57,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
     assert content["benchmark"] == "booksort" and len(pairs) == 3 and content["notes"] == []
     best = pairs["in-context", "none"]
-    right, wrong = (sum(r["correct"] is value for r in outcomes(runs / "none").values()) for value in (True, False))
+    right, wrong = (sum(r.correct is value for r in outcomes(runs / "none").values()) for value in (True, False))
     assert (best["wins"], best["ties"], best["losses"]) == (wrong, right, 0) and best["n"] == 48
     assert best["p"] == mcnemar([[right, wrong], [0, 0]], exact=True).pvalue and best["p"] < 1e-4
     assert best["difference"] == pytest.approx(wrong / 48) and 0 < best["interval"][0] < wrong / 48
@@ -72,7 +72,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
 def test_runs_in_both_orders_are_compared_by_asking_and_tested_by_pair(runs, tmp_path):
     compared(runs / "both/in-context", runs / "both/none", "--out", tmp_path)
     (pair,) = json.loads((tmp_path / "comparison.json").read_text())["pairs"]
-    wrong = [id_ for id_, r in outcomes(runs / "both/none").items() if not r["correct"]]
+    wrong = [id_ for id_, r in outcomes(runs / "both/none").items() if not r.correct]
     worse = len({id_.removesuffix("/swapped") for id_ in wrong})
     assert pair["n"] == 96 and pair["difference"] == pytest.approx(len(wrong) / 96)
     assert (pair["wins"], pair["losses"], pair["wins"] + pair["ties"]) == (worse, 0, 48)
@@ -107,8 +107,7 @@ def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_p
     assert "p (log ratio)" in (tmp_path / "out/comparison.md").read_text()
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     values = [
-        [outcomes(tmp_path / name)[id_]["log_ratio"] for id_ in outcomes(tmp_path / "sure")]
-        for name in ("sure", "torn")
+        [outcomes(tmp_path / name)[id_].log_ratio for id_ in outcomes(tmp_path / "sure")] for name in ("sure", "torn")
     ]
     assert pair["log_ratio"]["p"] == pytest.approx(ttest_rel(*values, alternative="greater").pvalue)
     assert pair["log_ratio"]["p_less"] == pytest.approx(ttest_rel(*values, alternative="less").pvalue)
@@ -212,13 +211,10 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     evaluate(write_tables(tmp_path / "other", tables), tmp_path / "rows")
     refused(script(COMPARE, runs / "none", tmp_path / "rows"), "its fingerprint is")
     copy = shutil.copytree(runs / "none", tmp_path / "copy")
-    (copy / "outcomes.jsonl").write_text('{"id": 3}\n')
-    refused(
-        script(COMPARE, runs / "rag", copy),
-        "outcomes.jsonl, line 1: expected an object with id, excerpt, correct, log_ratio",
-    )
-    (copy / "outcomes.jsonl").unlink()
-    refused(script(COMPARE, runs / "rag", copy), "has no outcomes.jsonl; start the run again with the same command")
+    (copy / "questions.parquet").write_text("{}")
+    refused(script(COMPARE, runs / "rag", copy), "questions.parquet: expected a Parquet file")
+    (copy / "questions.parquet").unlink()
+    compared(runs / "rag", copy)  # as those of an earlier version, it is made of the journals
     (copy / "scores.json").unlink()
     refused(script(COMPARE, runs / "rag", copy), "has no scores.json")
     other = tmp_path / "memfail"

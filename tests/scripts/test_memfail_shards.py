@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.scripts.in_process import refused, script
@@ -52,8 +53,8 @@ def test_rows_with_stores_of_their_own_are_split(dataset, tmp_path, more):
         ran(*base, "--shard", f"{i}/3", "--out", part)
     ran(MERGE, *parts, "--out", tmp_path / "merged")
     assert scores_in(tmp_path / "merged") == scores_in(tmp_path / "whole")
-    outcomes = [sorted((tmp_path / run / "outcomes.jsonl").read_text().splitlines()) for run in ("merged", "whole")]
-    assert outcomes[0] == outcomes[1]
+    outcomes = [pq.read_table(tmp_path / run / "questions.parquet").to_pylist() for run in ("merged", "whole")]
+    assert sorted(outcomes[0], key=str) == sorted(outcomes[1], key=str)
     stores = [json.loads((tmp_path / run / "memories.json").read_text()) for run in ("merged", "whole")]
     assert stores[0] == stores[1]
     sizes = [scores_in(part)["n_questions"] for part in parts]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from epbench.runs.journal import read_journal
+from epbench.journals.journal import read_journal
 
 ROOT = Path(__file__).parents[2]
 SMALL = (

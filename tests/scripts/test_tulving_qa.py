@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from epbench.runs.journal import read_journal
+from epbench.journals.journal import read_journal
 from tests.tulving.finetuning.tiny_book import write_tiny_book, write_tiny_model
 
 ROOT = Path(__file__).parents[2]

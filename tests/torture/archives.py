@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from epbench.errors import BadInput
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.books import read_book

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from epbench.runs.journal import read_journal
+from epbench.journals.journal import read_journal
 from epbench.tulving.dataset.build import Recipe, draw_outline
 from tests.booksort.made_texts import write_texts
 from tests.booksort.sort_set import write_set

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from epbench import BadInput
+from epbench.journals.journal import read_journal
 from epbench.models.protocol import Sampling
-from epbench.runs.journal import read_journal
 from epbench.tulving import rejudge
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.evaluate import Evaluation, prepare, run

@@ -23,10 +23,11 @@ from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Items, Shape
+from epbench.journals.answers import ask
+from epbench.journals.journal import read_journal
 from epbench.models.protocol import Model, Request
+from epbench.progress import Progress
 from epbench.reports.tables import Table
-from epbench.runs.answers import Progress, ask
-from epbench.runs.journal import read_journal
 
 Choice = Literal["prompt", "reading"]
 """What is chosen."""

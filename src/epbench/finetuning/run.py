@@ -17,8 +17,8 @@ from epbench.finetuning.ranks import Ranks, whole_models
 from epbench.finetuning.recipe import Recipe
 from epbench.finetuning.speed import with_speed
 from epbench.finetuning.texts.samples import Sample
+from epbench.journals.journal import Journal, read_journal
 from epbench.runs import several
-from epbench.runs.journal import Journal, read_journal
 
 TRAINING = "training.jsonl"
 MEASURES = "measures.jsonl"

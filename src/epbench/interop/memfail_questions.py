@@ -19,7 +19,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.protocol import Judge
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 
 MAX_TOKENS = 1024
 """The longest answer in tokens, as in our own evaluation."""

@@ -9,12 +9,12 @@ from epbench.booksort.context import prompts as sort_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
 from epbench.errors import BadInput
+from epbench.journals.answers import fingerprint_of
 from epbench.memfail.context import prompts as memfail_prompts
 from epbench.memfail.context.requests import requests_of as memfail_requests
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import fingerprint_of
 from epbench.runs.folder import dataset_of
 from epbench.tulving.context import prompts as tulving_prompts
 from epbench.tulving.context.reading import Reading

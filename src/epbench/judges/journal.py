@@ -13,6 +13,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import (
     Judge,
     Judgeable,
@@ -23,8 +24,7 @@ from epbench.judges.protocol import (
     noted_judge,
 )
 from epbench.models.protocol import Usage
-from epbench.runs.answers import Progress
-from epbench.runs.journal import Journal, Record
+from epbench.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

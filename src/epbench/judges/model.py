@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from epbench.errors import BadInput, UnusableReply
+from epbench.journals.answers import answered
+from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import Judge, Judgeable, Judgement
 from epbench.models.estimate import Estimate, estimate
 from epbench.models.json_replies import WITHOUT_TEXT
 from epbench.models.protocol import HasAddress, Model, Request, Usage
-from epbench.runs.answers import answered
-from epbench.runs.journal import Journal, Record
 
 T = TypeVar("T")
 InputT = TypeVar("InputT", bound=Judgeable)

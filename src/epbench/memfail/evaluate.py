@@ -17,8 +17,9 @@ from epbench.errors import BadInput
 from epbench.files.secrets import without_login
 from epbench.files.writing import write_text
 from epbench.hub.revision import dataset_revision
+from epbench.journals.answers import ANSWERS, ask, fingerprint_of
+from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
-from epbench.judges.run_judge import check_judge, note, note_judge
 from epbench.memfail.context.conversations import REPLIES, by_store, facts_told, told_in
 from epbench.memfail.context.estimate import plan_lines
 from epbench.memfail.context.prompts import Prompts
@@ -45,9 +46,9 @@ from epbench.memories.session import Conversation, fill_and_ask
 from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
-from epbench.runs.answers import ANSWERS, Progress, ask, fingerprint_of, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
-from epbench.runs.journal import read_journal
+from epbench.runs.judge import check_judge, note, note_judge
 from epbench.runs.subset import part_of
 from epbench.runs.usage import commonest, token_usage
 from epbench.safe_text import markdown_text

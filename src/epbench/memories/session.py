@@ -33,6 +33,7 @@ from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_keys
 from epbench.files.shapes import Each, Items
+from epbench.journals.journal import Journal
 from epbench.memories.guard import (
     FINALIZE,
     LIST,
@@ -49,8 +50,7 @@ from epbench.memories.guard import (
 from epbench.memories.relay.calls import Operation
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
-from epbench.runs.answers import Progress
-from epbench.runs.journal import Journal
+from epbench.progress import Progress
 
 STOPPED = "the run was stopped while it was told"
 """The failure of a conversation that is being stored. Journals hold these words, so they stay as they are."""

@@ -6,9 +6,7 @@ from the dataset, is checked by computing them again.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,52 +16,16 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Shape
+from epbench.journals.journal import LinesHash
+from epbench.journals.shapes import JOURNALS
 from epbench.metric_folders import metrics_root
-from epbench.runs.shapes import JOURNALS
 
 CHECKSUMS = "checksums.json"
 LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 """Those of which a run notes the version."""
 _SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,)), "code": (str,)})
 _PACKAGE = Path(__file__).parents[1]
-_MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
 _BLOCK = 2**20
-
-
-class LinesHash:
-    """The hash of the lines of a journal, and a mark of each of them, by which a changed line is found."""
-
-    def __init__(self, noted_size: int | None = None) -> None:
-        """Begin with no lines; `noted_size` is the size at which `noted` becomes the hash of the lines before it."""
-        self.size = 0
-        self.noted: str | None = None
-        self._noted_size = noted_size
-        self._digest, self._marks = hashlib.sha256(), bytearray()
-
-    def add(self, line: bytes) -> None:
-        """Add a whole line, with its end."""
-        self.size += len(line)
-        self._digest.update(line)
-        self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK, "big")
-        if self.size == self._noted_size:
-            self.noted = self.sha256
-
-    @property
-    def sha256(self) -> str:
-        """The hash of all lines."""
-        return self._digest.hexdigest()
-
-    @property
-    def lines(self) -> str:
-        """The marks of all lines, for a file."""
-        return base64.b64encode(self._marks).decode()
-
-    def first_change(self, noted: str) -> int:
-        """The number, from 1, of the first line whose mark is not the noted one."""
-        before = base64.b64decode(noted)
-        pairs = range(0, min(len(before), len(self._marks)), _MARK)
-        at = next((i for i in pairs if before[i : i + _MARK] != self._marks[i : i + _MARK]), len(pairs) * _MARK)
-        return at // _MARK + 1
 
 
 def write_checksums(

@@ -8,16 +8,29 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
-from epbench.files.shapes import Shape, check
+from epbench.files.shapes import MAYBE_TEXT, Each, Shape, check
+from epbench.journals.journal import kept_journals, lines_of
 from epbench.runs.checksums import change_note, edited_files, versions, write_checksums
-from epbench.runs.journal import kept_journals, lines_of
-from epbench.runs.shapes import RUN
 from epbench.starting import command_line
+
+_JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
+
+RUN = Shape(
+    {"identity": Shape({}, {"benchmark": (str,)})},
+    {
+        **dict.fromkeys(("dataset", "dataset_folder", "book", "label"), (str,)), "fingerprint": MAYBE_TEXT,
+        "limit": (int, NoneType),
+        "dataset_revision": MAYBE_TEXT, "engine": (dict,), "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
+        **dict.fromkeys(("command", "python", "platform"), (str,)),
+    },
+)  # fmt: skip
+"""The content of run.json that all benchmarks share."""
 
 LATER = ("chapters", "held_out")
 """Fields of the identity that earlier versions did not write: a run without one is not compared by it."""

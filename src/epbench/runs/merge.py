@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape, check
-from epbench.runs.folder import LATER, open_run, read_run
-from epbench.runs.journal import Journal, read_journal
+from epbench.files.json_files import read_json, write_json
+from epbench.files.shapes import Each, Shape, check
+from epbench.journals.journal import Journal, read_journal
+from epbench.judges.protocol import identity_of, noted_judge
+from epbench.runs.benchmark import Benchmark
+from epbench.runs.folder import LATER, dataset_of, open_run, read_run
+from epbench.runs.judge import check_judge, note, note_judge
+from epbench.runs.several import runs_in
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,97 @@ class MergedRun:
     """
 
     label: str
-    scores: dict[str, Any]
+    scores: Mapping[str, Any]
     failures: dict[str, int] = field(default_factory=dict)
+
+
+def merge(
+    benchmark: Benchmark,
+    shards: Sequence[Path],
+    out: Path,
+    dataset: str | None = None,
+    limit: int | None = None,
+    prompts: Path | None = None,
+) -> list[MergedRun]:
+    """Join the journals of shards, and score them as one run. A question that no shard has asked has failed.
+
+    Args:
+        benchmark: The benchmark of all shards.
+        shards: The folders of the shards, at least one; each is a run, or holds one for each config.
+        out: The folder of the whole run; with several configs it holds one folder for each.
+        dataset: Where the dataset is; None for where the shards found it.
+        limit: The number of questions of the whole run; None for the limit of the shards.
+        prompts: The reader's prompt pack, if the shards had another one than ours.
+
+    Raises:
+        BadInput: A folder is not a shard of the same run, the shards have different judges, limits or prompts, or the
+            dataset has other rows.
+        RunFailed: No shard has an answer.
+    """
+    if benchmark.part is None:
+        return [_merge(benchmark, shards, out, dataset, limit, prompts)]
+    by_part: dict[str, list[Path]] = {}
+    for shard in shards:
+        _check_other(shard, out)
+        for folder in runs_in(shard):
+            run = read_run(folder)
+            check(str(folder / "run.json"), run, benchmark.described)
+            by_part.setdefault(run["identity"][benchmark.part], []).append(folder)
+    several = len(by_part) > 1 or any(not (shard / "run.json").is_file() for shard in shards)
+    return [
+        _merge(benchmark, folders, out / part if several else out, dataset, limit, prompts)
+        for part, folders in by_part.items()
+    ]
+
+
+def _merge(
+    benchmark: Benchmark,
+    shards: Sequence[Path],
+    out: Path,
+    dataset: str | None,
+    limit: int | None,
+    prompts: Path | None,
+) -> MergedRun:
+    described = read_shards(shards, out, benchmark.described)
+    first, limit = described[0], limit_of(described, limit)
+    identity, dataset, label = first["identity"], dataset or dataset_of(first) or "", first.get("label", shards[0].name)
+    judge = _judge_of(described, benchmark.rules()) if benchmark.rules else None
+    past = benchmark.past(None, first, dataset, limit, None, prompts)
+    if any(check.held is False for check in past.checks):
+        raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
+    about = {"dataset": dataset, "label": label, "merged": [str(f) for f in shards]}
+    about |= {name: first[name] for name in ("book",) if name in first}
+    with open_run(out, identity, about) as folder:
+        if judge is not None:
+            check_judge(folder, judge)
+        join_journals(shards, folder, benchmark.journals)
+        for name, shape in benchmark.objects.items():
+            _join_objects(shards, folder / name, shape)
+        note(folder, limit=limit)
+        past.judge(folder, judge)
+        scores = past.finish(folder, judge, label)
+        if judge is not None:
+            note_judge(folder, judge)
+    return MergedRun(*past.shown(label, scores), past.failures(out, judge))
+
+
+def _judge_of(described: Sequence[Mapping[str, Any]], rules: Any) -> Any:
+    """The judge of all shards. One that is a model is not asked again: its verdicts are in the journals."""
+    judges = {noted_judge(run["judge"]) for run in described if "judge" in run}
+    if len(judges) > 1:
+        names = ", ".join(sorted(map(str, judges)))
+        raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
+    return judges.pop() if judges - {identity_of(rules)} else rules
+
+
+def _join_objects(shards: Sequence[Path], out: Path, shape: Shape | Each) -> None:
+    found = [read_json(shard / out.name, shape) for shard in shards if (shard / out.name).is_file()]
+    write_json(out, {key: value for fields in found for key, value in fields.items()})
+
+
+def _check_other(shard: Path, out: Path) -> None:
+    if shard.resolve() == out.resolve():
+        raise BadInput(f"{out}: one of the shards; expected another folder for the whole run")
 
 
 def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[str, Any]]:
@@ -45,8 +139,7 @@ def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[s
     """
     described: list[dict[str, Any]] = []
     for folder in folders:
-        if folder.resolve() == out.resolve():
-            raise BadInput(f"{out}: one of the shards; expected another folder for the whole run")
+        _check_other(folder, out)
         run = read_run(folder)
         check(str(folder / "run.json"), run, shape)
         described.append(run)

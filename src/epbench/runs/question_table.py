@@ -46,22 +46,20 @@ def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[s
 
 
 def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read questions.parquet of a run.
+    """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
     Args:
         folder: The run's folder.
         columns: The columns that the file must have; it may have others, which are read as well.
 
     Raises:
-        BadInput: There is no such file, it is no Parquet file, or it lacks a column.
+        BadInput: The file is no Parquet file, or lacks a column; or there is none and the journals do not give it.
     """
     import pandas as pd
 
     path = folder / QUESTIONS
     if not path.is_file():
-        raise BadInput(
-            f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice"
-        )
+        return _computed(folder, columns)
     try:
         found = pd.read_parquet(path)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
@@ -69,3 +67,21 @@ def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
     if absent := [column for column in columns if column not in found.columns]:
         raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(found.columns)}")
     return found
+
+
+def _computed(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
+    from epbench.runs.benchmark import find_benchmark
+    from epbench.runs.verification import recompute
+
+    with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
+        again = Path(scratch) / "run"
+        try:
+            why = "; ".join(check.said for check in recompute(find_benchmark(folder), folder, again) if not check.held)
+        except BadInput as error:
+            why = str(error)
+        if (again / QUESTIONS).is_file():
+            return read_questions(again, columns)
+    raise BadInput(
+        f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice "
+        f"({why})"
+    )

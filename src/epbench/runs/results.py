@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import write_json
 from epbench.files.writing import write_text
-from epbench.runs.outcomes import write_outcomes
 
 RESULTS = ("scores.json", "usage.json", "table.md", "report.html")
 """The files that every benchmark writes, in the order of writing."""
@@ -21,11 +20,8 @@ def write_results(
     usage: Mapping[str, Any],
     table: str,
     report: str,
-    outcomes: Iterable[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the results of a run. Each file appears whole or not at all.
-
-    Scores are written after the outcomes that comparisons read, so that a run with scores can be compared.
+    """Write the results of a run, after its questions.parquet. Each file appears whole or not at all.
 
     Args:
         folder: The run's folder.
@@ -33,10 +29,7 @@ def write_results(
         usage: The content of usage.json.
         table: The content of table.md.
         report: The content of report.html.
-        outcomes: The records of outcomes.jsonl; None writes no such file.
     """
-    if outcomes is not None:
-        write_outcomes(folder, outcomes)
     write_json(folder / "scores.json", scores)
     write_json(folder / "usage.json", usage)
     write_text(folder / "table.md", table)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from epbench.runs.journal import RETIRED
+from epbench.journals.journal import RETIRED
 
 _LONGEST_REASON = 300  # characters
 

@@ -9,23 +9,29 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.shapes import Each, Shape, check
 from epbench.files.text import shown
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
+from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import identity_of, noted_judge
 from epbench.runs.checksums import CHECKSUMS, changed_since
-from epbench.runs.folder import read_run
-from epbench.runs.journal import read_journal
-from epbench.runs.outcomes import OUTCOMES
+from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.question_table import QUESTIONS
 from epbench.runs.results import RESULTS
+
+if TYPE_CHECKING:
+    from epbench.runs.benchmark import Benchmark, PastRun
 
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
 _HOW = Shape({**dict.fromkeys(("command", "python", "platform"), (str,)), "versions": Each((str,))})
 """What run.json says of how a run was made."""
+_JUDGED = Shape({"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})})
 _MOST = 5
 """The number of differences in one file that are named; the others are counted."""
 
@@ -53,8 +59,63 @@ def copy_journals(folder: Path, scratch: Path) -> None:
             shutil.copyfile(path, scratch / path.name)
 
 
+def recompute(
+    benchmark: Benchmark, folder: Path, scratch: Path, dataset: str | None = None, prompts: Path | None = None
+) -> list[Check]:
+    """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
+
+    Args:
+        benchmark: The benchmark of the run.
+        folder: The run's folder.
+        scratch: The folder for the results.
+        dataset: Where the dataset is now; None for where the run found it.
+        prompts: The reader's prompt pack, if the run had another one than ours.
+
+    Returns:
+        What was checked on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by
+        rules, that it still gives the verdicts in the journal.
+
+    Raises:
+        BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
+        NothingToScore: The journals have no judged answer.
+    """
+    run = read_run(folder)
+    if "released" in run["identity"]:
+        raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
+    check(str(folder / "run.json"), run, benchmark.described)
+    past = benchmark.past(folder, run, dataset or dataset_of(run) or "", run.get("limit"), run.get("shard"), prompts)
+    checks = list(past.checks)
+    if any(check.held is False for check in checks):
+        return checks  # other questions: nothing would follow from these journals
+    if past.ids is not None:
+        strange = [record["id"] for record in read_journal(folder / ANSWERS).values() if record["id"] not in past.ids]
+        said = f"{len(strange)} answers are to no question of the run, such as {strange[0]!r}" if strange else ""
+        checks.append(Check(ANSWERS, not strange, said))
+    copy_journals(folder, scratch)
+    judge: Any = None
+    if benchmark.rules:
+        check(str(folder / "run.json"), run, _JUDGED)
+        judge, rules = noted_judge(run["judge"]), benchmark.rules()
+        if judge == identity_of(rules):
+            judge = rules
+            checks.append(_judge_again(folder, scratch / "judged", past, rules))
+        else:
+            said = f"{judge.name} is not asked again; the results were computed from its verdicts"
+            checks.append(Check(JUDGEMENTS, None, said))
+    past.finish(scratch, judge, run.get("label", folder.name))
+    return checks
+
+
+def _judge_again(folder: Path, scratch: Path, past: PastRun, rules: Any) -> Check:
+    """Have a judge that goes by rules judge all answers anew, in a scratch folder."""
+    copy_journals(folder, scratch)
+    (scratch / JUDGEMENTS).unlink(missing_ok=True)
+    past.judge(scratch, rules)
+    return check_records(folder, scratch, JUDGEMENTS, rules.name)
+
+
 def _computed() -> tuple[str, ...]:
-    return (*RESULTS, OUTCOMES, QUESTIONS)
+    return (*RESULTS, QUESTIONS)
 
 
 def check_hashes(folder: Path) -> list[Check]:

@@ -18,16 +18,17 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.hub.revision import dataset_revision
 from epbench.hub.rows import Row
+from epbench.journals.answers import ANSWERS, ask, retire_others
+from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
-from epbench.judges.run_judge import check_judge, judge_of_scores, note, note_judge
 from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
-from epbench.runs.answers import ANSWERS, Progress, ask, no_progress, retire_others
+from epbench.progress import Progress, no_progress
 from epbench.runs.finished import is_finished
 from epbench.runs.folder import open_run, read_scores
-from epbench.runs.journal import read_journal
+from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.subset import subset
 from epbench.runs.usage import token_usage, usage_line
 from epbench.tulving.calibration.correction import judge_scores, recall_to_correct

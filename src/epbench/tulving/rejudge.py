@@ -16,10 +16,11 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.secrets import scrubbed, without_login
 from epbench.hub.rows import Row
+from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.protocol import is_free
-from epbench.judges.run_judge import judge_of_scores, note_judge
-from epbench.runs.answers import ANSWERS, Progress, fingerprint_of, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.runs.folder import check_identity, open_run
+from epbench.runs.judge import judge_of_scores, note_judge
 from epbench.runs.subset import subset
 from epbench.tulving.context.prompts import Prompts
 from epbench.tulving.dataset.load import Loaded, load_book

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
+from epbench.journals.journal import Record
 from epbench.judges.replies import FAILURES, kind_of_reply
-from epbench.runs.journal import Record
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import Judge

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from scipy.stats import pearsonr
@@ -322,12 +324,14 @@ def test_what_does_not_fit_is_refused_before_anything_is_asked(plan, texts, tmp_
 def test_correlation_leaves_out_pairs_without_a_ratio(measured, tmp_path):
     from epbench.models.hf.likelihood import SpanLikelihood
 
-    lines = (measured[0] / "sort/outcomes.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
-    segments = {record["id"]: SpanLikelihood(10, -10.0 * i) for i, record in enumerate(records)}
-    for i, record in enumerate(records):
-        record["log_ratio"] = -0.1 * i if i > 4 else None
-    (tmp_path / "outcomes.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    table = pq.read_table(measured[0] / "sort/questions.parquet")
+    rows = table.to_pylist()
+    segments = {row["id"]: SpanLikelihood(10, -10.0 * i) for i, row in enumerate(rows)}
+    for i, row in enumerate(rows):
+        right = math.exp(-0.1 * i) if i > 4 else None
+        shares = right, None if right is None else 1 - right
+        row["p_a"], row["p_b"] = shares if row["answer"] == "A" else shares[::-1]
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), tmp_path / "questions.parquet")
     found = measures.correlation(segments, tmp_path)
     assert found["n"] == N - 5 and found["r"] == pytest.approx(-1)
 

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from epbench.booksort.benchmark import BENCHMARK
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.reader import Oracle
 from epbench.booksort.evaluate import Evaluation, prepare
 from epbench.booksort.finetuning.measures import SortPlan
-from epbench.booksort.scores.merging import merge
 from epbench.errors import BadInput
+from epbench.runs.merge import merge
 from tests.booksort.published_sort_csv import write_segments
 from tests.booksort.sort_set import pair_rows, write_set
 from tests.scripts import in_process
@@ -49,7 +50,7 @@ def test_questions_and_identity_are_those_of_the_script(dataset, tmp_path, memor
     asked = [json.loads(line)["key"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
     assert asked == [request.key(oracle.identity) for request in prepared.requests]
     assert {pair.id for pair in plan.run.pairs} == {request.id for request in prepared.requests}
-    assert merge([tmp_path / "r"], tmp_path / "whole").scores["n_questions"] == len(plan.run.pairs)
+    assert merge(BENCHMARK, [tmp_path / "r"], tmp_path / "whole")[0].scores["n_questions"] == len(plan.run.pairs)
 
 
 def test_what_does_not_exist_is_refused(dataset):

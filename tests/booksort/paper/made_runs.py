@@ -11,9 +11,9 @@ from epbench.booksort.dataset.load import Pair, fingerprint, load_pairs
 from epbench.booksort.dataset.load import both_orders as in_both_orders
 from epbench.booksort.scores.results import finish
 from epbench.draws import RandomStream
-from epbench.runs.answers import ANSWERS
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal
 
 OTHER = {"A": "B", "B": "A"}
 Plan = Callable[[Pair], dict[str, Any]]

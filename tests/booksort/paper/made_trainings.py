@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.finetuning.measures import summary_of
-from epbench.runs.journal import Journal
+from epbench.journals.journal import Journal
 from tests.booksort.paper.made_runs import Plan, make_run
 
 KINDS = {"sort": "none", "sort-in-context": "in-context"}

@@ -7,10 +7,10 @@ import pytest
 
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.scores.results import finish
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal
 from epbench.reports import explorer
-from epbench.runs.answers import ANSWERS
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal
 from tests.booksort.sort_set import write_set
 from tests.reports.page_data import data_of, questions_of
 

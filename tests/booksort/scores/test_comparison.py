@@ -4,12 +4,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, record_of
+from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, outcomes_in
+from epbench.booksort.scores.question_files import record_of
 from epbench.statistics.paired import holm
 from tests.booksort.simulated_runs import log_odds, simulated
 
@@ -123,10 +125,12 @@ def test_an_advantage_of_a_simulated_reader_is_found_through_its_answers():
     def told(row):
         """A reader whose probabilities agree with its answers, and leave a tenth to other tokens."""
         p_a = 0.7 if row.predicted == "A" else 0.2
-        return Outcome(**record_of(replace(row, p_a=p_a, p_b=0.9 - p_a)))
+        return record_of(replace(row, p_a=p_a, p_b=0.9 - p_a))
 
     better, worse = (
-        [told(row) for row in simulated(lambda *_, p=p: log_odds(p), seed=seed, lengths=(250,), excerpts=10)]
+        outcomes_in(
+            pd.DataFrame(map(told, simulated(lambda *_, p=p: log_odds(p), seed=seed, lengths=(250,), excerpts=10)))
+        )
         for seed, p in ((0, 0.85), (1, 0.6))
     )
     assert {round(one.log_ratio, 6) for one in better} == {round(math.log(p / 0.9), 6) for p in (0.7, 0.2)}

@@ -2,11 +2,12 @@ import json
 
 import pytest
 
+from epbench.booksort.benchmark import BENCHMARK
 from epbench.booksort.dataset.load import load_pairs
-from epbench.booksort.scores.merging import merge
 from epbench.booksort.scores.question_files import COLUMNS, read_questions
-from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import Journal
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal
+from epbench.runs.merge import merge
 from epbench.runs.question_table import QUESTIONS
 from tests.booksort.paper.made_runs import OTHER, answers_of, make_run, mostly_right
 from tests.booksort.sort_set import write_set
@@ -91,5 +92,5 @@ def test_a_merged_run_has_the_rows_of_its_shards(tmp_path, dataset):
         for record in kept:
             journal.add(**record)
         journal.close()
-    merge([tmp_path / "one", tmp_path / "two"], tmp_path / "merged")
+    merge(BENCHMARK, [tmp_path / "one", tmp_path / "two"], tmp_path / "merged")
     assert (tmp_path / "merged" / QUESTIONS).read_bytes() == (whole / QUESTIONS).read_bytes()

@@ -8,9 +8,9 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.judging.answers import CUT_OFF
 from epbench.booksort.scores.results import finish, scored_pairs
-from epbench.runs.answers import ANSWERS, ask
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import Journal
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal
 from tests.booksort.sort_set import write_set
 
 PACK = load_prompts()

@@ -9,7 +9,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.finetuning.texts.instruction_rows import Example, examples_of, find_source
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.finetuning.texts.made_rows import row, rows, write_rows
 from tests.hub.hub_double import HubDouble, Repo
 
@@ -139,7 +139,7 @@ def test_what_is_not_in_the_cache_cannot_be_had_offline():
 def test_a_dataset_of_the_hub_is_downloaded_once_and_then_found_offline(tmp_path):
     code = """
 from epbench.finetuning.texts.instruction_rows import *
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 source = find_source("lab/talk")
 print([path.name for path in source.files], source.revision, len(list(examples_of(source.files, no_progress))))
 """

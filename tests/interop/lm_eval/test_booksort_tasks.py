@@ -7,9 +7,9 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.scores.results import scored_pairs
 from epbench.booksort.scores.scoring import score_run
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal
 from epbench.models.hf.prompt_tokens import PromptTokens
-from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import Journal
 from tests.booksort.sort_set import write_set
 from tests.interop.lm_eval.scripted_model import Scripted, run
 from tests.tiny_model import make_tiny_model

@@ -13,7 +13,7 @@ from epbench.memfail.calibration.faults import FAULTS, NO_FAULT
 from epbench.memfail.calibration.passport import fingerprint_of, make_passport, passport_note, passport_path
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.protocol import Verdict
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 
 CONFIGS = ("conditional_facts_easy", "long_hop")

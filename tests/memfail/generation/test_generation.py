@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from epbench.errors import BadInput, RunFailed
+from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
@@ -20,8 +21,7 @@ from epbench.memfail.generation.specs import conditional_specs, option_orders
 from epbench.memfail.validation.findings import validate
 from epbench.memfail.validation.text_statistics import connectives
 from epbench.models.load import Options, load_model
-from epbench.runs.answers import no_progress
-from epbench.runs.journal import read_journal
+from epbench.progress import no_progress
 from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 

@@ -23,7 +23,7 @@ from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.protocol import Verdict
 from epbench.memfail.judging.stages import STAGES
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.conftest import ROOT
 from tests.memfail.honest_judge import honest
 from tests.models.loopback_endpoint import LoopbackEndpoint

@@ -22,7 +22,7 @@ from epbench.memfail.scores.question_files import question_rows
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import load_memory
 from epbench.models.load import Options
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 
 
 @cache

@@ -14,7 +14,7 @@ from epbench.memfail.judging.leave_one_out import MOST, MOST_BY_RULES, LeftOut, 
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.memfail import planted_faults as plant
 from tests.memfail.honest_judge import honest, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint

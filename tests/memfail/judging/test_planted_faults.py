@@ -11,7 +11,7 @@ from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.memfail import planted_faults as plant
 from tests.memfail.honest_judge import honest
 from tests.models.loopback_endpoint import LoopbackEndpoint

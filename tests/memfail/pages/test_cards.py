@@ -1,7 +1,6 @@
 """Question by question on the page of a MemFail run: each card and each stage against the journals of a planted run."""
 
-import json
-
+import pyarrow.parquet as pq
 import pytest
 
 from epbench.files.json_files import read_json
@@ -63,9 +62,9 @@ def test_the_page_says_that_memories_illustrate(browser, tmp_path):
 
 
 def test_the_page_of_a_run_has_a_card_for_each_outcome(run_of_memfail):
-    """Against outcomes.jsonl and the journal of answers, which the cards are not made from."""
+    """Against questions.parquet, as it is on disk."""
     folder = run_of_memfail
-    outcomes = [json.loads(line) for line in (folder / "outcomes.jsonl").read_text("utf-8").splitlines()]
+    outcomes = pq.read_table(folder / "questions.parquet").to_pylist()
     cards = questions_of((folder / "report.html").read_text("utf-8"))
     assert len(cards) == len(outcomes) > 0
     for card, outcome in zip(cards, outcomes, strict=True):

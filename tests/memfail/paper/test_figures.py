@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 
 from epbench.exhibits.exhibit import Exhibit, Missing
@@ -87,7 +88,7 @@ def test_reported_rates_stand_beside_them_with_a_mark_and_intervals(made):
 
 def test_floor_ceiling_vacuous_passes_and_judges_are_in_the_notes(made):
     notes = "\n".join(figure_1(made.inputs).table.notes)
-    outcomes = lines_of(made.folder / "floor/persona_retrieval/outcomes.jsonl")
+    outcomes = pq.read_table(made.folder / "floor/persona_retrieval/questions.parquet").to_pylist()
     empty = sum(line["vacuous"] for line in outcomes)
     assert f"persona_retrieval {empty / len(outcomes):.3f} computed, {empty / len(outcomes):.3f} measured" in notes
     assert f"none (baseline) at k = {K}: {empty} of {empty}" in notes

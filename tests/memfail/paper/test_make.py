@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput
@@ -17,7 +18,6 @@ from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, 
 from epbench.memfail.paper.make import exhibits
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
-from tests.memfail.paper.plain import lines_of
 
 NAMES = [
     "Table 1", "Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question",
@@ -63,7 +63,7 @@ def test_what_stands_beside_success_is_that_of_the_outcomes(made):
     (exhibit,) = [one for one in exhibits(made.inputs) if one.name == "Figure 1, beside success"]
     for record, row in zip(exhibit.records, exhibit.table.rows, strict=True):
         folder = {"none": "floor", "verbatim-bm25": "bm25", "oracle": "all"}.get(record["system"], "flaky")
-        lines = lines_of(made.folder / folder / record["config"] / "outcomes.jsonl")
+        lines = pq.read_table(made.folder / folder / record["config"] / "questions.parquet").to_pylist()
         vacuous = sum(line["vacuous"] for line in lines)
         judged = [line for line in lines if line["success"] is not None]
         earned = sum(line["success"] and not line["vacuous"] for line in judged)

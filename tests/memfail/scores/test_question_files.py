@@ -1,27 +1,16 @@
-"""What became of each question is in outcomes.jsonl and, with all texts, in questions.parquet."""
+"""What became of each question, with all texts, is in questions.parquet."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.errors import BadInput
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.question_files import (
-    COLUMNS,
-    FIELDS,
-    MORE_FIELDS,
-    nearest,
-    question_rows,
-    record_of,
-    write_questions,
-)
-from epbench.runs.outcomes import read_outcomes, write_outcomes
+from epbench.memfail.scores.question_files import COLUMNS, nearest, question_rows, write_questions
 from epbench.runs.question_table import QUESTIONS, read_questions
 
 GOLD = (
@@ -37,25 +26,12 @@ DONE = Outcome(
     ("r1/0", "r1/1"), reason="no sailing", reasons=("the bees", "no sailing"),
 )  # fmt: skip
 FAILED = Outcome("q2", "r1", "", "", 5, "failed", False, None, (), 0, 0, ("r1/0",), failure="overloaded")
-RECORDS = [record_of(DONE), record_of(FAILED)]
 STORE = ["Bob bakes.", "Ada sails each Sunday.", "Bees: Ada has them on a roof.", "Ada is kind."]
 
 
 def rows():
     lost = QuestionRecord(replace(ASKED, id="q2", kind="", gold=GOLD[:1]), 5, "", failure="overloaded")
     return question_rows([DONE, FAILED], [RECORD, lost], {"": STORE}, "planted")
-
-
-def test_a_question_has_its_label_and_the_stage_of_each_need(tmp_path):
-    assert RECORDS[0] == {
-        "id": "q1", "k": 5, "row": "r1", "kind": "direct", "group": "direct", "success": False, "label": "retrieval_error",
-        "vacuous": False, "answer_right": True,
-        "needs": [{"fact": "r1/0", "stage": "correct"}, {"fact": "r1/1", "stage": "retrieval_error"}],
-    }  # fmt: skip
-    assert RECORDS[1]["success"] is RECORDS[1]["answer_right"] is None
-    assert RECORDS[1]["needs"] == [{"fact": "r1/0", "stage": "failed"}]
-    write_outcomes(tmp_path, RECORDS)
-    assert read_outcomes(tmp_path, FIELDS, MORE_FIELDS) == RECORDS
 
 
 def test_the_table_has_the_way_of_each_fact_from_what_was_told_to_the_answer():
@@ -69,11 +45,13 @@ def test_the_table_has_the_way_of_each_fact_from_what_was_told_to_the_answer():
         "retrieved": None, "reason": "no sailing",
     }  # fmt: skip
     assert right == {
-        **RECORDS[0], "config": "coexisting_facts", "system": "planted", "outcome": "wrong", "needs": [bees, sails],
+        "id": "q1", "k": 5, "row": "r1", "kind": "direct", "group": "direct", "success": False, "label": "retrieval_error",
+        "vacuous": False, "answer_right": True, "config": "coexisting_facts", "system": "planted", "outcome": "wrong", "needs": [bees, sails],
         "question": "What does Ada do?", "reference": "bees, sails", "answer": "She keeps bees.",
         "retrieved": ["Bees: Ada has them on a roof.", "Bob bakes."], "n_stored": 4, "reason": "no sailing",
         "failure": None,
     }  # fmt: skip
+    assert failed["success"] is failed["answer_right"] is None
     assert failed["outcome"] == "failed" and failed["answer"] is None and failed["failure"] == "overloaded"
     assert failed["needs"] == [
         {"fact": "r1/0", "told": GOLD[0].text, "stage": "failed", "stored": None, "retrieved": None, "reason": None}
@@ -88,15 +66,6 @@ def test_the_file_has_the_same_rows_and_the_same_bytes_each_time(tmp_path):
     assert list(read_questions(tmp_path, COLUMNS).columns) == list(COLUMNS)
     write_questions(tmp_path, rows())
     assert (tmp_path / QUESTIONS).read_bytes() == first and [p.name for p in tmp_path.iterdir()] == [QUESTIONS]
-
-
-def test_earlier_outcomes_are_still_compared_and_other_fields_are_refused(tmp_path):
-    earlier = [{name: record[name] for name in FIELDS} for record in RECORDS]
-    write_outcomes(tmp_path, earlier)
-    assert read_outcomes(tmp_path, FIELDS, MORE_FIELDS) == earlier
-    write_outcomes(tmp_path, [json.loads(json.dumps(RECORDS[0])) | {"more": 1}])
-    with pytest.raises(BadInput, match="line 1: expected an object with id, k, row, success"):
-        read_outcomes(tmp_path, FIELDS, MORE_FIELDS)
 
 
 BOATS = GoldMemory("r/0", "Ada paints boats only when it rains.", ("Ada", "paints boats"), ("when it rains",))

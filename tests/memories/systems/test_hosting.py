@@ -23,7 +23,7 @@ from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.memories.spec import Endpoint, Installation, SystemSpec
 from epbench.memories.systems import environment
 from epbench.memories.systems.environment import environment_python
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
 

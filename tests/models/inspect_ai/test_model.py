@@ -9,11 +9,11 @@ import pytest
 from inspect_ai.model import ChatCompletionChoice, Logprob, Logprobs, ModelOutput, TopLogprob
 
 from epbench.errors import BadInput, RunFailed
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import read_journal
 from epbench.models.inspect_ai.model import MOST_GIVEN_UP, InspectModel
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import KeepsReplies, Request, Sampling, Usage
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import read_journal
 from tests.models.inspect_ai.scripted_provider import saying
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.tulving.scripted_judge import honest

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epbench.journals.answers import ANSWERS, answered, ask
+from epbench.journals.journal import Journal, read_journal
 from epbench.models.protocol import Request
-from epbench.runs.answers import ANSWERS, answered, ask
-from epbench.runs.journal import Journal, read_journal
 from epbench.runs.usage import token_usage
 from tests.models.endpoint_asks import book, key, model_of  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint

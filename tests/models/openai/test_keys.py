@@ -7,9 +7,9 @@ from importlib.util import find_spec
 import pytest
 
 from epbench.errors import BadInput
+from epbench.journals.answers import ANSWERS, ask
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Reply
-from epbench.runs.answers import ANSWERS, ask
 from epbench.tulving.reader.lexical import LexicalReader
 from tests.models.endpoint_asks import KEY, book, key, model_of  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from epbench.errors import BadInput
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import Journal
 from epbench.models.openai.concurrency import Gate
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import Journal
 from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import (
     BROKEN,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from epbench.errors import BadInput, RunFailed
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import read_journal
 from epbench.models.load import Options, load_model
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import read_journal
 from tests.models.endpoint_asks import KEY, book, key, model_of  # noqa: F401
 from tests.models.loopback_endpoint import BROKEN, HANG, Fault, LoopbackEndpoint
 

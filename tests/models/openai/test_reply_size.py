@@ -8,10 +8,10 @@ from importlib.util import find_spec
 import pytest
 
 from epbench.errors import RunFailed
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import read_journal
 from epbench.retrieval import openai_embedder
 from epbench.retrieval.openai_embedder import EndpointEmbedder
-from epbench.runs.answers import ANSWERS, ask
-from epbench.runs.journal import read_journal
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint, first_calls
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.chapters.loop import Candidate, first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
 from epbench.tulving.dataset.build import Recipe, draw_outline

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.judges.protocol import PastJudge
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.calibration.answers import make_calibration_set
 from epbench.tulving.calibration.correction import corrected, judge_scores, one_score, with_passport

@@ -7,7 +7,7 @@ import pytest
 
 from epbench.errors import BadInput, RunFailed
 from epbench.models.openai.model import EndpointModel
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Candidate, Task, first_tasks, write_chapters
 from epbench.tulving.chapters.model_writer import CHAPTERS, CHECKS, ModelWriter, writing_folder
 from epbench.tulving.chapters.positions import fact_positions, position_quantiles

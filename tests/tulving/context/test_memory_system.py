@@ -2,7 +2,7 @@ import pytest
 
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Sampling
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.context.memory_system import gold_texts, remember, remembered_requests, stand_in
 from epbench.tulving.context.prompts import load_prompts
 from epbench.tulving.context.requests import Book, QuestionView, chunks_of

@@ -4,7 +4,7 @@ import pytest
 
 from epbench import BadInput, load_book
 from epbench.models.protocol import Sampling
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.context.requests import published_top_k
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from epbench import BadInput
+from epbench.journals.journal import read_journal
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage
-from epbench.runs.journal import read_journal
 from epbench.tulving.judging.model import ModelJudge
 from epbench.tulving.judging.prompts import load_judge_prompts
 from epbench.tulving.judging.protocol import JudgeInput

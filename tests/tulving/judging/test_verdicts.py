@@ -7,10 +7,10 @@ import pytest
 
 from epbench import BadInput, RunFailed
 from epbench.files.json_files import write_json
+from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PUBLISHED, Judgement, PastJudge
-from epbench.runs.answers import no_progress
-from epbench.runs.journal import read_journal
+from epbench.progress import no_progress
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import Verdict

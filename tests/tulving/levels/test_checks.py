@@ -2,7 +2,7 @@
 
 import pytest
 
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import first_tasks
 from epbench.tulving.events.dates import in_words

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from epbench.journals.answers import ANSWERS, ask
 from epbench.models.protocol import Reply, Request
-from epbench.runs.answers import ANSWERS, ask, no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge

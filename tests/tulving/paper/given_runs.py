@@ -3,8 +3,9 @@
 import statistics
 from dataclasses import dataclass, field, replace
 
+from epbench.journals.answers import ANSWERS, ask
 from epbench.models.protocol import Reply, Request
-from epbench.runs.answers import ANSWERS, ask, no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.load import load_book

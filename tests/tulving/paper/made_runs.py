@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from epbench.runs.answers import ANSWERS
+from epbench.journals.answers import ANSWERS
 from epbench.runs.folder import open_run
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.evaluate import judge_and_score

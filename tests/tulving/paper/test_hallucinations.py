@@ -6,8 +6,8 @@ import pytest
 
 from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow
+from epbench.progress import no_progress
 from epbench.reports.figures import drawing, svg
-from epbench.runs.answers import no_progress
 from epbench.tulving.paper.hallucinations import ORIGINS, exhibits
 from epbench.tulving.paper.inputs import Inputs, read_runs
 from epbench.tulving.paper.lines import lines_of

@@ -7,7 +7,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.metric_folders import metric_module
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.questions.generate import single_event
 from epbench.tulving.questions.selection import select

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.files import Files

@@ -8,13 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput, NothingToScore
+from epbench.journals.answers import ANSWERS, ask
 from epbench.judges.protocol import Judgement
-from epbench.judges.run_judge import note_judge
 from epbench.metric_folders import metric_module
 from epbench.models.protocol import Reply, Request
-from epbench.runs.answers import ANSWERS, ask, no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
+from epbench.runs.judge import note_judge
+from epbench.runs.merge import merge
 from epbench.runs.question_table import QUESTIONS
+from epbench.tulving.benchmark import BENCHMARK
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
@@ -22,7 +25,6 @@ from epbench.tulving.judging.protocol import Verdict
 from epbench.tulving.judging.verdicts import judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.merging import merge
 from epbench.tulving.scores.question_files import COLUMNS, NOT_ASKED, NOT_JUDGED
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.scoring import harsh_f1
@@ -205,7 +207,7 @@ def test_merged_shards_have_the_bytes_of_the_whole_run(script, short_book, rows,
     parts = [tmp_path / f"part{i}" for i in (1, 2)]
     for i, part in enumerate(parts, 1):
         assert script(*base, "--shard", f"{i}/2", "--out", part).returncode == 0
-    merge(parts, tmp_path / "merged")
+    merge(BENCHMARK, parts, tmp_path / "merged")
     assert (tmp_path / "merged" / QUESTIONS).read_bytes() == (tmp_path / "whole" / QUESTIONS).read_bytes()
     asked_ids = {record["id"] for record in questions_in(tmp_path / "whole")}
     check(tmp_path / "merged", [row for row in load_book(str(short_book)).rows if row["id"] in asked_ids])

@@ -7,9 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import NothingToScore
+from epbench.journals.answers import ANSWERS, ask
 from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.models.protocol import Reply, Request
-from epbench.runs.answers import ANSWERS, ask, no_progress
+from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questions

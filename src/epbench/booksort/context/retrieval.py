@@ -13,9 +13,9 @@ from typing import Any
 
 from epbench.booksort.dataset.load import SWAPPED, BookText, Pair
 from epbench.errors import BadInput
+from epbench.journals.answers import fingerprint_of
+from epbench.journals.journal import Journal
 from epbench.retrieval.protocol import MakeSearcher
-from epbench.runs.answers import fingerprint_of
-from epbench.runs.journal import Journal
 
 CHARACTERS = 1024
 

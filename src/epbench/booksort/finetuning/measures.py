@@ -24,7 +24,7 @@ from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.texts.samples import Sample
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model
-from epbench.runs.answers import Progress, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 

@@ -1,4 +1,4 @@
-"""Runs of Book-SORT, compared question by question by the outcomes in their folders."""
+"""Runs of Book-SORT, compared question by question by the tables in their folders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.dataset.load import pair_id
-from epbench.booksort.judging.answers import ScoredPair
+from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.run_files import SCORES, read_run
-from epbench.runs import outcomes
 from epbench.runs.folder import read_scores
 from epbench.runs.several import check_same
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
@@ -21,14 +20,8 @@ from epbench.statistics.paired import DIGITS, holm
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
-
-_FIELDS = {
-    "id": (str,),
-    "excerpt": (str,),
-    "correct": (bool, type(None)),
-    "log_ratio": (float, int, type(None)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +41,25 @@ class Outcome:
     log_ratio: float | None
 
 
-def record_of(row: ScoredPair) -> dict[str, Any]:
-    """The line of `outcomes.jsonl` about one question; its fields are those of `Outcome`."""
-    return {
-        "id": row.id,
-        "excerpt": row.excerpt,
-        "correct": None if row.failed else row.correct,
-        "log_ratio": None if row.failed else _log_ratio(row),
-    }
-
-
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """The outcome of each question of a run.
+    """The outcome of each question of a run, from its questions.parquet.
 
     Raises:
-        BadInput: The folder has no such file, as runs of earlier versions have not, or the file is damaged.
+        BadInput: There is no such file and it cannot be made, or it is damaged.
     """
-    return [Outcome(**record) for record in outcomes.read_outcomes(folder, _FIELDS)]
+    return outcomes_in(read_questions(folder))
+
+
+def outcomes_in(table: pd.DataFrame) -> list[Outcome]:
+    """The outcome of each question in a table with the columns of questions.parquet."""
+    excerpt = table[["book_idx", "excerpt_length", "segment_length", "excerpt_idx"]].astype(str).agg(" ".join, axis=1)
+    right = table["p_a"].where(table["answer"] == "A", table["p_b"])
+    known = right.gt(0) & (table["outcome"] != "failed") & table["p_a"].notna() & table["p_b"].notna()
+    share = right / (table["p_a"] + table["p_b"])
+    return [
+        Outcome(id_, of, None if outcome == "failed" else outcome == "right", math.log(part) if is_known else None)
+        for id_, of, outcome, part, is_known in zip(table["id"], excerpt, table["outcome"], share, known, strict=True)
+    ]
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -72,7 +67,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
     Args:
         runs: The folders of at least two runs, by the name of the run.
-        dataset: Not used: the outcomes in the folders are all that is compared.
+        dataset: Not used: the tables in the folders are all that is compared.
         progress: Shows a bar.
 
     Raises:
@@ -167,10 +162,3 @@ def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
     corrected = iter(holm([one[name] for one, name in tests if one[name] is not None]))
     for one, name in tests:
         one[f"{name}_holm"] = None if one[name] is None else next(corrected)
-
-
-def _log_ratio(row: ScoredPair) -> float | None:
-    if row.p_a is None or row.p_b is None:
-        return None
-    right = row.p_a if row.answer == "A" else row.p_b
-    return math.log(right / (row.p_a + row.p_b)) if right > 0 else None

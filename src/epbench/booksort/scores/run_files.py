@@ -18,17 +18,6 @@ IDENTITY = Shape(
 )  # fmt: skip
 """The field `identity` of run.json."""
 
-SHARD = Shape(
-    {
-        **dict.fromkeys(("dataset", "label"), (str,)),
-        "identity": Shape(
-            {"fingerprint": (str,), "config": Items((str,)), "split": (str,), "books": (list, NoneType)},
-            {"both_orders": (bool, NoneType)},
-        ),
-    }
-)
-"""What run.json of a shard must hold, so that it can be merged with others."""
-
 _INTERVAL = Items(NUMBER, 2)
 _BOUNDS = Shape({"accuracy": _INTERVAL, "greedy_accuracy": _INTERVAL})
 _SUMMARY = Shape(

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from epbench.finetuning.ranks import Ranks
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import Journal, read_journal
+from epbench.journals.shapes import JOURNALS
 from epbench.models.protocol import Model, Request
-from epbench.runs.answers import ANSWERS, Progress, ask, no_progress
-from epbench.runs.journal import Journal, read_journal
-from epbench.runs.shapes import JOURNALS
+from epbench.progress import Progress, no_progress
 
 
 def ask_together(

@@ -14,7 +14,7 @@ from epbench.files.text import shown
 from epbench.finetuning.texts.turns import Message
 from epbench.hub.rows import Row, bounded_rows, parquet_errors
 from epbench.models.protocol import whole
-from epbench.runs.answers import Progress
+from epbench.progress import Progress
 
 SUFFIXES = (".parquet", ".jsonl", ".json")
 MAX_ROWS = 50_000_000  # in a file; OpenHermes-2.5 has 1,001,551

@@ -21,7 +21,8 @@ from epbench.finetuning.texts.samples import Sample
 from epbench.finetuning.texts.tokens import Learn, SampleTokens
 from epbench.finetuning.texts.toy_instructions import toy_instructions
 from epbench.finetuning.texts.turns import Message
-from epbench.runs.answers import Progress, fingerprint_of, no_progress
+from epbench.journals.answers import fingerprint_of
+from epbench.progress import Progress, no_progress
 
 LEFT_OUT = ("experience", "stylized response", "joke", "trivia", "roleplay", "riddle", "greeting")
 """The categories of OpenHermes-2.5 that are left out, as in the paper."""

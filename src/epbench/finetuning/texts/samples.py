@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from epbench.runs.answers import fingerprint_of
+from epbench.journals.answers import fingerprint_of
 
 Kind = Literal["text", "summary", "instruction", "question"]
 

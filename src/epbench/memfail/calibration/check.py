@@ -9,6 +9,7 @@ from pathlib import Path
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
+from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.model import name_without_weights
 from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
@@ -22,8 +23,7 @@ from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.protocol import Check, Judge
 from epbench.memfail.judging.stages import STAGES, answer_check, memory_check, needs_no_judge
 from epbench.memfail.templates.rows import make_rows
-from epbench.runs.answers import Progress
-from epbench.runs.journal import read_journal
+from epbench.progress import Progress
 from epbench.runs.usage import commonest
 
 FEWEST = 20  # a rate over fewer cases says little

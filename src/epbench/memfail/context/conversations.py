@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from epbench.draws import RandomStream
+from epbench.journals.answers import ask
+from epbench.journals.journal import read_journal
 from epbench.memfail.context.requests import ConfigRun, Setting
 from epbench.memfail.dataset.types import Fact, Question
 from epbench.memories.session import Conversation
-from epbench.runs.answers import Progress, ask
-from epbench.runs.journal import read_journal
+from epbench.progress import Progress
 
 REPLIES = "replies.jsonl"
 FIRST = datetime(2025, 1, 6, 9)

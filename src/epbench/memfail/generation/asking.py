@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from epbench.errors import RunFailed, UnusableReply
+from epbench.journals.answers import ask
+from epbench.journals.journal import Record, read_journal
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import batches
 from epbench.memfail.generation.words import quoted
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.runs.answers import Progress, ask
-from epbench.runs.journal import Record, read_journal
+from epbench.progress import Progress
 from epbench.runs.usage import commonest
 
 TRIES = 3

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.journals.answers import fingerprint_of
 from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
 from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
@@ -22,7 +23,6 @@ from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
 from epbench.memfail.validation.findings import Report
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
-from epbench.runs.answers import fingerprint_of
 from epbench.runs.usage import token_usage
 
 MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons

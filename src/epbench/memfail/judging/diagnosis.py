@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from epbench.journals.journal import Journal, Record
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.memfail.dataset.types import Kind, QuestionRecord
 from epbench.memfail.judging.memories import Memories
@@ -28,8 +29,7 @@ from epbench.memfail.judging.stages import (
     needs_no_judge,
     question_label,
 )
-from epbench.runs.answers import Progress
-from epbench.runs.journal import Journal, Record
+from epbench.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from epbench.draws import RandomStream
+from epbench.journals.journal import Journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.types import Fact, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Verdicts
 from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.protocol import Check, Judge
-from epbench.runs.answers import Progress
-from epbench.runs.journal import Journal
+from epbench.progress import Progress
 
 MOST = 50
 """Largest number of units that a judge who costs something is asked about."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.packaged import packaged
+from epbench.journals.answers import fingerprint_of
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.protocol import Check
 from epbench.models.protocol import Request, Sampling
 from epbench.prompt_packs import load_pack
-from epbench.runs.answers import fingerprint_of
 
 OWN = packaged("epbench.memfail", "memfail_judging.toml")
 

@@ -6,11 +6,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import by_config
 from epbench.reports.tables import Runs, Scores, Table
-from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import read_journal
 
 
 def judged(scores: Scores) -> int:

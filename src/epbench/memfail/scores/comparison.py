@@ -1,4 +1,4 @@
-"""Runs of MemFail, compared question by question by the outcomes in their folders."""
+"""Runs of MemFail, compared question by question by the tables in their folders."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
-from epbench.memfail.scores.question_files import FIELDS, MORE_FIELDS
-from epbench.memfail.scores.run_files import SCORES, read_run, run_folders
-from epbench.runs.folder import read_scores
-from epbench.runs.outcomes import read_outcomes
+from epbench.memfail.scores.run_files import read_run, run_folders
+from epbench.runs.question_table import read_questions
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 
-Results = Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
-"""Records of `outcomes.jsonl` by config and k."""
+Results = Mapping[tuple[str, int], Sequence[Mapping[Any, Any]]]
+"""Rows of questions.parquet by config and k."""
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -24,7 +22,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
     Args:
         runs: The folders of at least two runs, or of runs of several configs, by the name of the run.
-        dataset: Not used: the outcomes in the folders are all that is compared.
+        dataset: Not used: the tables in the folders are all that is compared.
         progress: Shows a bar.
 
     Raises:
@@ -34,12 +32,13 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     """
     found = run_folders(runs.values())
     judge = _one_judge([run for _, run in found])
-    results: dict[str, dict[tuple[str, int], list[Mapping[str, Any]]]] = {name: {} for name in runs}
+    results: dict[str, dict[tuple[str, int], list[Mapping[Any, Any]]]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
     for folder, run in found:
-        config = read_scores(run, SCORES)["config"]
-        for record in read_outcomes(run, FIELDS, MORE_FIELDS):
-            results[name_of[folder]].setdefault((config, record["k"]), []).append(record)
+        table = read_questions(run, ("id", "k", "row", "config", "success"))
+        for record in table.to_dict("records"):
+            place = str(record["config"]), int(record["k"])
+            results[name_of[folder]].setdefault(place, []).append(record)
     about = about_judge(judge, "judge")
     return Comparison("success", compare_runs(results, progress), about, left_out(results))
 
@@ -95,7 +94,7 @@ def left_out(runs: Mapping[str, Results]) -> list[str]:
     return found
 
 
-def compare_records(names: tuple[str, str], records: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def compare_records(names: tuple[str, str], records: Sequence[Sequence[Mapping[Any, Any]]]) -> dict[str, Any]:
     """Compare the success rates of two runs on one config at one k.
 
     Args:

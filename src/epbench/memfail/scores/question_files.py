@@ -1,6 +1,6 @@
-"""What became of each question: outcomes.jsonl, which comparisons read, and all of it as questions.parquet.
+"""questions.parquet of a run of MemFail: what became of each question.
 
-A row of questions.parquet is one question at one k:
+A row is one question at one k:
 
 - id, k, row, kind, group: which question, at how many memories; see `Question`.
 - config, system: of the run.
@@ -33,42 +33,11 @@ from epbench.memfail.judging.stages import Label
 from epbench.memfail.judging.word_rules import content_of
 from epbench.runs import question_table
 
-FIELDS = {"id": (str,), "k": (int,), "row": (str,), "success": (bool, type(None))}
-"""The fields of a line of outcomes.jsonl that comparisons need, with the types of their values."""
-MORE_FIELDS = {
-    "kind": (str,), "group": (str,), "label": (str,), "vacuous": (bool,), "answer_right": (bool, type(None)),
-    "needs": (list,),
-}  # fmt: skip
-"""Its other fields, which earlier versions did not write."""
-
 COLUMNS = (
     "id", "k", "row", "kind", "group", "config", "system", "outcome", "success", "label", "vacuous", "answer_right",
     "needs", "question", "reference", "answer", "retrieved", "n_stored", "reason", "failure",
 )  # fmt: skip
 """The columns of questions.parquet, in their order."""
-
-
-def record_of(outcome: Outcome) -> dict[str, Any]:
-    """The line of outcomes.jsonl about one outcome.
-
-    Returns:
-        id, k, row, kind and group of the question; success, None if it failed; label; vacuous; answer_right, None without
-        an answer or a verdict; and needs, a list with the fact and the stage of each gold memory: `correct`, the first
-        stage that failed, or `failed`.
-    """
-    stages = outcome.facts or ("failed",) * len(outcome.needs)
-    return {
-        "id": outcome.question,
-        "k": outcome.k,
-        "row": outcome.row,
-        "kind": outcome.kind,
-        "group": outcome.group,
-        "success": None if outcome.label == "failed" else outcome.label == "correct",
-        "label": outcome.label,
-        "vacuous": outcome.vacuous,
-        "answer_right": outcome.answer_right,
-        "needs": [{"fact": fact, "stage": stage} for fact, stage in zip(outcome.needs, stages, strict=False)],
-    }
 
 
 def question_rows(
@@ -91,7 +60,16 @@ def question_rows(
 
 def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> dict[str, Any]:
     result = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong")
-    return record_of(outcome) | {
+    return {
+        "id": outcome.question,
+        "k": outcome.k,
+        "row": outcome.row,
+        "kind": outcome.kind,
+        "group": outcome.group,
+        "success": None if result == "failed" else result == "right",
+        "label": outcome.label,
+        "vacuous": outcome.vacuous,
+        "answer_right": outcome.answer_right,
         "config": record.question.config,
         "outcome": result,
         "needs": [asdict(trace) for trace in traces_of(outcome, record, stores)],

@@ -1,4 +1,4 @@
-"""From the outcomes of a run to its files: scores, outcomes, usage, a table and a report."""
+"""From the outcomes of a run to its files: scores, questions, usage, a table and a report."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.json_files import read_json
+from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
 from epbench.memfail.pages.cards import questions_html
-from epbench.memfail.scores.question_files import question_rows, record_of, write_questions
+from epbench.memfail.scores.question_files import question_rows, write_questions
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.runs.journal import read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import token_usage
 
@@ -72,13 +72,12 @@ def finish(
         "not_judgeable": _not_judgeable(outcomes),
     }
     scores["warnings"] = [*usage.get("warnings", []), *_judge_warnings(scores["not_judgeable"], left_out)]
-    questions_asked = [record_of(outcome) for outcome in outcomes]
     shown = with_baseline(scores, run)
     rows = question_rows(outcomes, records, stores, scores["system"])
     report = html_report(label, run, shown, about, questions_html(rows))
     table = markdown_table({label: shown})
     write_questions(folder, rows)
-    write_results(folder, scores=scores, usage=about, table=table, report=report, outcomes=questions_asked)
+    write_results(folder, scores=scores, usage=about, table=table, report=report)
     return scores
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from epbench.journals.journal import read_journal
 from epbench.memories.guard import RETRIEVE
-from epbench.runs.journal import read_journal
 
 CALLS = "system_calls.jsonl"
 """One record for each request of the system, in the order of their ends."""

@@ -25,6 +25,7 @@ from epbench.errors import BadInput, EpbenchError, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.shapes import Shape
+from epbench.journals.journal import Journal
 from epbench.memories.guard import reason_of
 from epbench.memories.relay.calls import CALLS, Operation
 from epbench.memories.relay.replies import asks_for_json, holds_json, streamed, text_of, tokens_of
@@ -32,7 +33,6 @@ from epbench.memories.spec import Endpoint
 from epbench.models.openai.address import endpoint_address, shown
 from epbench.models.openai.reply_size import MOST_BYTES, SizeLimit
 from epbench.models.openai.wire import ReplyTooLarge
-from epbench.runs.journal import Journal
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder

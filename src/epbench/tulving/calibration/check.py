@@ -10,7 +10,7 @@ from epbench.errors import RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
-from epbench.runs.answers import Progress
+from epbench.progress import Progress
 from epbench.runs.usage import commonest
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import PASSPORT, Passport, make_passport

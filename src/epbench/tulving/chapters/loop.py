@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, Protocol
 
 from epbench.errors import BadInput
-from epbench.runs.answers import Progress, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, Draft, fill_secondary
 from epbench.tulving.chapters.exact_checks import check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import RunFailed
+from epbench.journals.answers import ask, fingerprint_of
+from epbench.journals.journal import Record, read_journal
 from epbench.models.protocol import Model, Request, Sampling, variant_of
-from epbench.runs.answers import Progress, ask, fingerprint_of
-from epbench.runs.journal import Record, read_journal
+from epbench.progress import Progress
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.chapters.loop import Candidate, Task
 from epbench.tulving.chapters.model_checks import SCHEMA, failed_checks, read_verdict

@@ -12,7 +12,7 @@ from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.answers import Progress
+from epbench.progress import Progress
 from epbench.tulving.context.prompts import Prompts
 from epbench.tulving.context.requests import Book, QuestionView, chapter_passage, paragraphs_of
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from epbench.journals.journal import Journal, read_journal
 from epbench.models.protocol import Request
-from epbench.runs.journal import Journal, read_journal
 from epbench.tulving.context.requests import Book, chunks_of
 
 PASSAGES = "passages.jsonl"

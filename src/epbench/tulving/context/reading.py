@@ -11,14 +11,15 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
+from epbench.journals.answers import fingerprint_of
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.catalog import SYSTEMS
 from epbench.models.protocol import Model, Request, Sampling, weights_of
+from epbench.progress import Progress
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
-from epbench.runs.answers import Progress, fingerprint_of
 from epbench.tulving.context.memory_system import gold_texts, remember, remembered_requests
 from epbench.tulving.context.prompts import Prompts, load_prompts
 from epbench.tulving.context.requests import MEMORIES, QuestionView, published_top_k, requests_for

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Literal
 
 from epbench.errors import BadInput
-from epbench.runs.answers import Progress, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Writer, write_chapters

@@ -12,7 +12,7 @@ from epbench.errors import BadInput
 from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, all_checked_rows
-from epbench.runs.answers import fingerprint_of
+from epbench.journals.answers import fingerprint_of
 from epbench.tulving.context.requests import Book
 from epbench.tulving.questions.generate import BINS
 

@@ -13,10 +13,11 @@ from epbench.errors import NothingToScore
 from epbench.finetuning.measuring.asking import ask_together
 from epbench.finetuning.measuring.perplexity import text_perplexity
 from epbench.finetuning.ranks import Ranks
-from epbench.judges.run_judge import check_judge
+from epbench.journals.answers import ANSWERS, retire_others
 from epbench.models.protocol import Model
-from epbench.runs.answers import ANSWERS, Progress, no_progress, retire_others
+from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
+from epbench.runs.judge import check_judge
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY
 from epbench.tulving.finetuning.plan import TulvingPlan

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from epbench.hub.rows import Row
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge
 from epbench.judges.replies import with_failures
-from epbench.judges.run_judge import judge_of_scores
-from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import read_journal
+from epbench.runs.judge import judge_of_scores
 from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.calibration.correction import judge_scores

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.packaged import packaged
+from epbench.journals.answers import fingerprint_of
 from epbench.models.protocol import Request, Sampling
 from epbench.prompt_packs import load_pack
-from epbench.runs.answers import fingerprint_of
 from epbench.tulving.judging.protocol import JudgeInput
 from epbench.tulving.questions.templates import Get, Trace
 

@@ -13,14 +13,15 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal, Record, from_journal, read_journal
 from epbench.judges import journal as verdict_journal
 from epbench.judges.journal import JUDGEMENTS, judge_open
 from epbench.judges.model import BaseModelJudge, name_without_weights
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
 from epbench.judges.replies import with_failures
-from epbench.judges.run_judge import judge_of_scores
-from epbench.runs.answers import ANSWERS, Progress
-from epbench.runs.journal import Journal, Record, from_journal, read_journal
+from epbench.progress import Progress
+from epbench.runs.judge import judge_of_scores
 from epbench.runs.usage import commonest
 from epbench.tulving.judging.protocol import Judge, JudgeInput
 from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer

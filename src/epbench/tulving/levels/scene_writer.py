@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.runs.answers import Progress
+from epbench.progress import Progress
 from epbench.tulving.chapters.loop import Candidate, Description, Task
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from epbench.journals.journal import Record, read_journal
 from epbench.memories.session import RETRIEVED
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
-from epbench.runs.journal import Record, read_journal
 from epbench.tulving.context.passages import read_passages
 
 Chapters = Sequence[tuple[int, str]]

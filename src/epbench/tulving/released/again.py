@@ -6,8 +6,8 @@ from pathlib import Path
 from shutil import copyfile
 
 from epbench.errors import BadInput
+from epbench.journals.answers import ANSWERS
 from epbench.judges.journal import JUDGEMENTS
-from epbench.runs.answers import ANSWERS
 from epbench.runs.folder import read_run
 from epbench.runs.verification import Check, check_records
 from epbench.tulving.released.archive import open_archive

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal, read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PUBLISHED, PastJudge
-from epbench.judges.run_judge import note_judge
-from epbench.runs.answers import ANSWERS, Progress
+from epbench.progress import Progress
 from epbench.runs.folder import open_run
-from epbench.runs.journal import Journal, read_journal
+from epbench.runs.judge import note_judge
 from epbench.runs.question_table import QUESTIONS
 from epbench.runs.results import RESULTS
 from epbench.tulving.dataset.load import fingerprint_of_book

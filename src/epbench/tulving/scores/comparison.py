@@ -6,18 +6,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.runs.folder import dataset_of, open_run
+from epbench.runs.question_table import read_questions
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
-from epbench.tulving.judging.verdicts import read_verdicts
 from epbench.tulving.scores.judges_of_run import last_judge
+from epbench.tulving.scores.question_files import COLUMNS
 from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
-from epbench.tulving.scores.scoring import ScoredAnswer, harsh_f1_of, means_of, question_f1
 from epbench.tulving.scores.tables import MANY
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HARSH, NAMED = "harsh F1", "named per true item"
 Cue = tuple[str | None, ...]
@@ -28,24 +31,25 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
     Args:
         runs: The folders of at least two runs, by the name of the run.
-        dataset: Where the book is; None for where the runs found it.
+        dataset: The book that the runs must be on; None for any.
         progress: Shows a bar.
 
     Raises:
-        BadInput: The runs are on different books, have different judges or no scores, or no run names its book.
+        BadInput: The runs are on different books, or have different judges or no scores.
         RunFailed: Two runs have no question in common.
     """
-    rows = rows_of(runs.values(), dataset)
+    if dataset is not None:
+        rows_of(runs.values(), dataset)
     judges = {folder: last_judge(folder) for folder in runs.values()}
     if len(set(judges.values())) > 1:
         named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
         raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
     unknown = check_same_book({folder: read_run(folder) for folder in runs.values()})
-    judged = {}
+    tables = {}
     for name, folder in runs.items():
         with open_run(folder, {}, {}):  # no other process may be at work in it
-            judged[name] = read_verdicts(folder, rows, judges[folder])
-    pairs = compare_runs(judged, progress)
+            tables[name] = read_questions(folder, COLUMNS)
+    pairs = compare_runs(tables, progress)
     notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
     return Comparison("F1", pairs, {"judge": next(iter(judges.values())).name}, [*notes, *naming_warnings(pairs)])
 
@@ -74,11 +78,11 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
     return data.rows
 
 
-def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]], progress: Progress = iter) -> list[dict[str, Any]]:
+def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare F1 of any two runs.
 
     Args:
-        runs: The judged answers by the name of the run. F1 of a question that was asked several times is the mean.
+        runs: The tables of questions by the name of the run. F1 of a question that was asked several times is the mean.
         progress: Shows a bar.
 
     Returns:
@@ -89,15 +93,15 @@ def compare_runs(runs: Mapping[str, Sequence[ScoredAnswer]], progress: Progress 
     Raises:
         RunFailed: Two runs have no question in common.
     """
-    f1 = {name: _by_question(rows, question_f1(rows) if rows else []) for name, rows in runs.items()}
-    harsh = {name: _by_question(rows, list(map(harsh_f1_of, rows))) for name, rows in runs.items()}
+    answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
+    f1, harsh = ({name: _by_question(of, column) for name, of in answered.items()} for column in ("f1", "harsh_f1"))
     return with_holm(
         [
             compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
             | {
                 "beside": {
                     HARSH: _means(*(harsh[name] for name in names)),
-                    NAMED: [_ratio(runs[name]) for name in names],
+                    NAMED: [_ratio(answered[name]) for name in names],
                 }
             }
             for names in progress(list(combinations(f1, 2)))
@@ -121,11 +125,12 @@ def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _by_question(rows: Sequence[ScoredAnswer], values: Sequence[float]) -> dict[tuple[str, Cue], float]:
-    """The mean of the values by id and cue of the question."""
+def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
+    """The mean of a column by id and cue of the question."""
     found: dict[tuple[str, Cue], list[float]] = {}
-    for row, value in zip(rows, values, strict=True):
-        found.setdefault((row.id, row.cue), []).append(value)
+    cues = zip(*(table[name] for name in ("time", "space", "entity", "content")), strict=True)
+    for id_, cue, value in zip(table["id"], cues, table[column], strict=True):
+        found.setdefault((id_, cue), []).append(value)
     return {question: sum(of) / len(of) for question, of in found.items()}
 
 
@@ -135,5 +140,8 @@ def _means(one: Mapping[Any, float], other: Mapping[Any, float]) -> list[float]:
     return [math.fsum(values[question] for question in shared) / len(shared) for values in (one, other)]
 
 
-def _ratio(rows: Sequence[ScoredAnswer]) -> float | None:
-    return means_of(rows)["items_ratio"]
+def _ratio(table: pd.DataFrame) -> float | None:
+    """How many items the answers name for each true one, as in `epbench.tulving.scores.scoring.score_run`."""
+    counts = [(len(set(items)), len(set(true))) for items, true in zip(table["items"], table["reference"], strict=True)]
+    named = [(n, n_true) for n, n_true in counts if n and n_true]
+    return sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None

@@ -10,10 +10,10 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
+from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PastJudge, noted_judge
-from epbench.judges.run_judge import judge_of_scores
-from epbench.runs.journal import read_journal
+from epbench.runs.judge import judge_of_scores
 from epbench.tulving.judging.verdicts import judged, verdict_records
 from epbench.tulving.scores.judge_agreement import judge_agreement
 from epbench.tulving.scores.scoring import ScoredAnswer, mean, question_f1

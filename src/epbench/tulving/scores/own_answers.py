@@ -9,8 +9,8 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import kind_of, parse_json, shown
+from epbench.journals.answers import fingerprint_of
 from epbench.judges.replies import kind_of_reply
-from epbench.runs.answers import fingerprint_of
 
 EMPTY = "empty answer"
 """The failure of an empty answer where every answer is given on purpose."""

@@ -10,13 +10,13 @@ from typing import Any
 from epbench.errors import NothingToScore
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import RETIRED, Journal, read_journal
 from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
 from epbench.models.protocol import Request
-from epbench.runs.answers import ANSWERS
-from epbench.runs.journal import RETIRED, Journal, read_journal
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct

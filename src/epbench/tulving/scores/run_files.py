@@ -15,14 +15,6 @@ from epbench.runs import folder as runs
 IDENTITY = Shape({}, {"fingerprint": (str,), "repeats": (int,), "released": (str,), "run": (str,)})
 """The field `identity` of run.json."""
 
-SHARD = Shape(
-    {
-        **dict.fromkeys(("dataset", "book", "label"), (str,)),
-        "identity": Shape({"fingerprint": (str,), "repeats": (int,)}),
-    }
-)
-"""What run.json of a shard must hold, so that it can be merged with others."""
-
 _NUMBERS = ("simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness")
 _SHARES = ("sensitivity", "specificity", "order")
 _INTERVAL, _COUNTS = Items(NUMBER, 2), Each((int,))

@@ -13,7 +13,7 @@ from epbench.booksort.prompt_selection import select_prompt
 from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import Reply
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.sort_set import write_set
 

@@ -9,7 +9,7 @@ from epbench.exhibits.exhibit import Exhibit, Missing, slug
 from epbench.exhibits.folder import write_exhibits
 from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
-from epbench.runs.answers import no_progress
+from epbench.progress import no_progress
 from epbench.tulving.paper.inputs import Inputs, read_runs
 from epbench.tulving.paper.results.make import exhibits
 from epbench.tulving.released.archive import open_archive

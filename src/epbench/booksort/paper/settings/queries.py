@@ -10,8 +10,8 @@ from epbench.booksort.dataset.load import is_swapped
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.exhibits.reported import ReportedRow
+from epbench.journals.journal import read_journal
 from epbench.reports.tables import Table, cell
-from epbench.runs.journal import read_journal
 from epbench.runs.several import runs_in
 from epbench.safe_text import one_line
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean

@@ -11,8 +11,8 @@ from epbench.booksort.scores.run_files import read_scores
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import slug
 from epbench.finetuning.run import MEASURES, measured_folder
+from epbench.journals.journal import read_journal
 from epbench.runs.folder import read_run
-from epbench.runs.journal import read_journal
 
 _SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")
 """What trainings have in common whose checkpoints are compared: where they begin, and what they are asked."""

@@ -11,12 +11,12 @@ from typing import Literal, cast
 
 from epbench.errors import BadInput
 from epbench.files.shapes import MAYBE_TEXT, Shape
+from epbench.journals.journal import Journal, Record, read_journal
 from epbench.judges.journal import judge_open
 from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
 from epbench.models.protocol import Model
-from epbench.runs.answers import Progress, no_progress
+from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run, read_run
-from epbench.runs.journal import Journal, Record, read_journal
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
 from epbench.tulving.paper.books.book import PaperBook

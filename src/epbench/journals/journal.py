@@ -7,11 +7,14 @@ both give the same records; see `kept_journals`.
 
 from __future__ import annotations
 
+import base64
 import errno
 import gc
+import hashlib
 import json
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,14 +25,14 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import scrubber
 from epbench.files.shapes import Shape, check, fits
 from epbench.files.text import parse_json
-from epbench.runs.checksums import LinesHash
-from epbench.runs.shapes import JOURNALS
+from epbench.journals.shapes import JOURNALS
 
 Record = dict[str, Any]
 
 RETIRED = "the question was asked anew with another prompt"
 """The failure of an answer that the answer to another prompt of the same question has replaced."""
 
+_MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -40,7 +43,7 @@ def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
 
     Args:
         path: The journal; it need not exist.
-        shape: The shape of its records; None for that of the file's name, see `epbench.runs.shapes.JOURNALS`.
+        shape: The shape of its records; None for that of the file's name, see `epbench.journals.shapes.JOURNALS`.
 
     Returns:
         The records in the order in which their keys first appear; none if there is no such file. They may be shared, so
@@ -156,6 +159,42 @@ class Journal:
         file.truncate(self._content.whole)
         self._content.length = self._content.whole
         return file
+
+
+class LinesHash:
+    """The hash of the lines of a journal, and a mark of each of them, by which a changed line is found."""
+
+    def __init__(self, noted_size: int | None = None) -> None:
+        """Begin with no lines; `noted_size` is the size at which `noted` becomes the hash of the lines before it."""
+        self.size = 0
+        self.noted: str | None = None
+        self._noted_size = noted_size
+        self._digest, self._marks = hashlib.sha256(), bytearray()
+
+    def add(self, line: bytes) -> None:
+        """Add a whole line, with its end."""
+        self.size += len(line)
+        self._digest.update(line)
+        self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK, "big")
+        if self.size == self._noted_size:
+            self.noted = self.sha256
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all lines."""
+        return self._digest.hexdigest()
+
+    @property
+    def lines(self) -> str:
+        """The marks of all lines, for a file."""
+        return base64.b64encode(self._marks).decode()
+
+    def first_change(self, noted: str) -> int:
+        """The number, from 1, of the first line whose mark is not the noted one."""
+        before = base64.b64decode(noted)
+        pairs = range(0, min(len(before), len(self._marks)), _MARK)
+        at = next((i for i in pairs if before[i : i + _MARK] != self._marks[i : i + _MARK]), len(pairs) * _MARK)
+        return at // _MARK + 1
 
 
 @dataclass(slots=True)

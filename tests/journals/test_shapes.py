@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,12 +13,12 @@ from epbench.booksort.prompt_selection import CHOICE_SHAPE
 from epbench.booksort.scores import run_files as booksort
 from epbench.files.json_files import read_json
 from epbench.files.shapes import Each, Items, Shape, check
+from epbench.journals.journal import Journal, read_journal
+from epbench.journals.shapes import JOURNALS
 from epbench.memfail.scores import run_files as memfail
 from epbench.memories.session import MEMORIES_SHAPE
-from epbench.runs.folder import read_run, read_scores
-from epbench.runs.journal import Journal, read_journal
-from epbench.runs.outcomes import read_outcomes
-from epbench.runs.shapes import JOURNALS, RUN
+from epbench.runs.benchmark import NAMES, benchmark_named
+from epbench.runs.folder import RUN, read_run, read_scores
 from epbench.tulving.scores import run_files as tulving
 from epbench.tulving.scores.own_answers import read_answers
 
@@ -46,7 +47,7 @@ def values_of(kind):
 BENCHMARKS = (tulving, booksort, memfail)
 FILES = {"memories.json": MEMORIES_SHAPE, "prompt_selection.json": CHOICE_SHAPE}
 SHAPES = [
-    *JOURNALS.values(), *FILES.values(), RUN, tulving.SHARD, booksort.SHARD,
+    *JOURNALS.values(), *FILES.values(), RUN, *(benchmark_named(name, Path()).described for name in NAMES),
     *(shape for benchmark in BENCHMARKS for shape in (benchmark.IDENTITY, benchmark.SCORES)),
 ]  # fmt: skip
 GOOD = {
@@ -161,14 +162,10 @@ def test_no_content_makes_a_file_of_a_run_fail_otherwise(tmp_path_factory, file,
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(JSON | st.fixed_dictionaries({"id": st.just("a"), "answer": st.text() | JSON}), max_size=3))
-def test_no_line_makes_outcomes_or_answers_fail_otherwise(tmp_path_factory, lines):
+def test_no_line_makes_answers_fail_otherwise(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("run")
-    (folder / "outcomes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for read in (
-        lambda: read_outcomes(folder, {"id": (str,), "answer": (str,)}),
-        lambda: asdict(read_answers(folder / "outcomes.jsonl", ["a"])),
-    ):
-        try:
-            json.dumps(read(), ensure_ascii=False).encode()
-        except BadInput as error:
-            assert str(error).startswith(str(folder))
+    (folder / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    try:
+        json.dumps(asdict(read_answers(folder / "answers.jsonl", ["a"])), ensure_ascii=False).encode()
+    except BadInput as error:
+        assert str(error).startswith(str(folder))

@@ -9,19 +9,6 @@ from types import NoneType
 
 from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Kind, Shape
 
-_JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
-
-RUN = Shape(
-    {"identity": Shape({}, {"benchmark": (str,)})},
-    {
-        **dict.fromkeys(("dataset", "dataset_folder", "book", "label"), (str,)), "fingerprint": MAYBE_TEXT,
-        "limit": (int, NoneType),
-        "dataset_revision": MAYBE_TEXT, "engine": (dict,), "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
-        **dict.fromkeys(("command", "python", "platform"), (str,)),
-    },
-)  # fmt: skip
-"""The content of run.json that all benchmarks share."""
-
 _USAGE = Shape({}, {"prompt": (int,), "cached": (int,), "completion": (int,)})
 _COST: dict[str, Kind] = {"usage": _USAGE, "seconds": MAYBE_NUMBER, "failure": MAYBE_TEXT}
 _ANSWER = Shape(

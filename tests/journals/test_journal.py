@@ -12,8 +12,8 @@ from epbench import BadInput
 from epbench.errors import RunFailed
 from epbench.files.json_files import write_json
 from epbench.files.writing import write_text
+from epbench.journals.journal import Journal, read_journal
 from epbench.runs.folder import open_run, read_scores
-from epbench.runs.journal import Journal, read_journal
 from epbench.runs.merge import join_journals
 
 
@@ -115,7 +115,7 @@ def test_reading_a_journal_changes_nothing(tmp_path):
 _WRITER = """
 import sys
 from pathlib import Path
-from epbench.runs.journal import Journal
+from epbench.journals.journal import Journal
 journal = Journal(Path(sys.argv[1]))
 for i in range(3000):
     journal.add(str(i), answer="x" * (i % 500))
@@ -167,7 +167,7 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
 _FULL = """
 import resource, signal, sys
 from pathlib import Path
-from epbench.runs.journal import Journal
+from epbench.journals.journal import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 journal = Journal(Path(sys.argv[1]))
 journal.add("1", answer="x")

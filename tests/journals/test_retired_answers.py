@@ -3,10 +3,10 @@
 import pytest
 
 from epbench.files.json_files import read_json
+from epbench.journals.answers import ask, retire_others
+from epbench.journals.journal import read_journal
 from epbench.models.protocol import Request
-from epbench.runs.answers import ask, retire_others
 from epbench.runs.folder import read_scores
-from epbench.runs.journal import read_journal
 from epbench.runs.usage import token_usage
 from epbench.tulving.reader.lexical import LexicalReader
 

@@ -1,7 +1,7 @@
 """What progress is told while a model answers."""
 
+from epbench.journals.answers import ask
 from epbench.models.protocol import Request
-from epbench.runs.answers import ask
 from epbench.tulving.reader.lexical import LexicalReader
 
 

@@ -5,41 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, is_dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from epbench.journals.journal import RETIRED, Journal, Record
 from epbench.models.protocol import KeepsReplies, Model, Reply, Request, weights_of
-from epbench.runs.journal import RETIRED, Journal, Record
+from epbench.progress import Progress, no_progress
 
 ANSWERS = "answers.jsonl"
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-
-
-class Progress(Protocol):
-    """Shows how far some work is."""
-
-    def __call__(self, items: Iterable[T], what: str, total: int, done: int = 0, /) -> Iterable[T]:
-        """Pass on the items, and show how many have been worked on.
-
-        Args:
-            items: What is worked on. The records of a journal tell by their `usage` how many tokens were computed.
-            what: What the items are, such as "answers".
-            total: How many there are, with those that are done.
-            done: How many of them earlier starts have done, which `items` does not contain.
-        """
-        ...
-
-
-def no_progress(items: Iterable[T], what: str, total: int, done: int = 0) -> Iterable[T]:
-    """Pass on the items without a progress bar."""
-    return items
 
 
 def failure_in(record: Record) -> str | None:

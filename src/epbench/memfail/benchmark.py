@@ -1,0 +1,162 @@
+"""What the shared packages need to know of MemFail; see `epbench.runs.benchmark`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.shapes import Items, Shape
+from epbench.journals.answers import ANSWERS, fingerprint_of
+from epbench.judges.journal import JUDGEMENTS
+from epbench.memfail.context.conversations import REPLIES
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import ConfigRun, Setting, asked_of
+from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.evaluate import judge_and_score, read_output
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.scores.comparison import compare
+from epbench.memfail.scores.tables import screen_tables, with_baseline
+from epbench.memories.relay.calls import CALLS
+from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
+from epbench.memories.spec import SystemSpec
+from epbench.models.protocol import Model, Reply, Request, Sampling
+from epbench.progress import no_progress
+from epbench.runs.benchmark import Benchmark
+from epbench.runs.verification import Check, check_fingerprint
+
+_LEXICAL = "lexical"
+
+
+@dataclass(frozen=True)
+class _PastModel:
+    """A reader of which only the journaled answers are left."""
+
+    name: str
+    identity: str
+    costs_nothing: bool = True
+    continues_prompts: bool = False
+
+    def window(self) -> int | None:
+        """Nothing is known of it."""
+        return None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """Nothing is counted."""
+        return 0, 0
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """A failure for each request: the journal has no answer to it."""
+        for request in requests:
+            yield Reply(request.key(self.identity), request.id, failure="the journal has no answer")
+
+
+@dataclass(frozen=True)
+class _PastRun:
+    """A run of one config; see `epbench.runs.benchmark.PastRun`. `counted` is what only the reader's tokenizer can count."""
+
+    checks: Sequence[Check]
+    identity: Mapping[str, Any]
+    config: ConfigRun
+    counted: Mapping[str, Any] = field(default_factory=dict)
+
+    ids = None
+
+    def judge(self, folder: Path, judge: Any) -> None:
+        output = read_output(folder, self.config)
+        diagnose(folder, output.records, output.stores, judge, no_progress)
+        leave_one_out(folder, output.records, output.told, judge, no_progress)
+
+    def finish(self, folder: Path, judge: Any, label: str) -> dict[str, Any]:
+        output = read_output(folder, self.config)
+        output = replace(output, usage={**output.usage, **self.counted})
+        return judge_and_score(folder, output, judge, label, no_progress)[1]
+
+    def failures(self, folder: Path, judge: Any) -> dict[str, int]:
+        return {}
+
+    def shown(self, label: str, scores: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        return f"{label} ({self.identity['config']})", with_baseline(scores, {"identity": self.identity})
+
+
+def _past(
+    folder: Path | None,
+    run: Mapping[str, Any],
+    dataset: str,
+    limit: int | None,
+    shard: str | None,
+    prompts: Path | None,
+) -> _PastRun:
+    identity = run["identity"]
+    data, pack = load_memfail(dataset, identity["config"]), load_prompts(prompts)
+    checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
+    if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
+        raise BadInput(f"{folder or 'the run'}: the run had other prompts for the reader; give its prompt pack")
+    counted: dict[str, Any] = {}
+    if folder is not None and identity["model"] != _LEXICAL:
+        checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
+        usage = read_json(folder / "usage.json")
+        counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
+    name, baseline = identity["system"], bool(identity.get("control"))
+    config = ConfigRun(
+        facts=data.facts,
+        questions=asked_of(data.questions, limit, shard),
+        system=SystemSpec(
+            name, baseline=baseline, may_be_empty=name == "none", beyond_k=name in ("full-context", "oracle")
+        ),
+        model=_past_model(identity),
+        prompts=pack,
+        setting=Setting(
+            ks=tuple(identity["k"]),
+            isolate=identity["isolate"],
+            published_query=identity["published_query"],
+            replies=identity["with_replies"],
+            units_per_conversation=identity["units_per_conversation"],
+            seed=identity["seed"],
+            sampling=Sampling(identity["max_tokens"]),
+        ),
+        whole=asked_of(data.questions, limit),
+    )
+    return _PastRun(checks, identity, config, counted)
+
+
+def _past_model(identity: Mapping[str, Any]) -> Model:
+    """The reader of a run as far as reading its journals needs it."""
+    if identity["model"] == _LEXICAL:
+        return LexicalReader()
+    weights = identity.get("weights")
+    return _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])
+
+
+BENCHMARK = Benchmark(
+    name="memfail",
+    title="MemFail",
+    described=Shape(
+        {
+            "dataset": (str,), "label": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)}),
+            "identity": Shape(
+                {
+                    **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), (str,)), "k": Items((int,)),
+                    **dict.fromkeys(("isolate", "published_query", "with_replies"), (bool,)),
+                    **dict.fromkeys(("units_per_conversation", "seed", "max_tokens"), (int,)),
+                },
+                {"weights": (str,)},
+            ),
+        },
+        {"limit": (int, NoneType), "shard": (str, NoneType)},
+    ),
+    past=_past,
+    journals=(STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
+    objects={MEMORIES: MEMORIES_SHAPE},
+    compare=compare,
+    screen_tables=screen_tables,
+    rules=LexicalJudge,
+    part="config",
+)  # fmt: skip

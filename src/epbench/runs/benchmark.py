@@ -1,0 +1,131 @@
+"""What the shared packages know of a benchmark: how a run of it is scored again, compared and shown.
+
+Each benchmark has one such record, `BENCHMARK` in its `benchmark.py`; it is found by the name that run.json gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from epbench.errors import BadInput
+from epbench.files.shapes import Each, Shape
+from epbench.runs.several import benchmark_of
+from epbench.runs.verification import Check
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from epbench.statistics.comparison import Comparison, Progress
+
+NAMES = ("tulving", "booksort", "memfail")
+
+
+class PastRun(Protocol):
+    """A run as its run.json describes it, with its dataset: all that its results need beside its journals."""
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """Whether the dataset is that of the run, and what else was checked while it was read."""
+
+    @property
+    def ids(self) -> Collection[str] | None:
+        """The ids of the questions that the run asked; None if its answers have other ids."""
+
+    def judge(self, folder: Path, judge: Any) -> None:
+        """Have a judge judge the answers in the journals of a folder that it has not judged; verdicts are journaled."""
+
+    def finish(self, folder: Path, judge: Any, label: str) -> dict[str, Any]:
+        """Compute the results from the journals in a folder, write them, and return the content of scores.json."""
+
+    def failures(self, folder: Path, judge: Any) -> dict[str, int]:
+        """How often the judge gave no verdict, by reason."""
+
+    def shown(self, label: str, scores: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The name and the scores of the run as tables take them."""
+
+
+class ReadPastRun(Protocol):
+    """Reads the dataset of a past run."""
+
+    def __call__(
+        self,
+        folder: Path | None,
+        run: Mapping[str, Any],
+        dataset: str,
+        limit: int | None,
+        shard: str | None,
+        prompts: Path | None,
+    ) -> PastRun:
+        """Read it.
+
+        Args:
+            folder: The folder of the run; None for one that is put together from shards.
+            run: The content of run.json.
+            dataset: Where the dataset is.
+            limit: The number of questions that the run was limited to; None for all.
+            shard: Which part of the questions it asked, as `i/n`; None for all.
+            prompts: The reader's prompt pack, if the run had another one than ours; for MemFail alone.
+
+        Raises:
+            BadInput: The dataset cannot be read, or the prompts are not those of the run.
+        """
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark.
+
+    Attributes:
+        name: As run.json has it, such as `tulving`.
+        title: As people read it, such as "Tulving book".
+        described: What run.json must say, so that the run can be scored again.
+        past: Reads the dataset of a past run.
+        journals: The journals that are joined when shards are.
+        objects: The JSON files that are joined likewise, with their shapes; no two shards have a field in common.
+        rules: Makes the judge that goes by rules; None for a benchmark without judges.
+        part: The field of the identity by which one command makes several runs, such as `config`; None if it makes one.
+        compare: Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
+        screen_tables: The tables of the scores of several runs by their names, for the screen.
+        later: Fields of scores.json that earlier versions did not write, those of one version together.
+    """
+
+    name: str
+    title: str
+    described: Shape
+    past: ReadPastRun
+    journals: Sequence[str]
+    compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
+    screen_tables: Callable[[Mapping[str, Any]], Group]
+    rules: Callable[[], Any] | None = None
+    part: str | None = None
+    objects: Mapping[str, Shape | Each] = field(default_factory=dict)
+    later: Sequence[Collection[str]] = ()
+
+
+def benchmark_named(name: str | None, where: Path) -> Benchmark:
+    """The benchmark of a run.
+
+    Args:
+        name: The name that run.json gives; see `epbench.runs.several.benchmark_of`.
+        where: The folder of the run.
+
+    Raises:
+        BadInput: There is no such benchmark, for example because the run is a training.
+    """
+    if name not in NAMES:
+        raise BadInput(f"{where}: expected a run of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found benchmark {name!r}")
+    found: Benchmark = import_module(f"epbench.{name}.benchmark").BENCHMARK
+    return found
+
+
+def find_benchmark(folder: Path) -> Benchmark:
+    """The benchmark of the run in a folder, or of the runs of several configs in its subfolders.
+
+    Raises:
+        BadInput: There is no run, or it is of no benchmark.
+    """
+    return benchmark_named(benchmark_of(folder), folder)

@@ -1,4 +1,4 @@
-"""Compare runs of one benchmark question by question, or the judges of one run on a Tulving book.
+"""Compare runs question by question, or the judges of one run on a Tulving book.
 
     python eval_scripts/compare.py runs/mine
     python eval_scripts/compare.py runs/mine --out runs/mine-judges
@@ -14,7 +14,8 @@ of true items that both find or both miss, Cohen's kappa, how far their scores, 
 answers on which they differ most.
 
 Several runs on the same questions: for any two runs the difference with a 95 % interval, the number of questions on which
-either is better, and a test, corrected by Holm for the number of comparisons:
+either is better, and a test, corrected by Holm for the number of comparisons. Runs of several benchmarks are compared
+benchmark by benchmark:
 - Tulving books: F1; the interval draws cues with replacement; Wilcoxon's signed-rank test (ties by Pratt). The runs must
   have the same judge. Released runs (--released) can be compared with others once the same judge has judged both.
 - Book-SORT: accuracy; the interval draws excerpts; McNemar's exact test, in which the two askings of a pair (--both-orders)
@@ -33,7 +34,8 @@ stands for the runs in measures/epoch-N/tulving. Such folders can be mixed with 
 answered with the excerpt before them, in measures/epoch-N/sort-in-context, is compared only if these folders are given.
 
 OUT receives agreement.json or comparison.json with all numbers, the tables in Markdown and, of several runs, comparison.html,
-which also shows the p-values of any two runs as figures (of MemFail, if there is one config and k).
+which also shows the p-values of any two runs as figures (of MemFail, if there is one config and k). With runs of several
+benchmarks, each has a folder of its own in OUT, such as OUT/booksort.
 """
 
 from __future__ import annotations
@@ -79,20 +81,26 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _compare(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.runs.benchmark import benchmark_named
-    from epbench.runs.several import change_notes, common_benchmark, measured_runs, names_of
+    from epbench.runs.several import by_benchmark, change_notes, measured_runs, names_of
 
     runs = measured_runs(names_of(args.runs), MEASURED)
-    benchmark = benchmark_named(common_benchmark(list(runs.values())), args.runs[0])
-    if args.dataset and benchmark.name != "tulving":
+    found = by_benchmark(runs)
+    if args.dataset and "tulving" not in found:
         raise BadInput("--dataset: only runs on Tulving books need one")
-    if benchmark.name == "tulving" and len(runs) == 1:
+    benchmarks = {name: benchmark_named(name, next(iter(of.values()))) for name, of in found.items()}
+    if len(runs) == 1 and "tulving" in found:
         _compare_judges(next(iter(runs.values())), args.dataset, args.out)
         return
-    if len(runs) == 1:
-        raise BadInput(f"{args.runs[0]}: expected two or more runs of {benchmark.name}, found one")
-    comparison = benchmark.compare(runs, args.dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
-    comparison.left_out.extend(change_notes(runs.values()))
-    _show(benchmark, len(runs), comparison, args.out)
+    for name, of in found.items():
+        if len(of) == 1:
+            one = args.runs[0] if len(runs) == 1 else next(iter(of.values()))
+            raise BadInput(f"{one}: expected two or more runs of {name}, found one")
+    for name, of in found.items():
+        dataset = args.dataset if name == "tulving" else None
+        comparison = benchmarks[name].compare(of, dataset, lambda pairs: command.bar(pairs, "comparisons", len(pairs)))
+        comparison.left_out.extend(change_notes(of.values()))
+        out = args.out / str(name) if args.out and len(found) > 1 else args.out
+        _show(benchmarks[name], len(of), comparison, out)
 
 
 def _show(benchmark: Benchmark, n_runs: int, comparison: Comparison, out: Path | None) -> None:

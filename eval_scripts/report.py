@@ -25,12 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from epbench import command
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 
 @dataclass(frozen=True)
@@ -70,50 +66,28 @@ def _report(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.files.writing import write_text
     from epbench.reports.page import joined
-    from epbench.runs.several import by_benchmark
+    from epbench.runs.benchmark import benchmark_named
+    from epbench.runs.several import by_benchmark, change_notes
 
-    found = by_benchmark(args.runs)
-    if "memfail" not in found and (args.reported or args.prices):
+    given = by_benchmark({str(number): folder for number, folder in enumerate(args.runs)})
+    if "memfail" not in given and (args.reported or args.prices):
         raise BadInput(f"{'--reported' if args.reported else '--prices'}: there is no run of MemFail to show it beside")
-    for benchmark, folders in found.items():
-        if benchmark not in ("tulving", "booksort", "memfail"):
-            raise BadInput(
-                f"{folders[0]}: expected a run of tulving, booksort or memfail, found benchmark {benchmark!r}"
-            )
-    parts = {benchmark: args.out / str(benchmark) if len(found) > 1 else args.out for benchmark in found}
+    found = [(benchmark_named(name, next(iter(of.values()))), list(of.values())) for name, of in given.items()]
+    parts = [args.out / benchmark.name if len(found) > 1 else args.out for benchmark, _ in found]
     console = command.console()
-    for benchmark, folders in found.items():
-        console.print(_write(str(benchmark), folders, parts[benchmark], args))
+    for (benchmark, folders), part in zip(found, parts, strict=True):
+        more = {"reported": args.reported, "prices": args.prices} if benchmark.name == "memfail" else {}
+        scores, notes = benchmark.side_by_side(folders, part, **more)
+        for note in notes:
+            console.say(note)
+        for note in change_notes(folders):
+            command.warn(note)
+        console.print(benchmark.screen_tables(scores))
     if len(found) > 1:
-        tables = [(part / "table.md").read_text("utf-8") for part in parts.values()]
-        write_text(args.out / "table.md", "\n".join(tables))
-        pages = [(part / "report.html").read_text("utf-8") for part in parts.values()]
+        write_text(args.out / "table.md", "\n".join((part / "table.md").read_text("utf-8") for part in parts))
+        pages = [(part / "report.html").read_text("utf-8") for part in parts]
         write_text(args.out / "report.html", joined(f"{len(args.runs)} runs", pages))
     console.say(f"report: {args.out / 'report.html'}")
-
-
-def _write(benchmark: str, folders: Sequence[Path], out: Path, args: Arguments) -> Group:
-    """Write the table and the page of runs of one benchmark; return what the screen shows."""
-    if benchmark == "tulving":
-        from epbench.tulving.scores import side_by_side, tables
-
-        return tables.screen_tables(side_by_side.write_side_by_side(folders, out))
-    if benchmark == "booksort":
-        from epbench.booksort.scores import side_by_side as booksort
-        from epbench.booksort.scores import tables as booksort_tables
-
-        return booksort_tables.screen_tables(booksort.write_side_by_side(folders, out))
-    from epbench.memfail.scores import side_by_side as memfail
-    from epbench.memfail.scores import tables as memfail_tables
-    from epbench.memfail.scores.run_files import run_folders
-    from epbench.runs.several import change_notes
-
-    runs = memfail.write_side_by_side(folders, out, args.reported, args.prices)
-    for judge in memfail.judge_notes([run for _, run in run_folders(folders)]):
-        command.console().say(judge)
-    for note in change_notes(folders):
-        command.warn(note)
-    return memfail_tables.screen_tables(runs)
 
 
 if __name__ == "__main__":

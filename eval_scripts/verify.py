@@ -31,7 +31,7 @@ from epbench import command
 
 if TYPE_CHECKING:
     from epbench.reports.tables import Table
-    from epbench.runs.verification import Check
+    from epbench.runs.benchmark import Check
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _verified(folder: Path, args: Arguments) -> list[Check]:
     """All checks of one run."""
-    from epbench.runs.benchmark import benchmark_named
+    from epbench.runs.benchmark import Check, benchmark_named
     from epbench.runs.several import FINETUNING
-    from epbench.runs.verification import Check, check_hashes, check_versions, compare_results, finished_run, recompute
+    from epbench.runs.verification import check_hashes, check_versions, compare_results, finished_run, recompute
 
     run = finished_run(folder)
     name = run["identity"].get("benchmark")
@@ -104,7 +104,7 @@ def _verified(folder: Path, args: Arguments) -> list[Check]:
 def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[Check]:
     """The checks of computing everything again; journals that give no score are a fault, and no error of the command."""
     from epbench.errors import NothingToScore
-    from epbench.runs.verification import Check
+    from epbench.runs.benchmark import Check
 
     try:
         return recompute(again)
@@ -118,7 +118,7 @@ def _weights(identity: dict[str, Any], model_args: dict[str, Any]) -> list[Check
     from epbench.files.shapes import Shape, check
     from epbench.models.load import Options, load_model
     from epbench.models.protocol import weights_of
-    from epbench.runs.verification import Check, check_fingerprint
+    from epbench.runs.benchmark import Check, check_fingerprint
 
     if "weights" not in identity:
         return []

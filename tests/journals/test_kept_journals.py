@@ -11,7 +11,7 @@ from epbench.files import secrets
 from epbench.journals.journal import Journal, from_journal, kept_journals, read_journal
 from epbench.runs import question_table
 from epbench.runs.folder import open_run
-from epbench.runs.question_table import write_questions
+from epbench.runs.results import write_questions
 from tests.opened_files import journals_read
 
 

@@ -8,7 +8,7 @@ from epbench import BadInput
 from epbench.files.shapes import Shape
 from epbench.runs.merge import limit_of, read_shards
 from epbench.runs.results import RESULTS, write_results
-from epbench.runs.several import benchmark_of, check_same, common_benchmark, labels_of, names_of, runs_in
+from epbench.runs.several import benchmark_of, by_benchmark, check_same, labels_of, names_of, runs_in
 
 
 def made(folder, benchmark="b", **identity):
@@ -34,9 +34,8 @@ def test_runs_are_found_and_named(tmp_path):
         names_of([one, one / ".." / "run"])
     with pytest.raises(BadInput, match="nothing: no run.json in it; expected the folder of a run"):
         benchmark_of(tmp_path / "nothing")
-    assert common_benchmark([one, two]) == "b"
-    with pytest.raises(BadInput, match=r"of different benchmarks: .*run: b, .*other: c"):
-        common_benchmark([one, made(tmp_path / "other", "c")])
+    other = made(tmp_path / "other", "c")
+    assert by_benchmark({"1": one, "x": other, "2": two}) == {"b": {"1": one, "2": two}, "c": {"x": other}}
 
 
 def test_runs_on_other_questions_are_named(tmp_path):

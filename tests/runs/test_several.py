@@ -5,7 +5,7 @@ import json
 import pytest
 
 from epbench.errors import BadInput
-from epbench.runs.several import common_benchmark, measured_runs, names_of
+from epbench.runs.several import by_benchmark, measured_runs, names_of
 
 KINDS = ("sort", "tulving")
 
@@ -34,8 +34,8 @@ def test_a_training_stands_for_its_epochs_in_their_order(training, tmp_path):
     runs = measured_runs(names_of([plain, training]), KINDS)
     assert list(runs) == ["plain", "books, epoch 0", "books, epoch 9", "books, epoch 10"]
     assert runs["plain"] == plain and runs["books, epoch 10"] == training / "measures/epoch-10/sort"
-    assert common_benchmark(list(runs.values())) == "x"
-    assert common_benchmark([training]) == "finetuning"
+    assert by_benchmark(runs) == {"x": runs}
+    assert by_benchmark({"t": training}) == {"finetuning": {"t": training}}
 
 
 def test_the_first_kind_that_there_is_counts(training, tmp_path):

@@ -18,7 +18,7 @@ import pytest
 
 from epbench import command
 from epbench.booksort.context.requests import MEMORIES
-from epbench.runs.question_table import QUESTIONS
+from epbench.runs.results import QUESTIONS
 from eval_scripts import booksort
 from tests.booksort.sort_set import book_text, write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint

@@ -220,7 +220,7 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     other = tmp_path / "memfail"
     other.mkdir()
     (other / "run.json").write_text('{"identity": {"benchmark": "memfail"}}')
-    refused(script(COMPARE, runs / "none", other), "the runs are of different benchmarks")
+    refused(script(COMPARE, runs / "none", runs / "rag", other), "expected two or more runs of memfail, found one")
 
 
 @pytest.mark.slow

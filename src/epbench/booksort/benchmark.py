@@ -12,12 +12,12 @@ from epbench.booksort.context.retrieval import RETRIEVED
 from epbench.booksort.dataset.load import Pair, asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare
 from epbench.booksort.scores.results import finish
+from epbench.booksort.scores.side_by_side import write_side_by_side
 from epbench.booksort.scores.tables import screen_tables
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
-from epbench.runs.benchmark import Benchmark
-from epbench.runs.verification import Check, check_fingerprint
+from epbench.runs.benchmark import Benchmark, Check, check_fingerprint
 
 
 @dataclass(frozen=True)
@@ -78,5 +78,6 @@ BENCHMARK = Benchmark(
     past=_past,
     journals=(ANSWERS, RETRIEVED),
     compare=compare,
+    side_by_side=write_side_by_side,
     screen_tables=screen_tables,
 )

@@ -15,7 +15,8 @@ from epbench.memfail.scores import run_files as memfail
 from epbench.models.protocol import Request
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
-from epbench.runs.question_table import QUESTIONS, read_questions
+from epbench.runs.question_table import read_questions
+from epbench.runs.results import QUESTIONS
 from epbench.tulving.scores import run_files as tulving
 
 Row = Mapping[str, Any]

@@ -23,14 +23,14 @@ from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.scores.comparison import compare
+from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.relay.calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.progress import no_progress
-from epbench.runs.benchmark import Benchmark
-from epbench.runs.verification import Check, check_fingerprint
+from epbench.runs.benchmark import Benchmark, Check, check_fingerprint
 
 _LEXICAL = "lexical"
 
@@ -156,6 +156,7 @@ BENCHMARK = Benchmark(
     journals=(STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
     objects={MEMORIES: MEMORIES_SHAPE},
     compare=compare,
+    side_by_side=write_side_by_side,
     screen_tables=screen_tables,
     rules=LexicalJudge,
     part="config",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from epbench.errors import BadInput
 from epbench.files.shapes import Each, Shape
 from epbench.runs.several import benchmark_of
-from epbench.runs.verification import Check
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,6 +21,33 @@ if TYPE_CHECKING:
     from epbench.statistics.comparison import Comparison, Progress
 
 NAMES = ("tulving", "booksort", "memfail")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked, or could not be.
+
+    Attributes:
+        what: What was checked, such as `scores.json`.
+        held: Whether it holds; None if it could not be checked.
+        said: What was found and what was expected, or why it was not checked; empty if it holds.
+    """
+
+    what: str
+    held: bool | None
+    said: str = ""
+
+
+def check_fingerprint(what: str, found: str, expected: Any) -> Check:
+    """Whether a dataset or weights are those of the run.
+
+    Args:
+        what: What the fingerprint is of.
+        found: The fingerprint of what is here.
+        expected: That in run.json.
+    """
+    held = found == expected
+    return Check(what, held, "" if held else f"found fingerprint {found}, that of the run is {expected}")
 
 
 class PastRun(Protocol):
@@ -89,6 +115,8 @@ class Benchmark:
         rules: Makes the judge that goes by rules; None for a benchmark without judges.
         part: The field of the identity by which one command makes several runs, such as `config`; None if it makes one.
         compare: Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
+        side_by_side: Writes table.md and report.html of several runs into a folder, and returns their scores by label, and
+            what must be said beside them.
         screen_tables: The tables of the scores of several runs by their names, for the screen.
         later: Fields of scores.json that earlier versions did not write, those of one version together.
     """
@@ -99,6 +127,7 @@ class Benchmark:
     past: ReadPastRun
     journals: Sequence[str]
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
+    side_by_side: Callable[..., tuple[dict[str, dict[str, Any]], list[str]]]
     screen_tables: Callable[[Mapping[str, Any]], Group]
     rules: Callable[[], Any] | None = None
     part: str | None = None

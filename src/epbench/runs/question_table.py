@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
-from epbench.files.writing import naming
+from epbench.runs.benchmark import find_benchmark
+from epbench.runs.results import QUESTIONS
+from epbench.runs.verification import recompute
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
-
-QUESTIONS = "questions.parquet"
-_AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
-
-
-def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
-
-    Args:
-        folder: The run's folder.
-        schema: The columns with their types. A benchmark says what its columns mean.
-        records: A record for each question, in the order of the rows; a missing field is null.
-
-    Raises:
-        OSError: The file could not be written; the error names it.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = folder / QUESTIONS
-    with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
-        draft = Path(scratch) / QUESTIONS
-        with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
-            left = map(dict, records)
-            piece = list(islice(left, _AT_ONCE))  # all at once, as a table, they need far more memory
-            writer.write_table(pa.Table.from_pylist(piece, schema))
-            while piece := list(islice(left, _AT_ONCE)):
-                writer.write_table(pa.Table.from_pylist(piece, schema))
-        draft.replace(path)
 
 
 def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -70,9 +41,6 @@ def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _computed(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
-    from epbench.runs.benchmark import find_benchmark
-    from epbench.runs.verification import recompute
-
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
         again = Path(scratch) / "run"
         try:

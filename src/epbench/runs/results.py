@@ -1,16 +1,52 @@
-"""The files that a finished run leaves: scores, usage, a table and a report."""
+"""The files that a finished run leaves: questions, scores, usage, a table and a report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.files.json_files import write_json
-from epbench.files.writing import write_text
+from epbench.files.writing import naming, write_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RESULTS = ("scores.json", "usage.json", "table.md", "report.html")
-"""The files that every benchmark writes, in the order of writing."""
+"""The files that every benchmark writes, in the order of writing, after `QUESTIONS`."""
+
+QUESTIONS = "questions.parquet"
+"""The table with a row for each question, so that anyone's own analysis starts from one line of pandas."""
+
+_AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
+
+
+def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
+
+    Args:
+        folder: The run's folder.
+        schema: The columns with their types. A benchmark says what its columns mean.
+        records: A record for each question, in the order of the rows; a missing field is null.
+
+    Raises:
+        OSError: The file could not be written; the error names it.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / QUESTIONS
+    with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
+        draft = Path(scratch) / QUESTIONS
+        with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+            left = map(dict, records)
+            piece = list(islice(left, _AT_ONCE))  # all at once, as a table, they need far more memory
+            writer.write_table(pa.Table.from_pylist(piece, schema))
+            while piece := list(islice(left, _AT_ONCE)):
+                writer.write_table(pa.Table.from_pylist(piece, schema))
+        draft.replace(path)
 
 
 def write_results(

@@ -31,29 +31,16 @@ def benchmark_of(folder: Path) -> str | None:
     return found
 
 
-def by_benchmark(folders: Sequence[Path]) -> dict[str | None, list[Path]]:
-    """The folders of each benchmark; see `benchmark_of`.
+def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
+    """The folders of each benchmark by their names; see `benchmark_of`.
 
     Raises:
         BadInput: A folder holds no run.
     """
-    found: dict[str | None, list[Path]] = {}
-    for folder in folders:
-        found.setdefault(benchmark_of(folder), []).append(folder)
+    found: dict[str | None, dict[str, Path]] = {}
+    for name, folder in runs.items():
+        found.setdefault(benchmark_of(folder), {})[name] = folder
     return found
-
-
-def common_benchmark(folders: Sequence[Path]) -> str | None:
-    """The benchmark that all folders are runs of; see `benchmark_of`.
-
-    Raises:
-        BadInput: A folder holds no run, or the runs are of different benchmarks.
-    """
-    found = by_benchmark(folders)
-    if len(found) > 1:
-        named = ", ".join(f"{folder}: {benchmark}" for benchmark, runs in found.items() for folder in runs)
-        raise BadInput(f"the runs are of different benchmarks: {named}")
-    return next(iter(found))
 
 
 def runs_in(folder: Path) -> list[Path]:

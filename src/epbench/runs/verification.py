@@ -6,10 +6,9 @@ import json
 import math
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
@@ -19,13 +18,10 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import identity_of, noted_judge
+from epbench.runs.benchmark import Benchmark, Check, PastRun
 from epbench.runs.checksums import CHECKSUMS, changed_since
 from epbench.runs.folder import dataset_of, read_run
-from epbench.runs.question_table import QUESTIONS
-from epbench.runs.results import RESULTS
-
-if TYPE_CHECKING:
-    from epbench.runs.benchmark import Benchmark, PastRun
+from epbench.runs.results import QUESTIONS, RESULTS
 
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
@@ -34,21 +30,6 @@ _HOW = Shape({**dict.fromkeys(("command", "python", "platform"), (str,)), "versi
 _JUDGED = Shape({"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})})
 _MOST = 5
 """The number of differences in one file that are named; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was checked, or could not be.
-
-    Attributes:
-        what: What was checked, such as `scores.json`.
-        held: Whether it holds; None if it could not be checked.
-        said: What was found and what was expected, or why it was not checked; empty if it holds.
-    """
-
-    what: str
-    held: bool | None
-    said: str = ""
 
 
 def copy_journals(folder: Path, scratch: Path) -> None:
@@ -287,18 +268,6 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
     how = "is another" if wrong[0] in noted else "is missing"
     about = f"{first['kind']} of {first['id']!r}" if "kind" in first else repr(first["id"])
     return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
-
-
-def check_fingerprint(what: str, found: str, expected: Any) -> Check:
-    """Whether a dataset or weights are those of the run.
-
-    Args:
-        what: What the fingerprint is of.
-        found: The fingerprint of what is here.
-        expected: That in run.json.
-    """
-    held = found == expected
-    return Check(what, held, "" if held else f"found fingerprint {found}, that of the run is {expected}")
 
 
 def finished_run(folder: Path) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS
 from epbench.judges.journal import JUDGEMENTS
 from epbench.progress import no_progress
-from epbench.runs.benchmark import Benchmark
+from epbench.runs.benchmark import Benchmark, Check, check_fingerprint
 from epbench.runs.subset import subset
-from epbench.runs.verification import Check, check_fingerprint
 from epbench.tulving.context.passages import PASSAGES
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.lexical import LexicalJudge
@@ -24,6 +23,7 @@ from epbench.tulving.judging.verdicts import CALLS, ask_judge, judge_failures
 from epbench.tulving.scores.comparison import compare
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import LATER
+from epbench.tulving.scores.side_by_side import write_side_by_side
 from epbench.tulving.scores.tables import screen_tables
 
 
@@ -81,6 +81,7 @@ BENCHMARK = Benchmark(
     past=_past,
     journals=(ANSWERS, JUDGEMENTS, CALLS, PASSAGES),
     compare=compare,
+    side_by_side=write_side_by_side,
     screen_tables=screen_tables,
     rules=LexicalJudge,
     later=LATER,

@@ -8,7 +8,7 @@ from epbench.booksort.scores.question_files import COLUMNS, read_questions
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.runs.merge import merge
-from epbench.runs.question_table import QUESTIONS
+from epbench.runs.results import QUESTIONS
 from tests.booksort.paper.made_runs import OTHER, answers_of, make_run, mostly_right
 from tests.booksort.sort_set import write_set
 

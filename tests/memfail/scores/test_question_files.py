@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.scores.question_files import COLUMNS, nearest, question_rows, write_questions
-from epbench.runs.question_table import QUESTIONS, read_questions
+from epbench.runs.question_table import read_questions
+from epbench.runs.results import QUESTIONS
 
 GOLD = (
     GoldMemory("r1/0", "Ada keeps bees on the roof.", ("Ada", "bees"), ("roof",)),

@@ -218,7 +218,7 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
     mine = tmp_path / "mine"
     assert run_folders([one, mine]) == [(one, one), (mine, mine / "coexisting_facts"), (mine, mine / "long_hop")]
     out = tmp_path / "out"
-    joined = write_side_by_side([one, mine], out, [reported(tmp_path, ROW)])
+    joined, _ = write_side_by_side([one, mine], out, [reported(tmp_path, ROW)])
     assert list(joined)[:3] == ["floor", "mine (coexisting_facts)", "mine (long_hop)"]
     table, *_ = tables(joined)
     assert [row[0] for row in table.rows] == ["floor", "floor", "mine", "mine", "Mem0, tiny, reported"]
@@ -259,7 +259,7 @@ def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs,
     prices.write_text('{"currency": "EUR", "models": {"gpt-4.1-mini": {"input": 2.5}}}', "utf-8")
     folders = [tmp_path / name for name in ("mem0-1-gpt-4.1-mini", "mem0-1-gemini-3.1", "simplemem-gpt-4.1-mini")]
     out = tmp_path / "out"
-    joined = write_side_by_side(
+    joined, _ = write_side_by_side(
         folders, out, [reported(tmp_path, ROW | {"mean_tokens_per_graded_question": 1381})], prices
     )
     assert joined["mem0-1-gemini-3.1"]["system_model"] == "gemini-3.1"
@@ -294,7 +294,7 @@ def test_a_run_is_a_baseline_if_its_run_json_says_so(tmp_path):
     known = written(tmp_path / "known", run("recent", [C, S]), control=True)
     own = written(tmp_path / "own", run("verbatim-mine.py:Mine", [C, S]), control=False)
     older = written(tmp_path / "older", run("verbatim-bm25", [C, S]))
-    table, *_ = tables(write_side_by_side([known, own, older], tmp_path / "out"))
+    table, *_ = tables(write_side_by_side([known, own, older], tmp_path / "out")[0])
     notes = {row[0]: row[-1] for row in table.rows}
     assert (notes["known"], notes["own"], notes["older"]) == ("baseline", "", "baseline")
     assert [row[0] for row in table.rows] == ["floor", "own", "known", "older"]

@@ -16,7 +16,7 @@ from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.judge import note_judge
 from epbench.runs.merge import merge
-from epbench.runs.question_table import QUESTIONS
+from epbench.runs.results import QUESTIONS
 from epbench.tulving.benchmark import BENCHMARK
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.evaluate import judge_and_score

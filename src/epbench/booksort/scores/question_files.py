@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.judging.answers import ScoredPair
-from epbench.runs import question_table
+from epbench.runs import question_table, results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def record_of(row: ScoredPair) -> dict[str, Any]:
 
 
 def write_questions(folder: Path, rows: Sequence[ScoredPair]) -> None:
-    """Write questions.parquet of a run; see `epbench.runs.question_table`.
+    """Write questions.parquet of a run; see `epbench.runs.results`.
 
     Raises:
         OSError: The file could not be written; the error names it.
@@ -59,7 +59,7 @@ def write_questions(folder: Path, rows: Sequence[ScoredPair]) -> None:
     types |= dict.fromkeys(("p_a", "p_b", "label_mass"), share) | dict.fromkeys(
         ("retrieved_both", "retrieved_order"), flag
     )
-    question_table.write_questions(folder, pa.schema(types), [record_of(row) for row in rows])
+    results.write_questions(folder, pa.schema(types), [record_of(row) for row in rows])
 
 
 def read_questions(folder: Path) -> pd.DataFrame:

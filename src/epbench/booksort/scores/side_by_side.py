@@ -15,7 +15,7 @@ from epbench.files.writing import write_text
 from epbench.runs.several import check_same, labels_of
 
 
-def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str, Any]]:
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md and OUT/report.html.
 
     Args:
@@ -23,7 +23,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
         out: The folder of the two files; it is made if it does not exist.
 
     Returns:
-        The scores of each run by its label.
+        The scores of each run by its label, and no notes: the tables have them.
 
     Raises:
         BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
@@ -41,4 +41,4 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
     check(str(first_folder / "run.json"), first, Shape({"dataset": (str,)}))
     write_text(out / "table.md", markdown_table(scores))
     write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
-    return scores
+    return scores, []

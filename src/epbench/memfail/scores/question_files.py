@@ -31,7 +31,7 @@ from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.stages import Label
 from epbench.memfail.judging.word_rules import content_of
-from epbench.runs import question_table
+from epbench.runs import results
 
 COLUMNS = (
     "id", "k", "row", "kind", "group", "config", "system", "outcome", "success", "label", "vacuous", "answer_right",
@@ -84,7 +84,7 @@ def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories
 
 
 def write_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write questions.parquet of a run; see `epbench.runs.question_table`.
+    """Write questions.parquet of a run; see `epbench.runs.results`.
 
     Args:
         folder: The run's folder.
@@ -102,7 +102,7 @@ def write_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         "retrieved": pa.list_(text), "n_stored": pa.int32(),
     }  # fmt: skip
     schema = pa.schema({name: others.get(name, text) for name in COLUMNS})
-    question_table.write_questions(folder, schema, rows)
+    results.write_questions(folder, schema, rows)
 
 
 @dataclass(frozen=True, slots=True)

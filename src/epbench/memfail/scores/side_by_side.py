@@ -33,7 +33,7 @@ _DIFFERENT = "The runs have different judges, and scores from different judges a
 
 def write_side_by_side(
     folders: Sequence[Path], out: Path, reported: Sequence[Path] = (), prices: Path | None = None
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md, OUT/report.html and OUT/claims.json.
 
     Args:
@@ -44,7 +44,7 @@ def write_side_by_side(
 
     Returns:
         The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
-        are among them.
+        are among them. And what is known of the judges.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, runs of one config are on
@@ -71,7 +71,7 @@ def write_side_by_side(
     write_text(out / "table.md", "\n".join([markdown_table(joined), *_in_markdown(notes, more)]))
     write_text(out / "report.html", comparison_report(joined, _in_html(notes, more)))
     write_json(out / "claims.json", as_json(claims))
-    return joined
+    return joined, notes
 
 
 def judge_notes(runs: Sequence[Path]) -> list[str]:

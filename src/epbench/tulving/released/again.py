@@ -8,8 +8,9 @@ from shutil import copyfile
 from epbench.errors import BadInput
 from epbench.journals.answers import ANSWERS
 from epbench.judges.journal import JUDGEMENTS
+from epbench.runs.benchmark import Check
 from epbench.runs.folder import read_run
-from epbench.runs.verification import Check, check_records
+from epbench.runs.verification import check_records
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import (
     book_chapters,

@@ -24,8 +24,7 @@ from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.progress import Progress
 from epbench.runs.folder import open_run
 from epbench.runs.judge import note_judge
-from epbench.runs.question_table import QUESTIONS
-from epbench.runs.results import RESULTS
+from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.tulving.dataset.load import fingerprint_of_book
 from epbench.tulving.judging.verdicts import judged
 from epbench.tulving.pages.cards import Chapters

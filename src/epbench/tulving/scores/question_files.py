@@ -13,7 +13,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record
 from epbench.judges.protocol import JudgeIdentity
 from epbench.judges.replies import FAILURES
-from epbench.runs.question_table import write_questions
+from epbench.runs.results import write_questions
 from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, answer_records, judged, judgement_records
 from epbench.tulving.scores.scoring import ScoredAnswer, harsh_f1_of, has_order, question_measures, tau_of
 

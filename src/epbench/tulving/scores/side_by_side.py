@@ -16,7 +16,7 @@ from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, 
 from epbench.tulving.scores.tables import markdown_table
 
 
-def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str, Any]]:
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md and OUT/report.html.
 
     Args:
@@ -24,7 +24,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
         out: The folder of the two files; it is made if it does not exist.
 
     Returns:
-        The scores of each run by its label.
+        The scores of each run by its label, and no notes: the tables have them.
 
     Raises:
         BadInput: A run did not end, two folders have the same name, or the runs are on different books.
@@ -42,4 +42,4 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> dict[str, dict[str
             scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
     write_text(out / "table.md", markdown_table(scores))
     write_text(out / "report.html", comparison_report(first["book"], scores))
-    return scores
+    return scores, []

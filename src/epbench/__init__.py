@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput, EpbenchError, RunFailed
 
 if TYPE_CHECKING:
+    from epbench.booksort.dataset.load import load_pairs
     from epbench.judges.protocol import Judge
+    from epbench.memfail.dataset.load import load_memfail
     from epbench.memories.load import load_memory
     from epbench.memories.protocol import MemorySystem
     from epbench.metric_folders import metric_path
     from epbench.models.load import load_model
     from epbench.models.protocol import Model
+    from epbench.runs.benchmark import score
+    from epbench.runs.results import Scored
+    from epbench.tulving.answers import ScoredQuestion, score_answer
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.judging.load import load_judge
-    from epbench.tulving.score import Scored, ScoredQuestion, score, score_answer
 
 __version__ = "0.1.0"
 
@@ -35,8 +39,10 @@ __all__ = [
     "__version__",
     "load_book",
     "load_judge",
+    "load_memfail",
     "load_memory",
     "load_model",
+    "load_pairs",
     "metric_path",
     "score",
     "score_answer",
@@ -46,20 +52,24 @@ _HOMES = {
     "Judge": "epbench.judges.protocol",
     "MemorySystem": "epbench.memories.protocol",
     "Model": "epbench.models.protocol",
-    "Scored": "epbench.tulving.score",
-    "ScoredQuestion": "epbench.tulving.score",
+    "Scored": "epbench.runs.results",
+    "ScoredQuestion": "epbench.tulving.answers",
     "load_book": "epbench.tulving.dataset.load",
     "load_judge": "epbench.tulving.judging.load",
+    "load_memfail": "epbench.memfail.dataset.load",
     "load_memory": "epbench.memories.load",
     "load_model": "epbench.models.load",
+    "load_pairs": "epbench.booksort.dataset.load",
     "metric_path": "epbench.metric_folders",
-    "score": "epbench.tulving.score",
-    "score_answer": "epbench.tulving.score",
+    "score": "epbench.runs.benchmark",
+    "score_answer": "epbench.tulving.answers",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is exported when it is first asked for."""
+    """Import what is exported, or a benchmark, when it is first asked for."""
+    if name in ("tulving", "booksort", "memfail"):
+        return import_module(f"epbench.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'epbench' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -6,3 +6,19 @@ asked, and who answers), `judging` (what it said), `prompt_selection` (choosing 
 imports only what comes before it. `paper` makes the tables and figures of the paper from runs.
 Paper: Pink et al., 2024.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from epbench.booksort.answers import score
+
+__all__ = ["score"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is exported when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from epbench.booksort import answers
+
+    return getattr(answers, name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from epbench.booksort.answers import score
 from epbench.booksort.context.retrieval import RETRIEVED
 from epbench.booksort.dataset.load import Pair, asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare
@@ -80,4 +81,6 @@ BENCHMARK = Benchmark(
     compare=compare,
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,
+    columns=("segment_1", "segment_2"),
+    score=score,
 )

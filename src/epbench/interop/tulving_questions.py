@@ -11,6 +11,7 @@ from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request, Sampling
+from epbench.tulving.answers import score_answer
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.load import RULE_JUDGES
@@ -18,7 +19,6 @@ from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import judged, missing_verdict
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
-from epbench.tulving.score import score_answer
 from epbench.tulving.scores.scoring import awareness_of, f1_by_bin, has_order, is_latest, mean, tau_of
 
 MAX_TOKENS = 1024

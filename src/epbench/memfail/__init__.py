@@ -6,3 +6,19 @@ store and what they ask), `context` (what a system is told and a reader is shown
 finds them, and `validation`, which counts what in the rows limits the meaning of a score; `claims` holds the paper's claims
 against runs, `figures` draws, and `paper` makes the paper's tables and figures from runs. Paper: Garg et al., 2026.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from epbench.memfail.answers import score
+
+__all__ = ["score"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is exported when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from epbench.memfail import answers
+
+    return getattr(answers, name)

@@ -13,6 +13,7 @@ from epbench.files.json_files import read_json
 from epbench.files.shapes import Items, Shape
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
+from epbench.memfail.answers import score
 from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import LexicalReader
@@ -158,6 +159,8 @@ BENCHMARK = Benchmark(
     compare=compare,
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,
+    columns=("entity_facts", "preference_facts", "hop_count"),
+    score=score,
     rules=LexicalJudge,
     part="config",
 )  # fmt: skip

@@ -5,7 +5,8 @@ Each benchmark has one such record, `BENCHMARK` in its `benchmark.py`; it is fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from epbench.errors import BadInput
 from epbench.files.shapes import Each, Shape
+from epbench.runs.results import Scored
 from epbench.runs.several import benchmark_of
 
 if TYPE_CHECKING:
@@ -118,6 +120,8 @@ class Benchmark:
         side_by_side: Writes table.md and report.html of several runs into a folder, and returns their scores by label, and
             what must be said beside them.
         screen_tables: The tables of the scores of several runs by their names, for the screen.
+        columns: Columns of which the rows of its datasets have one, and those of no other benchmark.
+        score: Scores answers that somebody else has to some rows; see `score`.
         later: Fields of scores.json that earlier versions did not write, those of one version together.
     """
 
@@ -129,6 +133,8 @@ class Benchmark:
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
     side_by_side: Callable[..., tuple[dict[str, dict[str, Any]], list[str]]]
     screen_tables: Callable[[Mapping[str, Any]], Group]
+    columns: Collection[str]
+    score: Callable[..., Scored[Any]]
     rules: Callable[[], Any] | None = None
     part: str | None = None
     objects: Mapping[str, Shape | Each] = field(default_factory=dict)
@@ -158,3 +164,53 @@ def find_benchmark(folder: Path) -> Benchmark:
         BadInput: There is no run, or it is of no benchmark.
     """
     return benchmark_named(benchmark_of(folder), folder)
+
+
+def score(
+    rows: Iterable[Mapping[str, Any]], answers: Mapping[str, Any], judge: Any = "lexical", **more: Any
+) -> Scored[Any]:
+    """Score answers that somebody else's code has to some rows of a dataset, whose columns say of which benchmark they are.
+
+    Args:
+        rows: Rows as `datasets.load_dataset` gives them.
+        answers: The answers by the id of the question; None stands for a request that failed.
+        judge: The name of a judge, `lexical` (rules) by default, or a judge. Book-SORT has none.
+        more: What `epbench.memfail.score` needs besides.
+
+    Returns:
+        What `epbench.tulving.score`, `epbench.booksort.score` or `epbench.memfail.score` returns, which say more.
+
+    Raises:
+        BadInput: The rows are of no benchmark, or the answers do not fit them.
+        NothingToScore: All questions have failed.
+    """
+    rows = list(rows)
+    for name in NAMES if rows else ():
+        benchmark = benchmark_named(name, Path())
+        if not rows[0].keys().isdisjoint(benchmark.columns):
+            return benchmark.score(rows, answers, **({"judge": judge} if benchmark.rules else {}), **more)
+    found = ", ".join(rows[0]) if rows else "no rows"
+    raise BadInput(f"rows: expected rows of a dataset of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found {found}")
+
+
+def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[type, ...]) -> None:
+    """Refuse answers that do not fit the questions.
+
+    Args:
+        ids: The ids of the questions.
+        answers: The answers by id; see `score`.
+        types: What an answer may be, besides None.
+
+    Raises:
+        BadInput: A question occurs several times, an answer belongs to no question, or is of another type.
+    """
+    known = set(ids)
+    if len(known) < len(ids):
+        repeated = Counter(ids).most_common(1)[0][0]
+        raise BadInput(f"rows, field 'id': expected each question once, found {repeated!r} several times")
+    for id_, answer in answers.items():
+        if id_ not in known:
+            raise BadInput(f"answers: no question has the id {id_!r}")
+        if answer is not None and not isinstance(answer, types):
+            found = type(answer).__name__
+            raise BadInput(f"answers, id {id_!r}: expected a text, or None for a failure, found {found}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from epbench.files.json_files import write_json
 from epbench.files.writing import naming, write_text
@@ -14,11 +15,28 @@ from epbench.files.writing import naming, write_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Q = TypeVar("Q")
+
 RESULTS = ("scores.json", "usage.json", "table.md", "report.html")
 """The files that every benchmark writes, in the order of writing, after `QUESTIONS`."""
 
 QUESTIONS = "questions.parquet"
 """The table with a row for each question, so that anyone's own analysis starts from one line of pandas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored(Generic[Q]):
+    """Scored answers to the questions of a dataset.
+
+    Attributes:
+        questions: One for each question, in the order of the rows.
+        scores: The scores of all of them, with the names and meanings of scores.json in a run's folder, such as
+            `simple_recall_score` of a Tulving book, `accuracy` of Book-SORT and `by_k` of MemFail.
+    """
+
+    questions: Sequence[Q]
+    scores: dict[str, Any]
+
 
 _AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
 

@@ -16,6 +16,7 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, check_fingerprint
 from epbench.runs.subset import subset
+from epbench.tulving.answers import score
 from epbench.tulving.context.passages import PASSAGES
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.lexical import LexicalJudge
@@ -83,6 +84,8 @@ BENCHMARK = Benchmark(
     compare=compare,
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,
+    columns=("cue", "trace"),
+    score=score,
     rules=LexicalJudge,
     later=LATER,
 )

@@ -22,7 +22,7 @@ SPLITS = ("test", "validation")
 SWAPPED = "/swapped"
 """Suffix of a pair's id when the pair is asked in the swapped order."""
 _NAME = re.compile(r"e(\d+)_s(\d+)")
-_PAIR = Shape(
+PAIR = Shape(
     {
         **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), (str,)),
         **dict.fromkeys(("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos"), (int,)),
@@ -232,12 +232,23 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
     rows = published.rows(name, lengths, split) if published.is_published(name) else stored_rows(name, config, split)
     excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string, as long excerpts take most of the memory
     where = f"{name}, config {config!r}, split {split!r}"
-    for number, row in enumerate(check_rows(where, rows, _PAIR)):
+    for number, row in enumerate(check_rows(where, rows, PAIR)):
         text = row.get("excerpt_text")
-        yield _pair(f"{where}, row {number}", config, row, text and excerpts.setdefault(text, text))
+        yield pair_of(f"{where}, row {number}", config, row, text and excerpts.setdefault(text, text))
 
 
-def _pair(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
+def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
+    """Return the pair of a row with the columns `PAIR`.
+
+    Args:
+        where: How messages name the row.
+        config: The config of the row.
+        row: The row.
+        excerpt: Its excerpt_text, or an equal text that other pairs share; None if there is none.
+
+    Raises:
+        BadInput: The columns contradict one another.
+    """
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):
         raise BadInput(f"{where}, field 'present_seg1_first': expected 0 or 1, got {shown(shown_first)}")

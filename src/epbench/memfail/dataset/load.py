@@ -44,9 +44,7 @@ def load_memfail(dataset: str, config: str) -> Loaded:
     Raises:
         BadInput: The dataset or config does not exist, or is not a MemFail table.
     """
-    if config not in CONFIGS:
-        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
-    rows = all_checked_rows(dataset, config, "test", _shape(config))
+    rows = all_checked_rows(dataset, config, "test", shape_of(config))
     content = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Loaded(config, rows, facts_to_store(config, rows), questions_of(config, rows), fingerprint)
@@ -55,11 +53,16 @@ def load_memfail(dataset: str, config: str) -> Loaded:
 _ANY: Kind = (str, int, float, bool, list, dict, NoneType)
 
 
-def _shape(config: str) -> Shape:
+def shape_of(config: str) -> Shape:
     """Return the types of the values that facts and questions are made of.
 
     Short chains leave the last cells of a `long_hop` row empty.
+
+    Raises:
+        BadInput: There is no such config.
     """
+    if config not in CONFIGS:
+        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
     text: Kind = (str, NoneType) if config == "long_hop" else (str,)
     kinds: dict[str, Kind] = dict.fromkeys(features_of(config), _ANY)
     kinds["id"] = (str,)

@@ -83,7 +83,7 @@ def test_rows_of_datasets_and_a_judge_are_taken_as_they_are(rows, short_book):
             "expected a text, or None for a failure, found int",
         ),
         (lambda rows, answers: ([*rows, rows[0]], answers), "expected each question once"),
-        (lambda rows, answers: ([{"id": "a"}], {}), "row 0"),
+        (lambda rows, answers: ([{"id": "a", "cue": "t"}], {}), "row 0"),
         (lambda rows, answers: ([], {}), "found no rows"),
         (lambda rows, answers: ([rows[0] | {"bin": "7"}], {}), "field 'bin'"),
     ],

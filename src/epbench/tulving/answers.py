@@ -1,8 +1,7 @@
-"""Scores for answers that somebody else's code has, without a run: `epbench.score` and `epbench.score_answer`."""
+"""Scores for answers to questions about a Tulving book that somebody else's code has, without a run."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,8 @@ from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
 from epbench.journals.journal import Record
 from epbench.judges.replies import FAILURES, kind_of_reply
+from epbench.runs.benchmark import check_answers
+from epbench.runs.results import Scored
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import Judge
@@ -49,21 +50,9 @@ class ScoredQuestion:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Scored answers to the questions of a dataset.
-
-    Attributes:
-        questions: One for each question, in the order of the rows.
-        scores: The scores of all of them, with the names and meanings of scores.json in a run's folder, such as
-            `simple_recall_score`, `f1_by_bin`, `coverage` and `intervals`.
-    """
-
-    questions: Sequence[ScoredQuestion]
-    scores: dict[str, Any]
-
-
-def score(rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | Judge = "lexical") -> Scored:
+def score(
+    rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | Judge = "lexical"
+) -> Scored[ScoredQuestion]:
     """Have a judge read answers to questions about a Tulving book, and score them.
 
     The scores are those that an evaluation of a file with the same answers writes.
@@ -85,7 +74,7 @@ def score(rows: Iterable[Row], answers: Mapping[str, str | None], judge: str | J
 
     questions = list(check_rows("rows", rows, QA))
     check_bins("rows", questions)
-    _check_answers(questions, answers)
+    check_answers([row["id"] for row in questions], answers, (str,))
     chosen = _judge(judge)
     verdicts = _verdicts(questions, answers, chosen)
     scored = [
@@ -111,25 +100,10 @@ def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -
     """
     (row,) = check_rows("row", [row], QA)
     answers = {row["id"]: answer}
-    _check_answers([row], answers)
+    check_answers([row["id"]], answers, (str,))
     (verdict,) = _verdicts([row], answers, _judge(judge))
     measured = None if "failure" in verdict else _measured([judged(row, verdict)])[0]
     return _question(row, verdict, measured)
-
-
-def _check_answers(rows: Sequence[Row], answers: Mapping[str, str | None]) -> None:
-    ids = [row["id"] for row in rows]
-    if len(set(ids)) < len(ids):
-        repeated = Counter(ids).most_common(1)[0][0]
-        raise BadInput(f"rows, field 'id': expected each question once, found {repeated!r} several times")
-    known = set(ids)
-    for id_, answer in answers.items():
-        if id_ not in known:
-            raise BadInput(f"answers: no question has the id {id_!r}")
-        if not isinstance(answer, str | None):
-            raise BadInput(
-                f"answers, id {id_!r}: expected a text, or None for a failure, found {type(answer).__name__}"
-            )
 
 
 @lru_cache(maxsize=4)

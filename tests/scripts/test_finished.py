@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from epbench.files.json_files import read_json, write_json
-from epbench.runs.finished import is_finished
+from epbench.runs.folder import is_finished
 from tests.opened_files import journals_read
 from tests.scripts.in_process import script
 

@@ -40,8 +40,7 @@ from epbench.models.protocol import Model, Request, engine_of, variant_of, weigh
 from epbench.models.scheduling import by_context
 from epbench.progress import Progress, no_progress
 from epbench.retrieval.protocol import MakeSearcher
-from epbench.runs.finished import is_finished
-from epbench.runs.folder import open_run, read_scores
+from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.usage import usage_line
 
 

@@ -1,16 +1,22 @@
-"""Reading and writing files that hold one JSON object."""
+"""Reading and writing files that hold one JSON object, and reading those that hold many."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import scrubbed
 from epbench.files.shapes import Each, Shape, check
-from epbench.files.text import kind_of, parse_json
+from epbench.files.text import kind_of, parse_json, shown
 from epbench.files.writing import write_text
+
+MAX_OBJECT = 2**26  # characters; the text of a long book has a few million
+
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
@@ -44,3 +50,47 @@ def write_json(path: Path, content: Any) -> None:
     The secrets that this process knows become `***`; see `epbench.files.secrets`.
     """
     write_text(path, json.dumps(scrubbed(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def json_objects(where: str, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield objects that follow one another, or are the items of one array. Only the object at hand is held.
+
+    Args:
+        where: How messages name the source; objects are counted from 0.
+        pieces: The text, in pieces of any size, which may end anywhere.
+
+    Raises:
+        BadInput: Something is not a JSON object, the text ends within an object or the array, or an object has more than
+            `MAX_OBJECT` characters.
+    """
+    decoder = json.JSONDecoder()
+    number, rest, in_array, closed, problem = 0, "", None, False, ""
+    for piece in pieces:
+        text, place = rest + piece, 0
+        while (place := _BETWEEN.match(text, place).end()) < len(text):  # type: ignore[union-attr]  # it may be empty
+            if in_array is None and (in_array := text[place] == "["):
+                place += 1
+            elif in_array and text[place] == "]" and not closed:
+                closed = True
+                place += 1
+            elif text[place] != "{" or closed:
+                raise BadInput(
+                    f"{where}, row {number}: expected a JSON object, found {shown(text[place : place + 40])}"
+                )
+            else:
+                try:
+                    value, place = decoder.raw_decode(text, place)
+                except (ValueError, RecursionError) as error:  # the rest of the object may be in the next piece
+                    problem = getattr(error, "msg", str(error))
+                    break
+                yield value
+                number += 1
+        rest = text[place:]
+        if len(rest) > MAX_OBJECT:
+            break
+    if rest:
+        raise BadInput(f"{where}, row {number}: expected a JSON object that ends ({problem})")
+    if in_array and not closed:
+        raise BadInput(
+            f"{where}: expected a JSON array that ends, found its end after {number:,} rows; is it truncated?"
+        )

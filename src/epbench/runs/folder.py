@@ -16,7 +16,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.shapes import MAYBE_TEXT, Each, Shape, check
 from epbench.journals.journal import kept_journals, lines_of
-from epbench.runs.checksums import change_note, edited_files, versions, write_checksums
+from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
 from epbench.starting import command_line
 
 _JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
@@ -102,6 +102,28 @@ def differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str
     """The fields by which the identity of a run is not the expected one; see `LATER`."""
     return [name for name, value in expected.items()
             if found.get(name) != value and not (name in LATER and name not in found)]  # fmt: skip
+
+
+def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool:
+    """Whether a run has results to which the same command of the same version could add nothing.
+
+    Every file of the run is read once, for its hash, and no record is looked at.
+
+    Args:
+        folder: The run's folder, which need not exist.
+        identity: What makes the run this run; see `open_run`.
+        noted: Further fields that run.json must have, such as the limit.
+
+    Returns:
+        True if the run was scored without a failed question, by this code, and each of its files is as it was then. False
+        also for a damaged run: whoever opens it says what is wrong.
+    """
+    try:
+        run, scores = read_run(folder), read_scores(folder)
+        same = not differing(run["identity"], scrubbed(dict(identity))) and not differing(run, noted)
+        return same and scores.get("n_failed") == 0 and is_by_this_code(folder) and changed_since(folder) == {}
+    except BadInput:
+        return False
 
 
 def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:

@@ -26,8 +26,7 @@ from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
-from epbench.runs.finished import is_finished
-from epbench.runs.folder import open_run, read_scores
+from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.subset import subset
 from epbench.runs.usage import token_usage, usage_line
@@ -306,7 +305,7 @@ def judge_and_score(
 
 
 def _is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted: Any) -> bool:
-    """Whether a run is finished, as in `epbench.runs.finished.is_finished`, by this judge and with its present passport."""
+    """Whether a run is finished, as in `epbench.runs.folder.is_finished`, by this judge and with its present passport."""
     if not is_finished(folder, identity, **noted) or judge_of_scores(folder) != identity_of(judge):
         return False
     scores = read_scores(folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from epbench.errors import BadInput
-from epbench.files.json_values import json_objects
+from epbench.files.json_files import json_objects
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
 from epbench.files.text import shown
 from epbench.finetuning.texts.turns import Message

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.files import json_values
-from epbench.files.json_values import json_objects
+from epbench.files import json_files
+from epbench.files.json_files import json_objects
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["[", "]}", '"', "\\", "},\n{"]),
@@ -65,7 +65,7 @@ def test_anything_else_is_named_by_its_row(text, message):
 
 
 def test_an_object_without_an_end_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(json_values, "MAX_OBJECT", 1000)
+    monkeypatch.setattr(json_files, "MAX_OBJECT", 1000)
     read = []
     with pytest.raises(BadInput, match="row 0: expected a JSON object that ends"):
         list(json_objects("here", (read.append(i) or '{"a": "' + "x" * 99 for i in range(10**6))))

@@ -9,7 +9,7 @@ import pytest
 from epbench.errors import BadInput, RunFailed
 from epbench.files import secrets
 from epbench.journals.journal import Journal, from_journal, kept_journals, read_journal
-from epbench.runs import question_table
+from epbench.runs import results
 from epbench.runs.folder import open_run
 from epbench.runs.results import write_questions
 from tests.opened_files import journals_read
@@ -119,7 +119,7 @@ def test_a_table_of_questions_in_pieces_is_the_same_table(tmp_path, monkeypatch)
     rows = [{"id": str(n), "n": [n] * (n % 3)} for n in range(10)]
     write_questions(tmp_path, schema, rows)
     whole = pq.read_table(tmp_path / "questions.parquet")
-    monkeypatch.setattr(question_table, "_AT_ONCE", 3)
+    monkeypatch.setattr(results, "_AT_ONCE", 3)
     write_questions(tmp_path, schema, rows)
     assert pq.read_table(tmp_path / "questions.parquet").equals(whole) and whole.to_pylist() == rows
     write_questions(tmp_path, schema, [])

@@ -6,8 +6,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Exhibit, Missing, marked, slug, with_deviation
-from epbench.exhibits.folder import as_csv, write_exhibits
-from epbench.exhibits.pictures import table_picture
+from epbench.exhibits.folder import as_csv, table_picture, write_exhibits
 from epbench.reports.figures import drawing, new_figure, svg
 from epbench.reports.tables import Table
 from tests.full_disk import full_disk

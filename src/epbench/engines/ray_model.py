@@ -11,7 +11,6 @@ from weakref import WeakSet
 
 from epbench.engines.cluster import Engine, Layout, connect, layout
 from epbench.engines.hand_out import MOST_DEATHS, HandOut, Work
-from epbench.engines.replica import Replica
 from epbench.errors import BadInput, RunFailed
 from epbench.models.protocol import Model, Reply, Request, variant_of, weights_of
 
@@ -248,3 +247,42 @@ class RayModel:
         for copy in list(self._copies):
             self._end(copy)
         self._holding.discard(self)
+
+
+class Replica:
+    """What runs in the process of a replica; Ray makes an actor of it."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+
+    def open(self, make: Callable[[], Model], weights: dict[str, str]) -> int:
+        """Make the model; its weights are loaded when it gets its first requests.
+
+        Args:
+            make: Makes it.
+            weights: What the model of the process that asks says of its weights; see `weights_of`.
+
+        Returns:
+            The number of this process, as its machine counts.
+
+        Raises:
+            BadInput: The model cannot be made, or this machine has other weights under its name.
+        """
+        import os
+
+        from epbench.errors import BadInput
+
+        self._model = make()
+        if (found := weights_of(self._model)) != weights:
+            raise BadInput(
+                f"{self._model.name}: expected the weights {weights.get('weights')}, a machine of the cluster has "
+                f"{found.get('weights')}; give all machines the same files"
+            )
+        return os.getpid()
+
+    def answer(self, requests: Sequence[Request]) -> Generator[tuple[int, Reply]]:
+        """Yield the replies as they come, each with the position of its request."""
+        assert self._model is not None
+        positions = {request.key(self._model.identity): position for position, request in enumerate(requests)}
+        for reply in self._model.answer(requests):
+            yield positions[reply.key], reply

@@ -45,8 +45,8 @@ from epbench.tulving.judging.verdicts import (
     plan_in_advance,
     plan_lines,
 )  # fmt: skip
-from epbench.tulving.pages.cards import Chapters
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
+from epbench.tulving.scores.cards import Chapters
 from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
 from epbench.tulving.scores.results import finish, record_own_answers
 

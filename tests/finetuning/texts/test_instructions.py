@@ -7,9 +7,8 @@ import random
 import pytest
 
 from epbench.errors import BadInput
-from epbench.finetuning.texts.instructions import LEFT_OUT, load_instructions, made_instructions
+from epbench.finetuning.texts.instructions import LEFT_OUT, load_instructions, made_instructions, toy_instructions
 from epbench.finetuning.texts.tokens import SampleTokens
-from epbench.finetuning.texts.toy_instructions import toy_instructions
 from tests.finetuning.texts.made_rows import row, rows, write_rows
 from tests.finetuning.texts.tiny_tokenizers import tokenizer_with
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
-from epbench.tulving.calibration.kinds import KINDS, TRAPS
-from epbench.tulving.calibration.wording import paraphrases
+from epbench.tulving.calibration.kinds import KINDS, TRAPS, paraphrases
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.universe import load_universe, secondary_names
 from epbench.tulving.judging.protocol import JudgeInput

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.tulving.chapters.model_checks import QUESTIONS, failed_checks, read_verdict
+from epbench.tulving.chapters.model_writer import QUESTIONS, failed_checks, read_verdict
 from tests.reference_cases import VERDICTS, with_published
 
 RIGHT = '{"1": true, "2": true, "3": true, "4": true}'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.tulving.chapters.unwrapping import unwrapped
+from epbench.tulving.chapters.model_writer import unwrapped
 
 CHAPTER = "(1) At High Line, Zoe waited.\n\n(2) Let me know, she said.\n\n(3) # Nothing *came* of it:"
 

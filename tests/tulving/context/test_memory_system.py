@@ -5,7 +5,8 @@ from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
 from epbench.tulving.context.memory_system import gold_texts, remember, remembered_requests, stand_in
 from epbench.tulving.context.prompts import load_prompts
-from epbench.tulving.context.requests import Book, QuestionView, chunks_of
+from epbench.tulving.context.requests import QuestionView, chunks_of
+from epbench.tulving.dataset.load import Book
 
 BOOK = Book("", ((1, "Zoe sang at High Line."), (2, "Noa danced."), (4, "Zoe spoke at the Met.")), "Zoe")
 QUESTIONS = [

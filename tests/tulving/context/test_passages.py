@@ -1,7 +1,8 @@
 import pytest
 
 from epbench.tulving.context.passages import PASSAGES, note_passages, read_passages
-from epbench.tulving.context.requests import Book, QuestionView, chunks_of, requests_for
+from epbench.tulving.context.requests import QuestionView, chunks_of, requests_for
+from epbench.tulving.dataset.load import Book
 
 CHAPTERS = [
     (1, "Rain fell on the quay.\n\nAda Moss met Bo Lind."),

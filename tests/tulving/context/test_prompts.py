@@ -4,7 +4,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.tulving.context.prompts import load_prompts
-from epbench.tulving.context.requests import Book, QuestionView, requests_for
+from epbench.tulving.context.requests import QuestionView, requests_for
+from epbench.tulving.dataset.load import Book
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader
 
 PACK = {

@@ -2,7 +2,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.retrieval.bm25 import Bm25, terms
-from epbench.tulving.context.requests import MEMORIES, Book, QuestionView, chunks_of, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, QuestionView, chunks_of, published_top_k, requests_for
+from epbench.tulving.dataset.load import Book
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")

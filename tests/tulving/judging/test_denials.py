@@ -1,6 +1,6 @@
 import pytest
 
-from epbench.tulving.judging.denials import without_denials
+from epbench.tulving.judging.similarity import without_denials
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from epbench.judges.protocol import identity_of, is_free
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.model import ModelJudge
+from epbench.tulving.judging.load import ModelJudge, load_judge
 from epbench.tulving.judging.similarity import SimilarityJudge
 
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from epbench.tulving.context.memory_system import gold_texts
-from epbench.tulving.context.requests import Book, QuestionView
-from epbench.tulving.dataset.load import load_book
-from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, score_run
+from epbench.tulving.context.requests import QuestionView
+from epbench.tulving.dataset.load import Book, load_book
+from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
+from epbench.tulving.scores.scoring import score_run
 from tests.scripts.in_process import script
 from tests.tulving.levels.books import UNIVERSE
 

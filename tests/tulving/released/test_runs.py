@@ -14,8 +14,7 @@ from epbench.progress import no_progress
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.files import Files
-from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.released.subset import MILLION_TOKENS_ROWS
+from epbench.tulving.released.runs import MILLION_TOKENS_ROWS, published_runs, read_published_run, score_published_runs
 from epbench.tulving.released.verdicts import read_published_verdict
 from tests.published_archive import (
     published_truth,

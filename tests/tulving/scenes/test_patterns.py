@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, parse, with_right_articles
-from epbench.tulving.solving.phrases import expression
+from epbench.tulving.solving.statements import expression
 
 WORDS = st.text(string.ascii_letters, min_size=1, max_size=12)
 PATTERNS = st.recursive(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import RunFailed
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.scores.judge_agreement import SHOWN, agreement_screen, agreement_table, judge_agreement
-from epbench.tulving.scores.scoring import ScoredAnswer
 
 
 def verdict(id_, scores, items=None, *, get="all", truth=None):

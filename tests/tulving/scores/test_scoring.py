@@ -8,14 +8,9 @@ from hypothesis import strategies as st
 
 from epbench import RunFailed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import (
-    QuestionToScore,
-    ScoredAnswer,
-    chronological_awareness,
-    score_run,
-    scores_or_bounds,
-)
+from epbench.tulving.scores.scoring import chronological_awareness, score_run, scores_or_bounds
 
 BASE = ScoredAnswer("q", "all", "1", 1, ("a", None, None, None), ["x"], ["x"], [1.0], [])
 

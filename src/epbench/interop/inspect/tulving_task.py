@@ -21,10 +21,10 @@ from epbench.interop.inspect.contexts import messages_of, show_contexts
 from epbench.interop.inspect.refusing import refusing
 from epbench.judges.protocol import Judgement
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import Verdict
+from epbench.tulving.judging.protocol import QuestionToScore, Verdict
 from epbench.tulving.judging.verdicts import judge_input, judged
 from epbench.tulving.scores import scoring
-from epbench.tulving.scores.scoring import QuestionToScore, question_f1
+from epbench.tulving.scores.scoring import question_f1
 
 
 @task

@@ -12,7 +12,7 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
-from epbench.memfail.pages.cards import questions_html
+from epbench.memfail.scores.cards import questions_html
 from epbench.memfail.scores.question_files import question_rows, write_questions
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes

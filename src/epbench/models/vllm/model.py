@@ -10,15 +10,17 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
+from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.json_files import read_json
+from epbench.files.shapes import Shape
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Reply, Request, Usage
 from epbench.models.scheduling import batches_by_context
 from epbench.models.variant import Variant, find_variant
-from epbench.models.vllm.variant import lora_request, variant_arguments
 from epbench.models.vllm.wire import answer_tokens, read_output, refusals, sampling_params
 from epbench.starting.extras import install_hint
 
@@ -227,3 +229,40 @@ class VllmModel:
 def _reason(error: Exception) -> str:
     reason = " ".join(str(error).split()) or type(error).__name__
     return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
+
+
+_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # those that vLLM has memory layouts for
+_CONFIG = Shape({"peft_type": (str,), "r": (int,)})
+
+
+def variant_arguments(variant: Variant) -> dict[str, Any]:
+    """Return arguments for vLLM's `LLM`; none for a model that is named without revision and adapter.
+
+    Raises:
+        BadInput: The adapter is not LoRA, or of a higher rank than vLLM takes.
+    """
+    more: dict[str, Any] = {}
+    if variant.commit:
+        more |= {"revision": variant.commit, "tokenizer_revision": variant.commit}
+    if variant.adapter_folder is not None:
+        more |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _rank(variant.adapter_folder)}
+    return more
+
+
+def lora_request(variant: Variant) -> Any:
+    """Return vLLM's `LoRARequest`; None without an adapter."""
+    if variant.adapter_folder is None:
+        return None
+    from vllm.lora.request import LoRARequest  # type: ignore[import-not-found]
+
+    return LoRARequest("adapter", 1, str(variant.adapter_folder.resolve()))
+
+
+def _rank(folder: Path) -> int:
+    config = read_json(folder / "adapter_config.json", _CONFIG)
+    if config["peft_type"] != "LORA":
+        raise BadInput(f"adapter {folder}: vLLM takes LoRA adapters only, found {config['peft_type']}")
+    for rank in _RANKS:
+        if config["r"] <= rank:
+            return rank
+    raise BadInput(f"adapter {folder}: vLLM takes ranks up to {_RANKS[-1]}, found {config['r']}")

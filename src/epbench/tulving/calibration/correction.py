@@ -8,7 +8,8 @@ from typing import Any
 from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
 from epbench.tulving.calibration.passport import SHARES, Passport
 from epbench.tulving.calibration.store import find_passport
-from epbench.tulving.scores.scoring import ScoredAnswer, mean
+from epbench.tulving.judging.protocol import ScoredAnswer
+from epbench.tulving.scores.scoring import mean
 
 FEWEST_ANSWERS = 20  # with one score from the judge, before readers are warned; fewer may all be right or all wrong
 SMALLEST_DIFFERENCE = 0.05  # between the F1 of right and of wrong answers; nothing can be corrected below it

@@ -2,10 +2,17 @@
 
 Every chapter and every verdict is journaled as it arrives, under everything that it depends on: model, prompts, event,
 layout, attempt, what was wrong with the previous attempt, and seed. So a writing that was stopped continues where it
-stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first of
-the long one, and the ordered book has the same texts.
+stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first
+of the long one, and the ordered book has the same texts.
 
 Paper: Appendices B.1.5 and B.1.7.
+
+What comes back is unwrapped (see `unwrapped`) and then checked by a model, too: four questions, each true or false
+(paper: Appendix B.1.7, Listing 8).
+
+The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something before the
+first or after the last of them. Only whole lines outside the numbered paragraphs are removed, and only if everything on
+that side is recognised. Anything else stays, for the exact checks to find.
 """
 
 from __future__ import annotations
@@ -19,13 +26,12 @@ from typing import Any
 from epbench.errors import RunFailed
 from epbench.journals.answers import ask, fingerprint_of
 from epbench.journals.journal import Record, read_journal
+from epbench.models.json_replies import all_objects_in
 from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.progress import Progress
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.chapters.loop import Candidate, Task
-from epbench.tulving.chapters.model_checks import SCHEMA, failed_checks, read_verdict
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.chapters.unwrapping import unwrapped
 from epbench.tulving.events.universe import Universe
 
 MAX_TOKENS = 4096
@@ -219,3 +225,117 @@ class ModelWriter:
 def _replied(record: Record | None) -> bool:
     """Whether a model replied, even with nothing usable; if so, the same request is not made again."""
     return record is not None and (record.get("failure") is None or record.get("ended") in _FAULTS)
+
+
+QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
+"""The fact that each question is about: is it right, and is it the only one of its sort in the chapter?"""
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {number: {"type": "boolean"} for number in QUESTIONS},
+    "required": list(QUESTIONS),
+    "additionalProperties": False,
+}
+
+
+def read_verdict(reply: str) -> dict[str, bool] | None:
+    """Return the answers by fact, or None if the reply gives no verdict.
+
+    Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
+    each once, with the values true or false (not as text). It may be inside another object.
+    """
+    for found in all_objects_in(reply):
+        is_complete = found.keys() == QUESTIONS.keys() and found.repeated is None
+        if is_complete and all(isinstance(value, bool) for value in found.values()):
+            return {fact: found[number] for number, fact in QUESTIONS.items()}
+    return None
+
+
+def failed_checks(verdict: dict[str, bool]) -> list[str]:
+    """Return the names of the checks that a candidate with this verdict fails: `llm_location`, …"""
+    return [f"llm_{fact}" for fact, right in verdict.items() if not right]
+
+
+LONGEST_TITLE = 12  # words
+
+_NUMBERED = re.compile(r"\s*\(\d+\)")
+_FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*")
+_RULE = re.compile(r"\s*(?:[-*_=~]\s*){3,}")
+_MARKED_TITLE = re.compile(
+    r"\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|__[^_]+__:?|\*[^*]+\*|(?:title|chapter|heading)\s*:.*|chapter\s+[\divxlc]+\b.*)\s*",
+    re.IGNORECASE,
+)
+_SENTENCE_END = (".", "!", "?", "…", ":", ";", ",", '"', "”", "'", "’")
+_MARKUP = r"[\s*_>#(\[-]*"  # no quotation mark, because direct speech belongs to the chapter
+_PREFACE = re.compile(
+    _MARKUP
+    + r"(?:(?:sure(?: thing)?|certainly|of course|absolutely|ok|okay|alright|all right|great|understood|gladly|yes)\s*[,.!:–—-]|"
+    r"here(?:['’]s| is| are| you go| it is)\b|below is\b|the following is\b|as (?:you )?(?:requested|instructed|asked)\b|"
+    r"happy to\b|i(?:['’]ll| will|['’]ve| have)\b|(?:the )?(?:revised |rewritten |new )?chapter\W*$)",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(
+    _MARKUP + r"(?:(?:please )?let me know\b|i hope (?:this|you|that|it)\b|i(?:['’]ve| have) \w+|feel free\b|"
+    r"(?:if you(?:['’]d| would)|would you) (?:like|prefer|want)\b|if you need\b|is there anything\b|note\W*:|"
+    r"this chapter\b|(?:end of (?:the )?chapter|the end)\W*$|word count\b|\d+ words\b)",
+    re.IGNORECASE,
+)
+
+
+def unwrapped(candidate: str) -> str:
+    """Return the numbered paragraphs of a candidate without what surrounds them.
+
+    Args:
+        candidate: A text as the model wrote it.
+
+    Returns:
+        The part of the text from its first to its last numbered line, unchanged. A side with anything but a wrapping
+        stays as it is, and so does a text with only blank lines around the paragraphs, or without numbered lines.
+    """
+    lines = candidate.split("\n")
+    numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line)]
+    if not numbered:
+        return candidate
+    before, after = lines[: numbered[0]], lines[numbered[-1] + 1 :]
+    if not any(line.strip() for line in before + after):
+        return candidate
+    fenced = _fences(before) and _fences(after)
+    begin = numbered[0] if _is_front(before, bool(fenced)) else 0
+    end = numbered[-1] + 1 if _is_back(after, bool(fenced)) else len(lines)
+    return "\n".join(lines[begin:end])
+
+
+def _fences(lines: Sequence[str]) -> list[int]:
+    return [place for place, line in enumerate(lines) if _FENCE.fullmatch(line)]
+
+
+def _is_front(lines: Sequence[str], fenced: bool) -> bool:
+    """Whether all lines before the first paragraph, or all inside its fence, are fences, titles and prefaces."""
+    if fenced:
+        lines = lines[_fences(lines)[-1] + 1 :]
+    return all(
+        not line.strip()
+        or _FENCE.fullmatch(line)
+        or _RULE.fullmatch(line)
+        or _MARKED_TITLE.fullmatch(line)
+        or _PREFACE.match(line)
+        or _is_plain_title(line)
+        for line in lines
+    )
+
+
+def _is_plain_title(line: str) -> bool:
+    """Whether a line is short and does not end like a sentence."""
+    return len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END)
+
+
+def _is_back(lines: Sequence[str], fenced: bool) -> bool:
+    """Whether the lines after the last paragraph are rules and fences, followed by a remark of any length."""
+    if fenced:
+        lines = lines[: _fences(lines)[0]]
+    for line in lines:
+        if _REMARK.match(line):
+            return True
+        if line.strip() and not _FENCE.fullmatch(line) and not _RULE.fullmatch(line):
+            return False
+    return True

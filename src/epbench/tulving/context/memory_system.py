@@ -14,7 +14,8 @@ from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Request, Sampling
 from epbench.progress import Progress
 from epbench.tulving.context.prompts import Prompts
-from epbench.tulving.context.requests import Book, QuestionView, chapter_passage, paragraphs_of
+from epbench.tulving.context.requests import QuestionView, chapter_passage, paragraphs_of
+from epbench.tulving.dataset.load import Book
 
 FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 """The simulated time at which the first chapter is stored, and the time to the next; the events have other dates."""

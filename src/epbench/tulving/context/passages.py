@@ -8,7 +8,8 @@ from pathlib import Path
 
 from epbench.journals.journal import Journal, read_journal
 from epbench.models.protocol import Request
-from epbench.tulving.context.requests import Book, chunks_of
+from epbench.tulving.context.requests import chunks_of
+from epbench.tulving.dataset.load import Book
 
 PASSAGES = "passages.jsonl"
 _HEAD = re.compile(r"Chapter (\d+)(?:, Paragraph (\d+))?\n\n")

@@ -13,25 +13,11 @@ from epbench.models.protocol import Request, Sampling
 from epbench.retrieval.bm25 import Bm25
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.tulving.context.prompts import Prompts, load_prompts
+from epbench.tulving.dataset.load import Book
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
 PARAGRAPHS_PER_CHAPTER = 4
 """How many paragraphs are retrieved for each chapter: the published book has 68 paragraphs and 17 chapters."""
-
-
-@dataclass(frozen=True)
-class Book:
-    """What the memories read.
-
-    Attributes:
-        text: the whole book.
-        chapters: (number, text) of each chapter, in order.
-        title: the title, by which a reader is asked about a book that it does not see.
-    """
-
-    text: str
-    chapters: Sequence[tuple[int, str]]
-    title: str
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,22 @@ from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
 from epbench.hub.rows import Row, all_checked_rows
 from epbench.journals.answers import fingerprint_of
-from epbench.tulving.context.requests import Book
 from epbench.tulving.questions.generate import BINS
+
+
+@dataclass(frozen=True)
+class Book:
+    """What the memories read.
+
+    Attributes:
+        text: the whole book.
+        chapters: (number, text) of each chapter, in order.
+        title: the title, by which a reader is asked about a book that it does not see.
+    """
+
+    text: str
+    chapters: Sequence[tuple[int, str]]
+    title: str
 
 
 @dataclass(frozen=True)

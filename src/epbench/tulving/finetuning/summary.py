@@ -16,9 +16,10 @@ from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.calibration.correction import judge_scores
 from epbench.tulving.finetuning.plan import TulvingPlan
+from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.judging.verdicts import judge_failures, lost_questions, read_verdicts
 from epbench.tulving.scores.run_files import read_scores
-from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, mean, question_f1, scores_or_bounds
+from epbench.tulving.scores.scoring import mean, question_f1, scores_or_bounds
 
 RUN = "tulving"
 """The folder of the run among the measurements of a checkpoint."""

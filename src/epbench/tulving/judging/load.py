@@ -1,19 +1,172 @@
-"""From a judge's name to a judge of answers about a book."""
+"""From a judge's name to a judge of answers about a book.
+
+A model gets a call for items and scores, and one for the order where that counts (paper: Appendix B.3). Prose and
+fences around the JSON do not matter, and numbers may be given as text. A reply that could be read in two ways is
+unusable: one with a repeated field, with two scores of one true item, or with fewer or more scores than true items. So
+is one with a score outside 0 to 1: of a judge that gives 5 nobody knows whether it means 5 of 5 or 5 of 10.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, UnusableReply
+from epbench.judges.model import Ask, BaseModelJudge, Calls
+from epbench.judges.protocol import Judgement
+from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.load import Options, load_model, refuse_variant
-from epbench.models.protocol import Model
+from epbench.models.protocol import Model, Request
 from epbench.retrieval.protocol import Embedder
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.model import MAX_TOKENS, ModelJudge
-from epbench.tulving.judging.prompts import load_judge_prompts
-from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.prompts import JudgePrompts, load_judge_prompts
+from epbench.tulving.judging.protocol import Judge, JudgeInput, Verdict
 from epbench.tulving.judging.similarity import SimilarityJudge
+
+MAX_TOKENS = 2048
+
+
+class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
+    """Judges answers by a model.
+
+    Args:
+        model: See `BaseModelJudge`.
+        prompts: The prompt pack; ours by default.
+        calls: The journal of its calls where `judge` is given none, for who has no folder of a run.
+        max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
+    """
+
+    advice = "allow fewer tokens per reply, or choose another judge"
+
+    def __init__(
+        self,
+        model: Model,
+        prompts: JudgePrompts | None = None,
+        *,
+        calls: Path | None = None,
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        self.prompts, self.calls = prompts or load_judge_prompts(), calls
+        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens)
+
+    def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
+        """See `Judge.judge`."""
+        return super().judge(inputs, calls or self.calls)
+
+    def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
+        """See `BaseModelJudge.requests`."""
+        verdicts = [self.prompts.verdict_request(one, one.id, self.max_tokens) for one in inputs]
+        orders = [self.prompts.order_request(one, one.id, self.max_tokens) for one in inputs if may_need_order(one)]
+        return [*verdicts, *orders]
+
+    def verdict_on(self, judge_input: JudgeInput, id_: str, ask: Ask) -> Calls[Verdict]:
+        """See `BaseModelJudge.verdict_on`."""
+        reference = judge_input.distinct_reference
+        n = len(reference)
+        request = self.prompts.verdict_request(judge_input, id_, self.max_tokens)
+        items, scores, reason = yield from ask(request, lambda reply: read_verdict(reply, n))
+        found = [item for item, score in zip(reference, scores, strict=True) if score > 0]
+        order = found if len(found) == 1 else []
+        if may_need_order(judge_input) and len(found) == n:
+            request = self.prompts.order_request(judge_input, id_, self.max_tokens)
+            positions = yield from ask(request, lambda reply: read_order(reply, n))
+            order = [reference[position] for position in positions]
+        if judge_input.trace == "full_details":
+            items = items and ["account"]  # an answer is one account, however many parts the judge has split it into
+        score_of = dict(zip(reference, scores, strict=True))
+        return Verdict(items, [score_of[item] for item in judge_input.reference], order, reason)
+
+
+def may_need_order(judge_input: JudgeInput) -> bool:
+    """Whether the order of the answer counts, provided that it contains all true items."""
+    return judge_input.get == "chronological" and len(judge_input.distinct_reference) >= 2
+
+
+def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
+    """Read the reply to a first call.
+
+    Args:
+        reply: The reply as it came.
+        n: Number of different true items, from 0; if there are none, scores are ignored.
+
+    Returns:
+        The items, stripped of blanks; one score per true item, in their order; the reason.
+
+    Raises:
+        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
+            1, or there is not exactly one score for each true item.
+    """
+    found = last_object_with(reply, "items", *(["scores"] if n else []))
+    items = _list(found, "items")
+    for item in items:
+        if not isinstance(item, str):
+            raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
+    scores = _scores(_list(found, "scores"), n) if n else []
+    reason = found.get("reason", "")
+    return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
+
+
+def read_order(reply: str, n: int) -> list[int]:
+    """Read the reply to a second call.
+
+    Args:
+        reply: The reply as it came.
+        n: Number of different true items.
+
+    Returns:
+        Numbers of the true items, from 0, in the order of the answer, each once; a repeated one counts where it comes
+        first.
+
+    Raises:
+        UnusableReply: There is no such object, a field is repeated, or something in the order is not the number of a true
+            item.
+    """
+    positions: list[int] = []
+    for entry in _list(last_object_with(reply, "order"), "order"):
+        number = _number_of_item(entry, n)
+        if number is None:
+            raise UnusableReply(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
+        positions.append(number - 1)
+    return list(dict.fromkeys(positions))
+
+
+def _scores(entries: list[Any], n: int) -> list[float]:
+    """The scores in the order of the true items, regardless of the order of the entries."""
+    by_number: dict[int, float] = {}
+    for entry in entries:
+        number = _number_of_item(entry.get("number"), n) if isinstance(entry, dict) else None
+        if number is None:
+            raise UnusableReply(f"a score is {_shown(entry)}, an object with the number of a true item is expected")
+        if number in by_number:
+            raise UnusableReply(f"true item {number} has two scores, one is expected")
+        score = number_of(entry.get("score"))
+        if score is None or not 0 <= score <= 1:
+            shown = _shown(entry.get("score"))
+            raise UnusableReply(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
+        by_number[number] = score
+    if len(by_number) != n:
+        raise UnusableReply(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
+    return [float(by_number[number]) for number in range(1, n + 1)]
+
+
+def _number_of_item(value: Any, n: int) -> int | None:
+    """A whole number from 1 to n, or None."""
+    number = number_of(value)
+    return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
+
+
+def _list(found: dict[str, Any], key: str) -> list[Any]:
+    if not isinstance(found[key], list):
+        raise UnusableReply(f"{key} is {_shown(found[key])}, a list is expected")
+    return list(found[key])
+
+
+def _shown(value: Any) -> str:
+    """A value for a message, as JSON of at most 60 characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _minilm() -> Embedder:

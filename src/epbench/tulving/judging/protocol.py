@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from epbench.judges import protocol
@@ -62,3 +62,44 @@ class Verdict:
 
 
 Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionToScore:
+    """What decides which scores a question counts for; all that is known of a question that was lost.
+
+    Attributes:
+        id: The id of the question.
+        get: What the question asks for: all items, the latest, or all in chronological order.
+        bin: The bin of the number of matching chapters.
+        n_chapters: The number of matching chapters.
+        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
+            cluster.
+        reference: The true items, repeats included.
+        links: Over how many links from chapter to chapter the answer follows; None at level 1.
+    """
+
+    id: str
+    get: Get
+    bin: str
+    n_chapters: int
+    cue: tuple[str | None, ...]
+    reference: Sequence[str]
+    links: int | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer(QuestionToScore):
+    """One question with the verdict on its answer.
+
+    Attributes:
+        items: The items found in the answer.
+        scores: The score of each true item, 0 to 1.
+        order: The true items found, in the order of the answer; only used for chronological questions.
+        missing: Whether there was no answer, which is wrong.
+    """
+
+    items: Sequence[str]
+    scores: Sequence[float]
+    order: Sequence[str]
+    missing: bool = False

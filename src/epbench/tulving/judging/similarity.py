@@ -1,17 +1,22 @@
 """The judge of meanings: places and contents match by the similarity of their sentence embeddings.
 
 An item that stands in the answer scores 1, as with the judge of words; so does one that a phrase of the answer is
-similar enough to, and 0.5 is for a phrase that is less similar or says a part of the item. A phrase counts for one item,
-the most similar. Dates, people, abstentions and guesses follow the rules of the judge of words, and so do accounts of a
-chapter. What the answer denies (`not A, but B`) is no item of it.
+similar enough to, and 0.5 is for a phrase that is less similar or says a part of the item. A phrase counts for one
+item, the most similar. Dates, people, abstentions and guesses follow the rules of the judge of words, and so do
+accounts of a chapter. What the answer denies (`not A, but B`) is no item of it.
 
 The rules for denials and initials were written by somebody who knew how the calibration set words its answers; the
-thresholds were chosen on other paraphrases, by the same author. What counts as a phrase was corrected twice after a look
-at verdicts: text around a list (calibration set) and words before a name (published archive) had matched items.
+thresholds were chosen on other paraphrases, by the same author. What counts as a phrase was corrected twice after a
+look at verdicts: text around a list (calibration set) and words before a name (published archive) had matched items.
+
+Denials. The rules for `not A, but B` look at words around a name, not at meanings: a negation directly before it, a
+verdict directly after it (`A can be ruled out`), and the clause of a likely mistake before a `but` (`one could take it
+for A, but …`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +25,6 @@ from pathlib import Path
 from epbench.judges.protocol import Judgement
 from epbench.models.estimate import Estimate
 from epbench.retrieval.protocol import Embedder
-from epbench.tulving.judging.denials import without_denials
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.phrases import Phrase, phrases_of
 from epbench.tulving.judging.protocol import JudgeInput, Verdict
@@ -220,3 +224,41 @@ def _initials(item: str) -> set[str]:
 
 def _holds(entry: str, words: str) -> bool:
     return f" {words} " in f" {entry} " or f" {entry} " in f" {words} "
+
+
+# Where a clause ends. The comma in `May 07, 2024` and the stops in `St. John` and `Mar. 5` do not end one.
+_GAP = re.compile(
+    r"([;:()\n]|,?\s{0,3}\b(?:but|and|while|whereas)\b|,(?!\s*\d{4})|(?<!\bSt)[.!?](?=\s+\D|\s*$))", re.IGNORECASE
+)
+_SMALL = r"(?:(?i:at|in|on|by|with|for|to|of|from|during|that|it|is|was|be|been)\s+)"
+# A name, a date, or something with an article follows the negation: `not only`, `not until` and `not sure` deny nothing.
+_NEGATED = re.compile(
+    r"(?:\b(?i:not|never|neither|nor|unlike|excluding)|n['’]t)\s+"
+    rf"(?={_SMALL}{{0,3}}(?:(?i:the|an?)\s|[\"“*]*[A-Z\d])).*",
+    re.DOTALL,
+)
+_REPLACED = re.compile(r"\b(?:rather than|instead of|as opposed to|in place of)\s.*", re.IGNORECASE | re.DOTALL)
+_RULED_OUT = re.compile(
+    r"\b(?:(?:can|could|may|must|should) be (?:ruled out|excluded|dismissed)|"
+    r"(?:is|are|was|were) (?:ruled out|excluded|wrong|incorrect)|"
+    r"(?:(?:is|are|was|were) not|(?:is|are|was|were)n['’]t) (?:there|present|involved|it|the (?:one|answer)|right|correct)|"
+    r"(?:did not|didn['’]t) (?:attend|take part|participate|appear|come))\b",
+    re.IGNORECASE,
+)
+_MISTAKEN = re.compile(
+    r"\b(?:(?:one|you|someone|somebody|people|readers?|many) (?:could|might|may|would)|"
+    r"(?:could|might|may) (?:easily )?be (?:mistaken|taken|confused))\b",
+    re.IGNORECASE,
+)
+
+
+def without_denials(answer: str) -> str:
+    """The answer without what it says is not so; the rest stays as it is."""
+    parts = _GAP.split(answer)  # clause, gap, clause, …
+    for i in range(0, len(parts), 2):
+        clause, gap = parts[i], parts[i + 1] if i + 1 < len(parts) else ""
+        if _RULED_OUT.search(clause) or (_MISTAKEN.search(clause) and gap.lower().endswith("but")):
+            parts[i] = ""
+        else:
+            parts[i] = _REPLACED.sub("", _NEGATED.sub("", clause))
+    return "".join(parts)

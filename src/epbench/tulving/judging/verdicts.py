@@ -23,8 +23,7 @@ from epbench.judges.replies import with_failures
 from epbench.progress import Progress
 from epbench.runs.judge import judge_of_scores
 from epbench.runs.usage import commonest
-from epbench.tulving.judging.protocol import Judge, JudgeInput
-from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.protocol import Judge, JudgeInput, QuestionToScore, ScoredAnswer
 
 JudgedRecord = tuple[Record, JudgeInput, Record | None]
 """The record of an answer, what the judge was given, and the record of its verdict or its failure, if it read the answer."""

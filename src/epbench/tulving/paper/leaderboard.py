@@ -9,10 +9,11 @@ from epbench.exhibits.exhibit import Exhibit
 from epbench.exhibits.leaderboard import Standing, leaderboard
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, PaperRun
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import ACCOUNT, names_by_trace
-from epbench.tulving.scores.scoring import ScoredAnswer, means_of
+from epbench.tulving.scores.scoring import means_of
 from epbench.tulving.scores.tables import DIFFERENT_JUDGES, judge_names, naming_notes
 
 if TYPE_CHECKING:

@@ -6,15 +6,16 @@ built once, so that each question takes one look-up instead of a scan of the boo
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import product
 from operator import itemgetter
 from string import Formatter
 from typing import Literal, NamedTuple
 
-from epbench.collector import without_collector
 from epbench.draws import RandomStream
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
@@ -276,3 +277,18 @@ def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
         return value
     k = int(choice * (len(pool) - own))
     return pool[k + (own and k >= at)]
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Pause the collector, which would look through all objects again and again as their number grows.
+
+    Reference counts still free what is no longer used. Afterwards the collector is as it was.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from epbench.metric_folders import metric_module
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import ScoredAnswer, is_latest
+from epbench.tulving.scores.scoring import is_latest
 
 Indexes = tuple[Sequence[int], Sequence[int]]
 

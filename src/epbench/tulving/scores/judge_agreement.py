@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from epbench.errors import RunFailed
 from epbench.reports.tables import Table, cell
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
-from epbench.tulving.scores.scoring import ScoredAnswer, f1_by_bin, mean, question_f1
+from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1
 
 FOUND = 0.5  # a score from here on says that the item is in the answer
 SHOWN = 20  # of the disagreements

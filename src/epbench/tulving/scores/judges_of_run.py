@@ -14,9 +14,10 @@ from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.runs.judge import judge_of_scores
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import judged, verdict_records
 from epbench.tulving.scores.judge_agreement import judge_agreement
-from epbench.tulving.scores.scoring import ScoredAnswer, mean, question_f1
+from epbench.tulving.scores.scoring import mean, question_f1
 
 
 def judges_of(folder: Path) -> list[PastJudge]:

@@ -14,8 +14,9 @@ from epbench.journals.journal import RETIRED, Record
 from epbench.judges.protocol import JudgeIdentity
 from epbench.judges.replies import FAILURES
 from epbench.runs.results import write_questions
+from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, answer_records, judged, judgement_records
-from epbench.tulving.scores.scoring import ScoredAnswer, harsh_f1_of, has_order, question_measures, tau_of
+from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, tau_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
+from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUES
 from epbench.tulving.scores.run_files import NAMING
-from epbench.tulving.scores.scoring import QuestionToScore, ScoredAnswer, question_f1
+from epbench.tulving.scores.scoring import question_f1
 from epbench.tulving.scores.tables import complete_first, n_in_bin, notes, score_cell, scores_table
 
 if TYPE_CHECKING:

@@ -5,59 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
+from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.questions.templates import Get
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionToScore:
-    """What decides which scores a question counts for; all that is known of a question that was lost.
-
-    Attributes:
-        id: The id of the question.
-        get: What the question asks for: all items, the latest, or all in chronological order.
-        bin: The bin of the number of matching chapters.
-        n_chapters: The number of matching chapters.
-        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
-            cluster.
-        reference: The true items, repeats included.
-        links: Over how many links from chapter to chapter the answer follows; None at level 1.
-    """
-
-    id: str
-    get: Get
-    bin: str
-    n_chapters: int
-    cue: tuple[str | None, ...]
-    reference: Sequence[str]
-    links: int | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredAnswer(QuestionToScore):
-    """One question with the verdict on its answer.
-
-    Attributes:
-        items: The items found in the answer.
-        scores: The score of each true item, 0 to 1.
-        order: The true items found, in the order of the answer; only used for chronological questions.
-        missing: Whether there was no answer, which is wrong.
-    """
-
-    items: Sequence[str]
-    scores: Sequence[float]
-    order: Sequence[str]
-    missing: bool = False
 
 
 class Result(NamedTuple):

@@ -41,9 +41,9 @@ from epbench import command, options
 
 if TYPE_CHECKING:
     from epbench.hub.dataset_folder import Config
+    from epbench.memfail.dataset.findings import Report
     from epbench.memfail.dataset.schema import Row
     from epbench.memfail.generation.asking import Planner
-    from epbench.memfail.validation.findings import Report
 
 Tables = dict[str, list["Row"]]
 
@@ -114,8 +114,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parse(argv)
 
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
+    from epbench.memfail.dataset.findings import validate
     from epbench.memfail.dataset.schema import config_of
-    from epbench.memfail.validation.findings import validate
     from epbench.models.cl100k import cl100k_tokens
     from epbench.models.load import is_model_name
 
@@ -176,11 +176,11 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     """Say what it will cost, refuse what does not fit, then let the model write; every reply is kept as it arrives."""
     from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
+    from epbench.memfail.dataset.findings import validate
     from epbench.memfail.generation.asking import Asker, Planner
     from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
     from epbench.memfail.generation.prompts import load_generation_prompts
     from epbench.memfail.generation.specs import SEED
-    from epbench.memfail.validation.findings import validate
     from epbench.models.cl100k import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import variant_of, weights_of
@@ -286,8 +286,8 @@ def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Con
 
 
 def show(report: Report, folder: Path) -> None:
-    from epbench.memfail.validation.findings import floor_of
-    from epbench.memfail.validation.shortcuts import RULES
+    from epbench.memfail.dataset.findings import floor_of
+    from epbench.memfail.dataset.shortcuts import RULES
     from epbench.reports.tables import Table
 
     rows, shortcuts = [], []

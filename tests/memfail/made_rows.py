@@ -1,6 +1,6 @@
 """Template rows into which the limits of the published rows are planted, in the same numbers.
 
-Plain template rows have none of these limits. Comments say which finding of `epbench.memfail.validation` each planted
+Plain template rows have none of these limits. Comments say which finding of `epbench.memfail.dataset.findings` each planted
 number produces.
 """
 
@@ -13,8 +13,8 @@ from itertools import chain, count, pairwise
 from typing import Any
 
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, OPTIONS_MARK, Row, chain_of
+from epbench.memfail.dataset.text_statistics import sentences
 from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.text_statistics import sentences
 
 UNUSED = ("day_of_week", "social_setting", "completion_state", "scent", "conflict_state")
 YES = {*range(31), 88}  # rows of Easy whose condition is met

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from epbench.memfail.dataset.text_statistics import sentences
 from epbench.memfail.generation import checks_conditional, checks_long_hop
 from epbench.memfail.generation.checks_conditional import Rule
 from epbench.memfail.generation.checks_long_hop import Chain, OptionsSpec, Window
@@ -14,7 +15,6 @@ from epbench.memfail.generation.prompts import load_generation_prompts
 from epbench.memfail.generation.single_call import coexisting_step, names_are_disjoint, persona_step
 from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs
 from epbench.memfail.generation.words import keeps, missing
-from epbench.memfail.validation.text_statistics import sentences
 from tests.memfail.generation.scripted_rows import WRITERS
 
 PROMPTS = load_generation_prompts()

@@ -9,7 +9,9 @@ import pytest
 
 from epbench.errors import BadInput, RunFailed
 from epbench.journals.journal import read_journal
+from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
+from epbench.memfail.dataset.text_statistics import connectives
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
 from epbench.memfail.generation.conditional import datapoint_step
@@ -18,8 +20,6 @@ from epbench.memfail.generation.generate import about, generate, plan, plan_line
 from epbench.memfail.generation.long_hop import BATCH
 from epbench.memfail.generation.prompts import OWN, load_generation_prompts
 from epbench.memfail.generation.specs import conditional_specs, option_orders
-from epbench.memfail.validation.findings import validate
-from epbench.memfail.validation.text_statistics import connectives
 from epbench.models.load import Options, load_model
 from epbench.progress import no_progress
 from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
+from epbench.memfail.dataset.findings import condition_types
 from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.dataset.schema import LETTERS
 from epbench.memfail.generation.specs import (
@@ -21,7 +22,6 @@ from epbench.memfail.generation.specs import (
     pools,
     targets,
 )
-from epbench.memfail.templates.conditional import condition_types
 from tests.conftest import SHARED
 
 SEEDS = st.integers(0, 2**32)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
+from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import ModelJudge, load_judge
 from epbench.memfail.judging.prompts import OWN, load_judging_prompts
 from epbench.memfail.judging.protocol import Check
-from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, words_of
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage

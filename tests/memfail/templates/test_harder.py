@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
+from epbench.memfail.dataset.findings import PROMISED_SENTENCES, validate
 from epbench.memfail.dataset.schema import complete, facts_of
+from epbench.memfail.dataset.shortcuts import shortcuts
+from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
 from epbench.memfail.dataset.types import CONFIGS
-from epbench.memfail.judging.word_rules import content_of
+from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.by_config import PROMISED_SENTENCES
-from epbench.memfail.validation.findings import validate
-from epbench.memfail.validation.shortcuts import shortcuts
-from epbench.memfail.validation.text_statistics import connectives, sentences, stands_in
 
 seeds = st.integers(0, 10_000)
 sizes = st.integers(5, 130)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.draws import RandomStream
+from epbench.memfail.dataset.findings import condition_types
 from epbench.memfail.dataset.schema import complete, facts_of
+from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.bank import bank, pairs, spread
-from epbench.memfail.templates.conditional import condition_types
 from epbench.memfail.templates.rows import MOST_ROWS, check_rows, make_rows
-from epbench.memfail.validation.text_statistics import connectives, sentences, stands_in
 
 seeds = st.integers(0, 10_000)
 sizes = st.integers(5, 130)

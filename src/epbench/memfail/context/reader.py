@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from epbench.memfail.judging.word_rules import content_of, sentences_of, stands_in
+from epbench.memfail.dataset.word_rules import content_of, sentences_of, stands_in
 from epbench.models.protocol import Request
 from epbench.models.rules import RuleBasedReader
 

@@ -8,8 +8,8 @@ from typing import Any
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config
 from epbench.hub.responsible_use import ResponsibleUse
-from epbench.memfail.validation.findings import Report
-from epbench.memfail.validation.shortcuts import PUBLISHED, RULES
+from epbench.memfail.dataset.findings import Report
+from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES
 
 _COLUMNS = """## Configs
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from epbench.memfail.dataset.schema import Row, polarity
+from epbench.memfail.dataset.text_statistics import connectives, sentences
+from epbench.memfail.dataset.word_rules import words_of
 from epbench.memfail.generation.asking import Item
 from epbench.memfail.generation.specs import ConditionalSpec
 from epbench.memfail.generation.words import HALF, keeps, missing, quoted, same, share
-from epbench.memfail.judging.word_rules import words_of
 from epbench.memfail.templates.conditional import EASY_SENTENCES, HARD_SENTENCES
-from epbench.memfail.validation.text_statistics import connectives, sentences
 
 PARTS = ("behavior_sentence", "condition_sentence", "link_sentence")
 PAIRED = (

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from epbench.memfail.dataset.schema import CHOICES, Row, facts_of
+from epbench.memfail.dataset.text_statistics import normalised, sentences
 from epbench.memfail.generation.asking import Item
 from epbench.memfail.generation.specs import ChainSpec
 from epbench.memfail.generation.words import literally_in, names_in, quoted
-from epbench.memfail.validation.text_statistics import normalised, sentences
 
 OPTIONS = 4
 MOST_WORDS = 20  # of a fact; the model is told 16

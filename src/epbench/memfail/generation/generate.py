@@ -15,12 +15,12 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.journals.answers import fingerprint_of
+from epbench.memfail.dataset.findings import Report
 from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
 from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
 from epbench.memfail.generation.long_hop import long_hop_rows
 from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
-from epbench.memfail.validation.findings import Report
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
 from epbench.runs.usage import token_usage

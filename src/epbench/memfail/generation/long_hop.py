@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, Row
+from epbench.memfail.dataset.text_statistics import normalised
 from epbench.memfail.generation import checks_long_hop as checks
 from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Item, Step, object_of
 from epbench.memfail.generation.checks_long_hop import OPTIONS, Chain, OptionsSpec, Window
@@ -17,7 +18,6 @@ from epbench.memfail.generation.duplicates import FACT, Duplicates
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import HOPS, ChainSpec, batches, chain_specs, option_orders, targets
 from epbench.memfail.generation.words import stand_in
-from epbench.memfail.validation.text_statistics import normalised
 
 BATCH = 8
 SUMMARIES = 30  # of the latest chains, which the model is told not to repeat

@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from epbench.memfail.dataset.schema import Row
+from epbench.memfail.dataset.text_statistics import normalised, sentences
+from epbench.memfail.dataset.word_rules import stands_in
 from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Item, Step, object_of
 from epbench.memfail.generation.duplicates import PERSONA, QUESTION, Duplicates
 from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import CoexistingSpec, PersonaSpec, coexisting_specs, persona_specs
 from epbench.memfail.generation.words import ENOUGH, HALF, literally_in, missing, quoted, share, stand_in
-from epbench.memfail.judging.word_rules import stands_in
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.persona import SENTENCES
-from epbench.memfail.validation.text_statistics import normalised, sentences
 
 COEXISTING_BATCH, PERSONA_BATCH = 10, 5
 FACT_SENTENCES = (1, 2)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from epbench.memfail.judging.word_rules import content_of, sentences_of, words_of
+from epbench.memfail.dataset.word_rules import content_of, sentences_of, words_of
 
 _CLAUSE_END = re.compile(r"[,;:()—–]|\s-\s|\b(?:because|which|although|though|whereas)\b")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

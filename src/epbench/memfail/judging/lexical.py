@@ -19,10 +19,10 @@ from pathlib import Path
 
 from epbench.judges.protocol import Judgement
 from epbench.memfail.dataset.types import GoldMemory
+from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.protocol import Check, Kind, Verdict
-from epbench.memfail.judging.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.models.estimate import Estimate
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text

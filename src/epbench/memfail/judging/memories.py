@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from epbench.memfail.judging.word_rules import content_of, has_small
+from epbench.memfail.dataset.word_rules import content_of, has_small
 
 
 class Memories(tuple[str, ...]):

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Exhibit, Missing, marked
-from epbench.memfail.figures.by_model import in_order
-from epbench.memfail.figures.panels import one_legend, panels_for
 from epbench.memfail.paper.cells import TITLES, Cell, cells_of, configs_in
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.notes import notes_on
+from epbench.memfail.scores.figures import in_order
+from epbench.memfail.scores.panels import one_legend, panels_for
 from epbench.reports.figures import INK, colour_of, error_bars
 from epbench.reports.tables import Table
 

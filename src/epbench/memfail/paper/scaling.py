@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.memfail.figures.panels import line, one_legend, panels_for
 from epbench.memfail.paper.cells import Cell, cells_of, ks_in, labels_in
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.notes import notes_on
+from epbench.memfail.scores.panels import line, one_legend, panels_for
 from epbench.reports.tables import Table
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
-from epbench.memfail.figures.by_model import in_order
-from epbench.memfail.figures.panels import one_legend, panels_for, stacked
 from epbench.memfail.paper.cells import TITLES, Cell, cells_of, ks_in, labels_in
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.notes import notes_on
 from epbench.memfail.scores.breakdown import count_of
+from epbench.memfail.scores.figures import in_order
+from epbench.memfail.scores.panels import one_legend, panels_for, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.tables import Table
 

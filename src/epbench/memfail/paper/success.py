@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Exhibit, Missing, marked
-from epbench.memfail.figures.by_model import in_order
-from epbench.memfail.figures.panels import dress, line, one_legend, panels_for
 from epbench.memfail.paper.cells import TITLES, Cell, by_k_rows, cells_of, configs_in, ks_in, labels_in, share_text
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.notes import notes_on
+from epbench.memfail.scores.figures import in_order
+from epbench.memfail.scores.panels import dress, line, one_legend, panels_for
 from epbench.reports.figures import new_figure
 from epbench.reports.tables import Table
 

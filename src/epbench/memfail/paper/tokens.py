@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
-from epbench.memfail.figures.panels import MARKERS, one_legend, panels_for
 from epbench.memfail.paper.cells import TITLES, Cell, cells_of, configs_in
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.notes import notes_on
 from epbench.memfail.scores.cost import cost_tables, total
+from epbench.memfail.scores.panels import MARKERS, one_legend, panels_for
 from epbench.reports.figures import colour_of, error_bars
 from epbench.reports.tables import Table
 

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench.memfail.dataset.types import GoldMemory, QuestionRecord
+from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.stages import Label
-from epbench.memfail.judging.word_rules import content_of
 from epbench.runs import results
 
 COLUMNS = (

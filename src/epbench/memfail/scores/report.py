@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.memfail.figures.of_config import figures
+from epbench.memfail.scores.figures import figures
 from epbench.memfail.scores.tables import by_config, group_table, main_table
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from epbench.memfail.dataset.types import Question
+from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.judging.word_rules import decision_of
 from epbench.metric_folders import metric_module
 from epbench.statistics.proportions import wilson
 

@@ -152,11 +152,6 @@ def _row(rule: Rule, essay: str, number: int, seed: int) -> Row:
     }
 
 
-def condition_types() -> Sequence[str]:
-    """Return the 32 condition types (paper: Table 3)."""
-    return tuple(bank("conditional")["states"])
-
-
 def inferred_situations(
     kinds: Sequence[str], met: Sequence[bool], entities: Sequence[Entity], stream: RandomStream
 ) -> list[tuple[str, str]]:

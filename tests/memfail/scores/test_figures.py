@@ -2,8 +2,7 @@
 
 import pytest
 
-from epbench.memfail.figures.by_model import errors_by_model, success_by_model
-from epbench.memfail.figures.of_config import figures
+from epbench.memfail.scores.figures import errors_by_model, figures, success_by_model
 from epbench.reports.figures import drawing
 
 

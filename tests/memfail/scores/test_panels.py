@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from epbench.memfail.figures.panels import MARKERS, STAGES, line, one_legend, panels_for, stacked
+from epbench.memfail.scores.panels import MARKERS, STAGES, line, one_legend, panels_for, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import COLOURS, drawing, new_figure
 

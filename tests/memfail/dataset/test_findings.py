@@ -10,17 +10,17 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epbench.memfail.dataset.findings import floor_of, validate
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.types import CONFIGS
-from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.findings import floor_of, validate
-from epbench.memfail.validation.text_statistics import (
+from epbench.memfail.dataset.text_statistics import (
     NEAR_DUPLICATE,
     connectives,
     overlaps,
     sentences,
     stands_in,
 )
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.templates.rows import make_rows
 from epbench.models.cl100k import cl100k_tokens
 from tests.conftest import SHARED
 from tests.memfail.made_rows import limited_rows

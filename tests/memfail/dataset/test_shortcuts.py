@@ -2,11 +2,11 @@
 
 import pytest
 
+from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES, shortcuts
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
-from epbench.memfail.validation.findings import validate
-from epbench.memfail.validation.shortcuts import PUBLISHED, RULES, shortcuts
 from tests.conftest import SHARED
 from tests.memfail.memfail_samples import rows_in
 

@@ -202,13 +202,13 @@ def test_another_folder_is_not_replaced(script, tmp_path):
     refused(script("builders/memfail.py", "--out", tmp_path), "exists and is not a dataset folder")
 
 
-def test_tokens_need_their_encoding(script, tmp_path):
+def test_tokens_need_their_encoding(process, tmp_path):
     blocked = {
         "TIKTOKEN_CACHE_DIR": str(tmp_path / "none"),
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "https_proxy": "http://127.0.0.1:9",
     }
-    done = script("builders/memfail.py", "--tokens", "--config", "long_hop", "--out", tmp_path, **blocked)
+    done = process("builders/memfail.py", "--tokens", "--config", "long_hop", "--out", tmp_path, **blocked)
     refused(done, "the encoding cl100k_base is not available")
 
 

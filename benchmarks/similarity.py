@@ -68,7 +68,7 @@ def compared(embedder, trace: str) -> tuple[Mapping[str, list[float]], Mapping[s
     """Similarities of the right pairs and of all others, by whether the answer describes or names something."""
     from epbench.tulving.judging.phrases import phrases_of
     from epbench.tulving.judging.rules import normal
-    from epbench.tulving.judging.similarities import Similarities
+    from epbench.tulving.judging.similarity import Similarities
 
     similarities = Similarities(embedder)
     cases = list(answers(trace))

@@ -192,7 +192,7 @@ def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline, writer: M
 
 def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
     """Print requests and tokens, and warn of windows that are unknown."""
-    from epbench.tulving.chapters.estimate import check_windows, estimate_lines
+    from epbench.tulving.chapters.load import check_windows, estimate_lines
     from epbench.tulving.chapters.loop import first_tasks
 
     console, tasks = command.console(), first_tasks(outline.events, outline.layouts, outline.plans)

@@ -130,8 +130,7 @@ def _compare_judges(folder: Path, dataset: str | None, out: Path | None) -> None
     from epbench.files.writing import write_text
     from epbench.runs.folder import open_run
     from epbench.tulving.scores.comparison import rows_of
-    from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table
-    from epbench.tulving.scores.judges_of_run import agreements
+    from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table, agreements
 
     rows = rows_of([folder], dataset)
     with open_run(folder, {}, {}):  # no other process may be at work in it

@@ -123,8 +123,7 @@ def _check(args: Arguments) -> None:
     from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
-    from epbench.tulving.calibration.check import check_judge_on
-    from epbench.tulving.calibration.report import passport_screen
+    from epbench.tulving.calibration.check import check_judge_on, passport_screen
     from epbench.tulving.calibration.store import passport_path
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 

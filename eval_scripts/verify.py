@@ -90,7 +90,7 @@ def _verified(folder: Path, args: Arguments) -> list[Check]:
     with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
         again = Path(scratch) / "run"
         if "released" in run["identity"] and args.released:
-            from epbench.tulving.released.again import score_again
+            from epbench.tulving.released.runs import score_again
 
             checks += _recomputed(partial(score_again, args.released, folder), again)
         else:

@@ -59,8 +59,7 @@ if TYPE_CHECKING:
     from epbench.models.hf.model import TransformersModel
     from epbench.tulving.context.reading import Reading
     from epbench.tulving.dataset.load import Loaded
-    from epbench.tulving.finetuning.material import TrainingQuestion
-    from epbench.tulving.finetuning.plan import TulvingPlan
+    from epbench.tulving.finetuning.material import TrainingQuestion, TulvingPlan
     from epbench.tulving.judging.protocol import Judge
 
 TOY = Path(__file__).parent / "configs" / "tulving-cpu.yaml"
@@ -170,8 +169,7 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     from epbench.models.hf.checkpoint import find_checkpoint
     from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_book
-    from epbench.tulving.finetuning.material import question_samples, training_questions
-    from epbench.tulving.finetuning.plan import TulvingPlan
+    from epbench.tulving.finetuning.material import TulvingPlan, question_samples, training_questions
 
     dataset = args.dataset or _toy_set(args, ranks)
     data, questions, reading = load_book(dataset), training_questions(dataset), _reading(args)
@@ -330,8 +328,8 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
     from epbench.reports.tables import in_markdown
     from epbench.runs.folder import read_run
     from epbench.runs.several import change_notes
+    from epbench.tulving.finetuning.measures import RUN, summary_of
     from epbench.tulving.finetuning.report import html_report, scores_of, tables
-    from epbench.tulving.finetuning.summary import RUN, summary_of
 
     measures = [
         {**record, RUN: summary_of(measured_folder(args.folder, record["epoch"]) / RUN, plan)}

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from epbench.tulving.dataset.schema import BookData
-from epbench.tulving.questions.generate import Question
-from epbench.tulving.questions.selection import completed_cue
+from epbench.tulving.questions.generate import Question, completed_cue
 
 _TRACES = {
     "times": "Times", "spaces": "Spaces", "entities": "Entities", "contents": "Event contents",

@@ -1,5 +1,6 @@
 import json
 
+import pandas as pd
 import pytest
 
 from epbench.booksort.paper.inputs import Inputs, read_inputs, read_runs
@@ -89,7 +90,16 @@ def test_other_runs_are_refused(tmp_path, dataset):
         read_runs([run])
     with pytest.raises(BadInput, match="expected 'sort_lm'"):
         read_inputs([make_training(tmp_path / "t", dataset, method="tulving_qa")])
+
+
+@pytest.mark.slow
+def test_a_run_of_an_earlier_version_is_read_from_its_journals(tmp_path, dataset):
     old = make_run(tmp_path / "old", dataset, mostly_right(0.5))
+    (whole,) = read_runs([old])
     (old / "questions.parquet").unlink()
+    (found,) = read_runs([old])
+    pd.testing.assert_frame_equal(found.questions, whole.questions)
+    gone = dict.fromkeys(("dataset", "dataset_folder"), str(tmp_path / "nowhere"))
+    (old / "run.json").write_text(json.dumps(json.loads((old / "run.json").read_text()) | gone))
     with pytest.raises(BadInput, match="has no questions.parquet; start the run again"):
         read_runs([old])

@@ -10,8 +10,7 @@ from epbench.models.openai.model import EndpointModel
 from epbench.progress import no_progress
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Candidate, Task, first_tasks, write_chapters
 from epbench.tulving.chapters.model_writer import CHAPTERS, CHECKS, ModelWriter, writing_folder
-from epbench.tulving.chapters.positions import fact_positions, position_quantiles
-from epbench.tulving.chapters.report import writing_files
+from epbench.tulving.chapters.report import fact_positions, position_quantiles, writing_files
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.events.universe import secondary_names
 from tests.models.loopback_endpoint import BROKEN, Fault, first_calls

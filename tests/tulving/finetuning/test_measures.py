@@ -13,10 +13,8 @@ from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Sampling
 from epbench.tulving.context.reading import Reading
-from epbench.tulving.finetuning.material import question_samples, training_questions
-from epbench.tulving.finetuning.measures import measure
-from epbench.tulving.finetuning.plan import TulvingPlan
-from epbench.tulving.finetuning.summary import summary_of
+from epbench.tulving.finetuning.material import TulvingPlan, question_samples, training_questions
+from epbench.tulving.finetuning.measures import measure, summary_of
 from epbench.tulving.judging.lexical import LexicalJudge
 from tests.finetuning.thread_ranks import together
 from tests.tulving.finetuning.tiny_book import N_EMPTY, N_OTHERS, write_tiny_book, write_tiny_model

@@ -5,8 +5,7 @@ from collections import Counter
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.card import made_card
 from epbench.tulving.dataset.schema import configs_of
-from epbench.tulving.questions.evidence import evidence_of
-from epbench.tulving.questions.outcomes import outcome_questions
+from epbench.tulving.questions.evidence import evidence_of, outcome_questions
 from tests.tulving.levels.books import LEVELS, UNIVERSE, book
 
 CHAPTERS = book(5, "long").chapters

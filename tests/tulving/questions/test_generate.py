@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
-from epbench.tulving.questions.generate import TRACED, bin_of, cue_values, question_id, single_event
-from epbench.tulving.questions.selection import completed_cue, select
+from epbench.tulving.questions.generate import (
+    TRACED,
+    bin_of,
+    completed_cue,
+    cue_values,
+    question_id,
+    select,
+    single_event,
+)
 from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, TEMPLATES, ChapterTrace
 from tests.published_data import published_cases
 

@@ -9,8 +9,7 @@ from epbench import BadInput
 from epbench.metric_folders import metric_module
 from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
-from epbench.tulving.questions.generate import single_event
-from epbench.tulving.questions.selection import select
+from epbench.tulving.questions.generate import select, single_event
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.books import read_book
 from epbench.tulving.released.runs import score_published_runs

@@ -7,7 +7,7 @@ import pytest
 from epbench import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.tulving.judging.verdicts import judge_input
-from epbench.tulving.scores.judges_of_run import agreements, judges_of, last_judge
+from epbench.tulving.scores.judge_agreement import agreements, judges_of, last_judge
 
 ONE, OTHER = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", "abc")
 

@@ -8,8 +8,7 @@ import pytest
 
 from epbench.errors import RunFailed
 from epbench.tulving.levels.plan import Evidence, Spot
-from epbench.tulving.solving.proof import flaws_of, prove
-from epbench.tulving.solving.solver import Solver
+from epbench.tulving.solving.solver import Solver, flaws_of, prove
 from epbench.tulving.solving.statements import Statements
 from tests.tulving.levels.books import EVERY_BOOK, book, outline
 

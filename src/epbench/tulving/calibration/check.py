@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.progress import Progress
+from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
+from epbench.reports.page import how_it_was_run, page, pairs
+from epbench.reports.tables import Table, cell, interval_cell
 from epbench.runs.usage import commonest
 from epbench.tulving.calibration.answers import CalibrationAnswer
-from epbench.tulving.calibration.passport import PASSPORT, Passport, make_passport
-from epbench.tulving.calibration.report import passport_page, passport_table
+from epbench.tulving.calibration.passport import PASSPORT, SHARES, Passport, is_right, make_passport
 from epbench.tulving.calibration.store import store_passport
 from epbench.tulving.judging.protocol import Judge, Verdict
 from epbench.tulving.judging.verdicts import judge_answers, judge_failures
@@ -65,3 +68,114 @@ def _row(answer: CalibrationAnswer) -> Row:
     row: dict[str, Any] = {"id": given.id, "question": given.question, "trace": given.trace, "get": given.get}
     row |= {"answer": list(given.reference), "n_chapters": n, "bin": bin_of(n)}
     return row | dict.fromkeys(["time", "space", "entity", "content"])
+
+
+_HEAD = ("kind of answer", "n", "right", "rate", "from", "to", "sensitivity", "specificity", "failed")
+_WRONG = ("kind", "question", "true items: right → given score", "answer", "items listed")
+_SHOWN = 3  # wrong verdicts per kind in the page
+
+
+def passport_table(passport: Passport) -> str:
+    """Return the passport in Markdown: by kind, then as a whole."""
+    whole = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
+    title = f"Judge {passport['judge']} ({passport['prompt_hash']}), {passport['n']} calibration answers per kind"
+    parts = [f"{title}, seed {passport['seed']}\n", Table(_HEAD, _kinds(passport)).markdown()]
+    return "\n".join([*parts, Table(["share", "value", "from", "to"], whole).markdown()])
+
+
+def passport_screen(passport: Passport) -> Table:
+    """The same for a screen, a little narrower."""
+    rows = []
+    for kind in passport["kinds"]:
+        interval = None if kind["low"] is None else (kind["low"], kind["high"])
+        right, shares = f"{kind['right']}/{kind['n']}", (kind["sensitivity"], kind["specificity"])
+        rows.append([kind["kind"], right, cell(kind["rate"]), interval_cell(interval), *map(cell, shares)])
+    for share in SHARES:
+        rows.append([share, "", cell(passport[share]), interval_cell(passport[f"{share}_interval"]), "", ""])
+    head = ["kind of answer", "right", "rate", "95 %", "sensitivity", "specificity"]
+    return Table(head, rows, sections=[len(passport["kinds"]) - 1])
+
+
+def passport_page(
+    run: Mapping[str, Any],
+    passport: Passport,
+    calibration_set: Sequence[CalibrationAnswer],
+    verdicts: Mapping[str, Verdict],
+) -> str:
+    """Return the passport as one HTML page.
+
+    Args:
+        run: Content of run.json.
+        passport: Content of passport.json.
+        calibration_set: The calibration set.
+        verdicts: The verdicts on it, by the id of the input.
+    """
+    about: dict[str, Any] = {
+        name: passport[name]
+        for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
+        if name in passport
+    }
+    shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
+    f1 = [
+        [f"F1 of {sort} answers where {where.replace('_', ' is ')}", cell(value), "", ""]
+        for sort in ("right", "wrong")
+        for where, value in passport[f"f1_when_{sort}"].items()
+    ]
+    return page(
+        f"Passport of the judge {passport['judge']}",
+        f"""{pairs(about)}
+{_figure(passport)}
+{Table(["over all kinds", "value", "from", "to"], [*shares, *f1]).html()}
+<p>Sensitivity: share of what the answers name in full that the judge credits. Specificity: share of what they do not
+name that it does not credit; where nothing true exists, what may be credited is the abstention. Order: share of the
+complete answers, credited as such, that it reads in their order. 95 % intervals by Wilson.</p>
+<h2>By kind</h2>
+{Table(_HEAD, _kinds(passport)).html()}
+<h2>Wrong verdicts</h2>
+<p>The first {_SHOWN} of each kind.</p>
+{Table(_WRONG, _wrong(calibration_set, verdicts), text_columns=len(_WRONG)).html()}
+{how_it_was_run(run)}""",
+    )
+
+
+def _kinds(passport: Passport) -> list[list[str]]:
+    columns = ("kind", "n", "right", "rate", "low", "high", "sensitivity", "specificity", "failed")
+    return [[cell(kind[column]) for column in columns] for kind in passport["kinds"]]
+
+
+def _ends(interval: Sequence[float] | None) -> list[str]:
+    return [cell(end) for end in interval or (None, None)]
+
+
+def _figure(passport: Passport) -> str:
+    """A dot with its interval for every kind, in the order of the kinds from the top."""
+    kinds = [kind for kind in passport["kinds"] if kind["n"]]
+    places, rates = range(len(kinds), 0, -1), [kind["rate"] for kind in kinds]
+    with drawing():
+        figure, axes = new_figure(8, 0.8 + 0.28 * len(kinds))
+        axes.plot(rates, places, "o", color=COLOURS[0])
+        error_bars(axes, places, rates, [(kind["low"], kind["high"]) for kind in kinds], horizontal=True)
+        axes.set_yticks(places, [kind["kind"] for kind in kinds])
+        axes.set(xlim=(-0.02, 1.02), xlabel="share of right verdicts")
+        axes.grid(axis="x", color="#ddd")
+        caption = "Share of right verdicts on each kind of calibration answer, with 95 % intervals."
+        return figure_html(figure, caption)
+
+
+def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
+    rows = []
+    for kind in dict.fromkeys(answer.kind for answer in calibration_set):
+        wrong = (
+            (answer, verdict)
+            for answer in calibration_set
+            if answer.kind == kind
+            and (verdict := verdicts.get(answer.judge_input.id))
+            and not is_right(answer, verdict)
+        )
+        for answer, verdict in islice(wrong, _SHOWN):
+            given = answer.judge_input
+            scores = zip(given.reference, answer.scores, verdict.scores, strict=True)
+            shown = "; ".join(f"{item}: {right:g} → {score:g}" for item, right, score in scores)
+            items = ", ".join(verdict.items)
+            rows.append([kind, given.question, shown or "nothing true", given.answer, items or "none"])
+    return rows

@@ -22,10 +22,9 @@ from epbench.tulving.levels.checks import checks_of
 from epbench.tulving.levels.level import check_level
 from epbench.tulving.levels.plan import ChapterPlan
 from epbench.tulving.levels.plot import draw_plans
-from epbench.tulving.questions.generate import Question, all_questions, cue_values, unused_values
-from epbench.tulving.questions.outcomes import outcome_questions
-from epbench.tulving.questions.selection import Selection, select
-from epbench.tulving.solving.proof import prove
+from epbench.tulving.questions.evidence import outcome_questions
+from epbench.tulving.questions.generate import Question, Selection, all_questions, cue_values, select, unused_values
+from epbench.tulving.solving.solver import prove
 
 Order = Literal["narrative", "chronological"]
 

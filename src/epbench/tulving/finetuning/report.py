@@ -14,8 +14,8 @@ from epbench.finetuning.measuring.page import training_page
 from epbench.finetuning.measuring.tables import perplexity_table
 from epbench.hub.rows import Row
 from epbench.reports.tables import Table
-from epbench.tulving.finetuning.plan import TulvingPlan
-from epbench.tulving.finetuning.summary import EMPTY, NOT_TRAINED, RUN, TRAINED
+from epbench.tulving.finetuning.material import TulvingPlan
+from epbench.tulving.finetuning.measures import EMPTY, NOT_TRAINED, RUN, TRAINED
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.scores.tables import judge_lines, n_in_bin, narrow_cell
 

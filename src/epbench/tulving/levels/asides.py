@@ -17,9 +17,9 @@ from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import Fixed
+from epbench.tulving.scenes.patterns import Spread
 from epbench.tulving.scenes.people import pronouns_of
 from epbench.tulving.scenes.scene_files import SCENE_SLOTS, Told, read_sentence
-from epbench.tulving.scenes.spread import Spread
 from epbench.tulving.scenes.tale_files import TALES
 
 MENTIONS = ("date", "space", "entity", "content")

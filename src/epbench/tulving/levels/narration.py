@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from epbench.draws import RandomStream
-from epbench.tulving.scenes.patterns import capitalised
+from epbench.tulving.scenes.patterns import TRIES, Spread, capitalised
 from epbench.tulving.scenes.people import Pronouns
 from epbench.tulving.scenes.scene_files import PlaceKind, Scene, Told
-from epbench.tulving.scenes.spread import TRIES, Spread
 
 WHO, HIM, HIS, HIMSELF = "\x02", "\x03", "\x04", "\x05"
 _MARKS = {"who": WHO, "him": HIM, "his": HIS, "himself": HIMSELF}

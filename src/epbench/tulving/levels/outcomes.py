@@ -21,8 +21,7 @@ from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Fixed, Outcome, Spot
 from epbench.tulving.levels.references import content_anchor
-from epbench.tulving.scenes.patterns import Sentence
-from epbench.tulving.scenes.spread import Spread, write_freshly
+from epbench.tulving.scenes.patterns import Sentence, Spread, write_freshly
 from epbench.tulving.scenes.tale_files import TALES
 
 CORRECTED, DISPUTED, LOSES, FINDS, BARRED = 0.15, 0.2, 0.5, 0.5, 0.3

@@ -15,8 +15,8 @@ from epbench.tulving.levels.level import check_level
 from epbench.tulving.levels.outcomes import add_accounts, add_corrections, add_outcomes
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Spot
 from epbench.tulving.levels.references import add_meetings, add_nicknames, add_relations
+from epbench.tulving.scenes.patterns import Spread
 from epbench.tulving.scenes.scenery import Scenery, load_scenery, paraphrases
-from epbench.tulving.scenes.spread import Spread
 
 NAMED = 0.5
 """How often the kind of event is named at level 3 and higher."""

@@ -18,10 +18,8 @@ from epbench.files.shapes import Each, Items
 from epbench.tulving.events.dates import WEEKDAYS
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
-from epbench.tulving.levels.numbers import in_letters
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Fixed, Spot
-from epbench.tulving.scenes.patterns import Sentence
-from epbench.tulving.scenes.spread import Spread, write_freshly
+from epbench.tulving.scenes.patterns import Sentence, Spread, write_freshly
 from epbench.tulving.scenes.tale_files import TALES
 
 MOST_LINKS = 3
@@ -228,3 +226,22 @@ def _relation(days: int, event: Event, anchor: str, draws: RandomStream) -> str:
     else:
         part, known["n"] = "days", in_letters(abs(days))
     return draws.pick(patterns_of(part)).write_phrase(draws, known.__getitem__)
+
+
+_ONES = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+
+
+def in_letters(n: int) -> str:
+    """Return a number from 0 to 99 in letters."""
+    if n < 20:
+        return _ONES[n]
+    tens, ones = divmod(n, 10)
+    return _TENS[tens - 2] + (f"-{_ONES[ones]}" if ones else "")
+
+
+NUMBERS = {in_letters(n): n for n in range(100)}
+"""The numbers by their letters."""

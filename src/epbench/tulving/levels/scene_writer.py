@@ -14,9 +14,9 @@ from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.narration import HIM, HIMSELF, HIS, Teller, resolve
 from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.scenes.patterns import Spread
 from epbench.tulving.scenes.people import pronouns_of
 from epbench.tulving.scenes.scenery import Scenery, load_scenery
-from epbench.tulving.scenes.spread import Spread
 from epbench.tulving.scenes.tale_files import facts_bank, style_bank, tale_styles
 
 # The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.

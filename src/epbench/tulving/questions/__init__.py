@@ -1,2 +1,3 @@
-"""From chapters to questions: `templates` (the forms), `generate` (all questions with their answers), `outcomes` (causes and
-states at level 5), `selection`, and `evidence` (which paragraphs answer a question)."""
+"""From chapters to questions: `templates` (the forms), `generate` (all questions with their answers, and which are
+asked), and `evidence` (causes and states at level 5, and which paragraphs answer a question).
+"""

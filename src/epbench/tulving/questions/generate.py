@@ -1,7 +1,8 @@
 """All questions of a book, answered from an index by cue (paper: Appendices B.2.2 and B.2.3).
 
 The index maps every cue (15 combinations of time, space, entity, content) with its values to the matching events. It is
-built once, so that each question takes one look-up instead of a scan of the book.
+built once, so that each question takes one look-up instead of a scan of the book. Of all questions, five for every template
+and bin are asked (Appendix B.2.4).
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import gc
 import hashlib
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from string import Formatter
 from typing import Literal, NamedTuple
 
 from epbench.draws import RandomStream
+from epbench.errors import BadInput
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
 
@@ -292,3 +295,42 @@ def without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+Selection = Literal["uniform", "alphabetical"]
+
+PER_TEMPLATE_AND_BIN = 5
+
+
+def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: int = 0) -> list[Question]:
+    """Select five questions for every (template, bin), or all if there are fewer.
+
+    Args:
+        questions: All questions of a book.
+        rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, as the released books
+            do in spite of the paper's description; it favours dates in April and names that begin with A.
+        seed: The seed of the draws. A draw depends neither on the order nor on the number of the other questions.
+
+    Raises:
+        BadInput: The rule is unknown.
+    """
+    if rule not in ("uniform", "alphabetical"):
+        raise BadInput(f"selection: expected uniform or alphabetical, found {rule!r}")
+    chosen: list[Question] = []
+    pools: dict[tuple[int, Bin], list[Question]] = defaultdict(list)
+    for question in questions:
+        pools[question.template, question.bin].append(question)
+    for template, bin_ in sorted(pools, key=lambda key: (key[0], BINS.index(key[1]))):
+        pool = sorted(pools[template, bin_], key=attrgetter("id"))
+        if rule == "alphabetical":
+            picked = sorted(pool, key=completed_cue)[:PER_TEMPLATE_AND_BIN]
+        else:
+            picked = RandomStream("selection", seed, template, bin_).sample(pool, PER_TEMPLATE_AND_BIN)
+        chosen += sorted(picked, key=attrgetter("id"))
+    return chosen
+
+
+def completed_cue(question: Question) -> str:
+    """Return the cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
+    values = dict(zip(CUE_LETTERS, (question.time, question.space, question.entity, question.content), strict=True))
+    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values.values()) + ")"

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
+from shutil import copyfile
 from typing import Any
 
 from epbench.errors import BadInput
@@ -32,14 +33,16 @@ from epbench.journals.journal import Journal, read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.progress import Progress
-from epbench.runs.folder import open_run
+from epbench.runs.benchmark import Check
+from epbench.runs.folder import open_run, read_run
 from epbench.runs.judge import note_judge
 from epbench.runs.results import QUESTIONS, RESULTS
+from epbench.runs.verification import check_records
 from epbench.tulving.dataset.load import fingerprint_of_book
 from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import judged
 from epbench.tulving.questions.generate import Question
-from epbench.tulving.released.archive import Archive, ReleasedBook
+from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
 from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.reference_numbers import reference_numbers
@@ -314,3 +317,28 @@ def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts
             f"{len(answered)} answers the true items that the judge names do not belong to the question that the authors "
             "chose; it is unknown which questions were asked"
         )
+
+
+def score_again(archive: Path, folder: Path, scratch: Path) -> list[Check]:
+    """Score the published run of a folder again from its archive.
+
+    Args:
+        archive: The archive.
+        folder: The folder of the earlier scoring.
+        scratch: The folder for the journals and the results; it does not exist yet.
+
+    Returns:
+        Whether the answers and the verdicts in the folder are those of the archive.
+
+    Raises:
+        BadInput: The archive does not have this run, or it cannot be scored.
+    """
+    opened, identity = open_archive(archive), read_run(folder)["identity"]
+    for run in published_runs(opened):
+        if (run.book.folder, run.path) == (identity["released"], identity["run"]):
+            scratch.mkdir()
+            copyfile(folder / "run.json", scratch / "run.json")  # its command is part of the page
+            content, of_book = read_published_run(opened.files, run), book_fingerprint(opened, run.book)
+            score_run(run, content, scratch, of_book, book_chapters(opened, run.book))
+            return [check_records(folder, scratch, name, "the archive") for name in (ANSWERS, JUDGEMENTS)]
+    raise BadInput(f"{archive}: expected the published run {identity['run']}, found no such run")

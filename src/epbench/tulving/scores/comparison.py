@@ -14,7 +14,7 @@ from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.question_table import read_questions
 from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
-from epbench.tulving.scores.judges_of_run import last_judge
+from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.question_files import COLUMNS
 from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
 from epbench.tulving.scores.tables import MANY

@@ -10,7 +10,7 @@ from epbench.reports.figures import colour_of
 from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.exact_checks import FACTS, facts_in_words, paragraphs_with, split_paragraphs
-from epbench.tulving.chapters.positions import QUANTILES, SPANS, Positions, fact_positions
+from epbench.tulving.chapters.report import QUANTILES, SPANS, Positions, fact_positions
 from epbench.tulving.paper.books.book import PaperBook, identity_of, originals
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def test_killed_replicas_change_nothing(sort_set, tmp_path):
         replicas = replicas_of(process.pid)
         for replica in replicas:
             os.kill(replica, signal.SIGKILL)
-        process.wait(120)
+        process.wait(300)
     assert len(replicas) == 2
     again = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert again.returncode == 0, again.stderr

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench import command, options
 
@@ -125,7 +125,7 @@ def _evaluate_all(args: Arguments) -> None:
     from epbench.booksort.context.reader import load_reader
     from epbench.booksort.evaluate import prepare, run
     from epbench.booksort.scores.tables import markdown_table, screen_tables
-    from epbench.errors import BadInput, NothingToScore
+    from epbench.errors import BadInput
     from epbench.files.writing import write_text
     from epbench.runs.several import folders_of_datasets
 
@@ -137,23 +137,17 @@ def _evaluate_all(args: Arguments) -> None:
     pack = load_prompts(args.prompts)
     model = load_reader(args.model, pack, args.backend)
 
-    prepared: dict[str, Prepared] = {}
-    for dataset in folders:
-        if len(folders) > 1:
-            command.console().say(f"{dataset}:")
-        prepared[dataset] = prepare(_evaluation(args, dataset, pack, model))
-        _show_plan(args, prepared[dataset])
-    if args.plan:
-        return
-    scores, unscored = {}, None
-    for dataset, folder in folders.items():
-        try:
-            evaluated = run(prepared[dataset], folder, progress=command.bar)
-        except NothingToScore as error:
-            unscored = NothingToScore(f"{dataset}: {error}") if len(folders) > 1 else error
-        else:
-            _show(args, evaluated)
-            scores[f"{dataset}, {evaluated.label}"] = evaluated.scores
+    def checked(dataset: str) -> Prepared:
+        ready = prepare(_evaluation(args, dataset, pack, model))
+        _show_plan(args, ready)
+        return ready
+
+    def ran(ready: Prepared, out: Path) -> tuple[str, dict[str, Any]]:
+        evaluated = run(ready, out, progress=command.bar)
+        _show(args, evaluated)
+        return evaluated.label, evaluated.scores
+
+    scores, unscored = command.run_all(folders, checked, ran, plan=args.plan)
     if len(folders) > 1 and scores:
         command.console().print(screen_tables(scores))
         write_text(args.out / "table.md", markdown_table(scores))

@@ -50,7 +50,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench import command, options
 
@@ -140,39 +140,37 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _evaluate(args: Arguments) -> None:
     """Check the runs on all datasets, then ask, judge and score; the weights are loaded once, by the first run."""
-    from epbench.errors import BadInput, NothingToScore
+    from epbench.errors import BadInput
     from epbench.files.writing import write_text
     from epbench.models.load import load_reader
     from epbench.runs.several import folders_of_datasets
-    from epbench.tulving.evaluate import Evaluation, prepare, run
+    from epbench.tulving.evaluate import Evaluation, Prepared, prepare, run
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
 
     if args.answers and args.repeats > 1:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
-    console, folders = command.console(), folders_of_datasets(args.out, args.datasets)
+    folders = folders_of_datasets(args.out, args.datasets)
     model = load_reader(args.model, LexicalReader(), args.backend) if args.answers is None else None
     reading, judge = _reading(args), _judge(args, model)
-    ready = {}
-    for name in folders:
-        if len(folders) > 1:
-            console.say(f"{name}:")
-        ready[name] = prepare(Evaluation(
-            dataset=name, judge=judge, reading=reading, model=model, base_url=args.base_url, answers=args.answers,
+
+    def checked(dataset: str) -> Prepared:
+        ready = prepare(Evaluation(
+            dataset=dataset, judge=judge, reading=reading, model=model, base_url=args.base_url, answers=args.answers,
             limit=args.limit, shard=args.shard,
         ))  # fmt: skip
-        for warning in ready[name].warnings:
-            console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-        _show_plan(args, ready[name])
-    scores, unscored = {}, None
-    for name, out in folders.items() if not args.plan else ():
-        try:
-            done = _shown(judge, out, partial(run, ready[name], out, progress=command.bar, warn=command.warn))
-            scores[f"{name}, {done.label}"] = done.scores
-        except NothingToScore as error:  # the runs after it are made all the same
-            unscored = NothingToScore(f"{name}: {error}") if len(folders) > 1 else error
+        for warning in ready.warnings:
+            command.console().print(f"warning: {warning}", style="yellow", soft_wrap=True)
+        _show_plan(args, ready)
+        return ready
+
+    def ran(ready: Prepared, out: Path) -> tuple[str, dict[str, Any]]:
+        done = _shown(judge, out, partial(run, ready, out, progress=command.bar, warn=command.warn))
+        return done.label, done.scores
+
+    scores, unscored = command.run_all(folders, checked, ran, plan=args.plan)
     if len(folders) > 1 and scores:
-        console.print(screen_tables(scores))
+        command.console().print(screen_tables(scores))
         write_text(args.out / "table.md", markdown_table(scores))
     if unscored:
         raise unscored

@@ -7,9 +7,9 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.progress import bar as bar
@@ -23,6 +23,8 @@ from epbench.starting.scripts import translated as translated
 
 if TYPE_CHECKING:
     from epbench.safe_console import SafeConsole
+
+P = TypeVar("P")
 
 
 class _Parser(Parser):
@@ -88,31 +90,37 @@ def warn(text: str) -> None:
 
 
 def run_all(
-    runs: Mapping[str, Iterator[dict[str, Any]]], *, plan: bool
+    folders: Mapping[str, Path],
+    prepare: Callable[[str], P],
+    run: Callable[[P, Path], tuple[str, dict[str, Any]]],
+    *,
+    plan: bool,
 ) -> tuple[dict[str, dict[str, Any]], NothingToScore | None]:
-    """Check the runs on several datasets, and only then run them, one after the other.
+    """Prepare the runs on several datasets, and only then run them, one after the other.
 
     Args:
-        runs: By the name of the dataset, a run that yields once when it has been checked, before any weights are loaded, and
-            then its scores.
-        plan: Whether to stop when all have been checked.
+        folders: The folder of the run on each dataset.
+        prepare: Checks the run on a dataset, before any weights are loaded.
+        run: Runs what was prepared; returns its label and its scores.
+        plan: Whether to stop when all have been prepared.
 
     Returns:
-        The scores by the name of the dataset, and the last error of a run that had nothing to score; the runs after it have
-        been made all the same.
+        The scores by dataset and label, and the last error of a run that had nothing to score; the runs after it have been
+        made all the same.
     """
-    several = len(runs) > 1
-    for name, of_dataset in runs.items():
-        if several:
+    ready: dict[str, P] = {}
+    for name in folders:
+        if len(folders) > 1:
             console().say(f"{name}:")
-        next(of_dataset)
+        ready[name] = prepare(name)
     scores: dict[str, dict[str, Any]] = {}
     unscored: NothingToScore | None = None
-    for name, of_dataset in runs.items() if not plan else ():
+    for name, prepared in ready.items() if not plan else ():
         try:
-            scores[name] = next(of_dataset)
+            label, found = run(prepared, folders[name])
+            scores[f"{name}, {label}"] = found
         except NothingToScore as error:
-            unscored = NothingToScore(f"{name}: {error}") if several else error
+            unscored = NothingToScore(f"{name}: {error}") if len(folders) > 1 else error
     return scores, unscored
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -15,10 +15,10 @@ from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
 from epbench.memfail.answers import score
 from epbench.memfail.context.conversations import REPLIES
-from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.prompts import Prompts, load_prompts
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, asked_of
-from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
@@ -31,7 +31,7 @@ from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.progress import no_progress
-from epbench.runs.benchmark import Benchmark, Check, check_fingerprint
+from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
 
 _LEXICAL = "lexical"
 
@@ -59,56 +59,40 @@ class _PastModel:
             yield Reply(request.key(self.identity), request.id, failure="the journal has no answer")
 
 
-@dataclass(frozen=True)
-class _PastRun:
-    """A run of one config; see `epbench.runs.benchmark.PastRun`. `counted` is what only the reader's tokenizer can count."""
+def _past(about: Described) -> PastRun:
+    identity = about.run["identity"]
+    data, pack = load_memfail(about.dataset, identity["config"]), load_prompts(about.prompts)
+    checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
+    if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
+        raise BadInput(f"{about.folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
+    counted: dict[str, Any] = {}  # what only the reader's own tokenizer can count
+    if not about.merged and identity["model"] != _LEXICAL:
+        checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
+        usage = read_json(about.folder / "usage.json")
+        counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
+    config = _past_config(data, identity, pack, about)
 
-    checks: Sequence[Check]
-    identity: Mapping[str, Any]
-    config: ConfigRun
-    counted: Mapping[str, Any] = field(default_factory=dict)
-
-    ids = None
-
-    def judge(self, folder: Path, judge: Any) -> None:
-        output = read_output(folder, self.config)
+    def judged(folder: Path, judge: Any) -> None:
+        output = read_output(folder, config)
         diagnose(folder, output.records, output.stores, judge, no_progress)
         leave_one_out(folder, output.records, output.told, judge, no_progress)
 
-    def finish(self, folder: Path, judge: Any, label: str) -> dict[str, Any]:
-        output = read_output(folder, self.config)
-        output = replace(output, usage={**output.usage, **self.counted})
+    def finished(folder: Path, judge: Any, label: str) -> dict[str, Any]:
+        output = read_output(folder, config)
+        output = replace(output, usage={**output.usage, **counted})
         return judge_and_score(folder, output, judge, label, no_progress)[1]
 
-    def failures(self, folder: Path, judge: Any) -> dict[str, int]:
-        return {}
+    def shown(label: str, scores: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        return f"{label} ({identity['config']})", with_baseline(scores, {"identity": identity})
 
-    def shown(self, label: str, scores: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        return f"{label} ({self.identity['config']})", with_baseline(scores, {"identity": self.identity})
+    return PastRun(checks=checks, judge=judged, finish=finished, shown=shown)
 
 
-def _past(
-    folder: Path | None,
-    run: Mapping[str, Any],
-    dataset: str,
-    limit: int | None,
-    shard: str | None,
-    prompts: Path | None,
-) -> _PastRun:
-    identity = run["identity"]
-    data, pack = load_memfail(dataset, identity["config"]), load_prompts(prompts)
-    checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
-    if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
-        raise BadInput(f"{folder or 'the run'}: the run had other prompts for the reader; give its prompt pack")
-    counted: dict[str, Any] = {}
-    if folder is not None and identity["model"] != _LEXICAL:
-        checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
-        usage = read_json(folder / "usage.json")
-        counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
+def _past_config(data: Loaded, identity: Mapping[str, Any], pack: Prompts, about: Described) -> ConfigRun:
     name, baseline = identity["system"], bool(identity.get("control"))
-    config = ConfigRun(
+    return ConfigRun(
         facts=data.facts,
-        questions=asked_of(data.questions, limit, shard),
+        questions=asked_of(data.questions, about.limit, about.shard),
         system=SystemSpec(
             name, baseline=baseline, may_be_empty=name == "none", beyond_k=name in ("full-context", "oracle")
         ),
@@ -123,9 +107,8 @@ def _past(
             seed=identity["seed"],
             sampling=Sampling(identity["max_tokens"]),
         ),
-        whole=asked_of(data.questions, limit),
+        whole=asked_of(data.questions, about.limit),
     )
-    return _PastRun(checks, identity, config, counted)
 
 
 def _past_model(identity: Mapping[str, Any]) -> Model:

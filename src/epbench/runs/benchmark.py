@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.shapes import Each, Shape
@@ -52,55 +52,50 @@ def check_fingerprint(what: str, found: str, expected: Any) -> Check:
     return Check(what, held, "" if held else f"found fingerprint {found}, that of the run is {expected}")
 
 
-class PastRun(Protocol):
-    """A run as its run.json describes it, with its dataset: all that its results need beside its journals."""
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What is known of a run that ended, or of one that is put together from shards.
 
-    @property
-    def checks(self) -> Sequence[Check]:
-        """Whether the dataset is that of the run, and what else was checked while it was read."""
+    Attributes:
+        folder: The folder of the run, or of its first shard.
+        run: The content of run.json there.
+        dataset: Where the dataset is.
+        limit: The number of questions that the run was limited to; None for all.
+        shard: Which part of the questions it asked, as `i/n`; None for all.
+        prompts: The reader's prompt pack, if the run had another one than ours; for MemFail alone.
+        merged: Whether the run is put together from shards.
+    """
 
-    @property
-    def ids(self) -> Collection[str] | None:
-        """The ids of the questions that the run asked; None if its answers have other ids."""
-
-    def judge(self, folder: Path, judge: Any) -> None:
-        """Have a judge judge the answers in the journals of a folder that it has not judged; verdicts are journaled."""
-
-    def finish(self, folder: Path, judge: Any, label: str) -> dict[str, Any]:
-        """Compute the results from the journals in a folder, write them, and return the content of scores.json."""
-
-    def failures(self, folder: Path, judge: Any) -> dict[str, int]:
-        """How often the judge gave no verdict, by reason."""
-
-    def shown(self, label: str, scores: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The name and the scores of the run as tables take them."""
+    folder: Path
+    run: Mapping[str, Any]
+    dataset: str
+    limit: int | None = None
+    shard: str | None = None
+    prompts: Path | None = None
+    merged: bool = False
 
 
-class ReadPastRun(Protocol):
-    """Reads the dataset of a past run."""
+@dataclass(frozen=True, kw_only=True)
+class PastRun:
+    """A run with its dataset: all that its results need beside its journals.
 
-    def __call__(
-        self,
-        folder: Path | None,
-        run: Mapping[str, Any],
-        dataset: str,
-        limit: int | None,
-        shard: str | None,
-        prompts: Path | None,
-    ) -> PastRun:
-        """Read it.
+    Attributes:
+        checks: Whether the dataset is that of the run, and what else was checked while it was read.
+        ids: The ids of the questions that the run asked; None if its answers have other ids.
+        judge: Given a folder and a judge, has the judge judge the answers in the journals there that it has not judged;
+            its verdicts are journaled.
+        finish: Given a folder, the judge and the label of the run, computes the results from the journals there, writes
+            them, and returns the content of scores.json.
+        failures: Given a folder and a judge, how often the judge gave no verdict, by reason.
+        shown: Given the label and the scores, those that tables take.
+    """
 
-        Args:
-            folder: The folder of the run; None for one that is put together from shards.
-            run: The content of run.json.
-            dataset: Where the dataset is.
-            limit: The number of questions that the run was limited to; None for all.
-            shard: Which part of the questions it asked, as `i/n`; None for all.
-            prompts: The reader's prompt pack, if the run had another one than ours; for MemFail alone.
-
-        Raises:
-            BadInput: The dataset cannot be read, or the prompts are not those of the run.
-        """
+    checks: Sequence[Check]
+    finish: Callable[[Path, Any, str], dict[str, Any]]
+    ids: Collection[str] | None = None
+    judge: Callable[[Path, Any], object] = lambda folder, judge: None
+    failures: Callable[[Path, Any], dict[str, int]] = lambda folder, judge: {}
+    shown: Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda label, scores: (label, scores)
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,7 @@ class Benchmark:
         name: As run.json has it, such as `tulving`.
         title: As people read it, such as "Tulving book".
         described: What run.json must say, so that the run can be scored again.
-        past: Reads the dataset of a past run.
+        past: Reads the dataset of a past run, or raises BadInput if it cannot, or if the prompts are not those of the run.
         journals: The journals that are joined when shards are.
         objects: The JSON files that are joined likewise, with their shapes; no two shards have a field in common.
         rules: Makes the judge that goes by rules; None for a benchmark without judges.
@@ -128,7 +123,7 @@ class Benchmark:
     name: str
     title: str
     described: Shape
-    past: ReadPastRun
+    past: Callable[[Described], PastRun]
     journals: Sequence[str]
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
     side_by_side: Callable[..., tuple[dict[str, dict[str, Any]], list[str]]]

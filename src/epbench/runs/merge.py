@@ -12,7 +12,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.shapes import Each, Shape, check
 from epbench.journals.journal import Journal, read_journal
 from epbench.judges.protocol import identity_of, noted_judge
-from epbench.runs.benchmark import Benchmark
+from epbench.runs.benchmark import Benchmark, Described
 from epbench.runs.folder import LATER, dataset_of, open_run, read_run
 from epbench.runs.judge import check_judge, note, note_judge
 from epbench.runs.several import runs_in
@@ -84,7 +84,9 @@ def _merge(
     first, limit = described[0], limit_of(described, limit)
     identity, dataset, label = first["identity"], dataset or dataset_of(first) or "", first.get("label", shards[0].name)
     judge = _judge_of(described, benchmark.rules()) if benchmark.rules else None
-    past = benchmark.past(None, first, dataset, limit, None, prompts)
+    past = benchmark.past(
+        Described(folder=shards[0], run=first, dataset=dataset, limit=limit, prompts=prompts, merged=True)
+    )
     if any(check.held is False for check in past.checks):
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
     about = {"dataset": dataset, "label": label, "merged": [str(f) for f in shards]}

@@ -18,7 +18,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import identity_of, noted_judge
-from epbench.runs.benchmark import Benchmark, Check, PastRun
+from epbench.runs.benchmark import Benchmark, Check, Described, PastRun
 from epbench.runs.checksums import CHECKSUMS, changed_since
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
@@ -64,7 +64,8 @@ def recompute(
     if "released" in run["identity"]:
         raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
     check(str(folder / "run.json"), run, benchmark.described)
-    past = benchmark.past(folder, run, dataset or dataset_of(run) or "", run.get("limit"), run.get("shard"), prompts)
+    where, limit, shard = dataset or dataset_of(run) or "", run.get("limit"), run.get("shard")
+    past = benchmark.past(Described(folder=folder, run=run, dataset=where, limit=limit, shard=shard, prompts=prompts))
     checks = list(past.checks)
     if any(check.held is False for check in checks):
         return checks  # other questions: nothing would follow from these journals

@@ -92,8 +92,8 @@ def make_tiny_model(
 def _end_answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
     """Let the last token alone decide, by one number of its embedding that no layer changes, whether the answer ends.
 
-    It goes on behind the tokens that end a prompt and behind no others. Those, and tokens that show nothing or only a part
-    of a character, are never chosen.
+    It goes on behind the tokens that end a prompt and behind no others. Those, and tokens that show anything but letters
+    and digits, are never chosen.
     """
     import torch
 
@@ -105,7 +105,7 @@ def _end_answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) ->
             layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0.0
         for token in range(len(tokenizer)):
             shown = tokenizer.decode([token], skip_special_tokens=True).strip()
-            if not shown or not shown.isprintable() or "\ufffd" in shown:
+            if not shown.isalnum():  # a sign alone is no answer
                 model.lm_head.weight[token] = 0.0
         model.lm_head.weight[[*ends_of_prompts, tokenizer.eos_token_id]] = 0.0
         model.lm_head.weight[tokenizer.eos_token_id, 0] = 1e6

@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from epbench.errors import BadInput
+from epbench.models.hf.checkpoint import load_tokenizer
+from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
 from epbench.models.vllm.model import VllmModel
@@ -96,10 +98,11 @@ def test_greedy_text_is_that_of_transformers(model, tiny, fifty, fifty_answers):
     assert len({reply.text for reply in fifty_answers}) > 1, "a model that always says the same would prove nothing"
 
 
-def test_a_block_of_reasoning_that_the_prompt_opens_is_split_off(model, monkeypatch):
+def test_a_block_of_reasoning_that_the_prompt_opens_is_split_off(model, tiny, monkeypatch):
     """A model that never ends its reasoning has not answered."""
-    template = str(model._prompts.tokenizer.chat_template)
-    monkeypatch.setattr(model._prompts.tokenizer, "chat_template", template + "<think>\n")
+    tokenizer = load_tokenizer(str(tiny))
+    tokenizer.chat_template += "<think>\n"
+    monkeypatch.setattr(model, "_prompts", PromptTokens(tokenizer))
     (reply,) = answers(model, ask("A story.", 1, name="thought"))
     assert reply.failure == "the model used all 12 tokens for thinking and gave no answer"
     assert reply.text == "" and reply.reasoning and reply.ended == "length"

@@ -8,8 +8,8 @@ from epbench.models.openai.model import EndpointModel
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Candidate, first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
+from epbench.tulving.chapters.plan_checks import checks_of
 from epbench.tulving.dataset.build import Recipe, make_book
-from epbench.tulving.levels.checks import checks_of
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.tulving.levels.books import UNIVERSE, outline
 

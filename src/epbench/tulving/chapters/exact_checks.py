@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
+from epbench.tulving.levels.plan import FACTS
 
 PLACEHOLDER = re.compile(r"\$entity_(\d+)")
-FACTS = ("location", "date", "entity", "content")
 
 
 def check_chapter(text: str, event: Event, layout: Layout) -> list[str]:

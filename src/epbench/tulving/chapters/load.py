@@ -10,12 +10,12 @@ from epbench.errors import BadInput
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model, Request
-from epbench.tulving.chapters.exact_checks import FACTS
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Candidate, Task, Writer
 from epbench.tulving.chapters.model_writer import CHECK_ATTEMPTS, MAX_TOKENS, ModelWriter
+from epbench.tulving.chapters.scene_writer import SceneWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.scene_writer import SceneWriter
+from epbench.tulving.levels.plan import FACTS
 
 
 def _template_writer(universe: Universe, seed: int, level: int) -> Writer:

@@ -11,9 +11,10 @@ from typing import Any
 from epbench.reports.figures import COLOURS, drawing, svg
 from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter, assemble
-from epbench.tulving.chapters.exact_checks import FACTS, facts_in_words, split_paragraphs
+from epbench.tulving.chapters.exact_checks import facts_in_words, split_paragraphs
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.events.events import Event
+from epbench.tulving.levels.plan import FACTS
 
 
 def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> dict[str, str]:

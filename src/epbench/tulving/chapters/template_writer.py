@@ -22,12 +22,9 @@ from epbench.tulving.chapters.loop import Candidate, Description, Task
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
 from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
 
 _BANKS = packaged("epbench.tulving", "styles")
-
-# The numbers of side characters per chapter in the published long book (Table 8); 7 is not reported, 8 occurs once.
-SIDE_CHARACTERS = (1, 2, 3, 4, 5, 6, 7, 8)
-SIDE_CHARACTER_WEIGHTS = (22, 74, 60, 27, 8, 2, 1, 1)
 
 # The length to reach, in words; with the sentence that reaches it, chapters have about 425 words (530 tokens).
 WORDS_PER_CHAPTER = 130

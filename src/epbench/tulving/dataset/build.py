@@ -12,13 +12,13 @@ from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Writer, write_chapters
+from epbench.tulving.chapters.plan_checks import checks_of
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.events import Event, draw_events
 from epbench.tulving.events.layouts import Layout, draw_layouts
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
 from epbench.tulving.events.universe_files import universe_name, universe_names
-from epbench.tulving.levels.checks import checks_of
 from epbench.tulving.levels.level import check_level
 from epbench.tulving.levels.plan import ChapterPlan
 from epbench.tulving.levels.plot import draw_plans

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
+from epbench.tulving.chapters.plan_checks import Found, Vocabulary
 from epbench.tulving.events.dates import WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.asides import MENTIONS, asides_bank
 from epbench.tulving.levels.outcomes import outcome_patterns, outcomes_bank
+from epbench.tulving.levels.plot import MENTIONS, asides_bank
 from epbench.tulving.levels.references import NUMBERS, patterns_of
-from epbench.tulving.levels.vocabulary import Found, Vocabulary
 from epbench.tulving.scenes.patterns import Pattern, Sentence, parse
 from epbench.tulving.scenes.scenery import load_scenery, paraphrases
 

@@ -9,8 +9,9 @@ from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.reports.figures import colour_of
 from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter
-from epbench.tulving.chapters.exact_checks import FACTS, facts_in_words, paragraphs_with, split_paragraphs
+from epbench.tulving.chapters.exact_checks import facts_in_words, paragraphs_with, split_paragraphs
 from epbench.tulving.chapters.report import QUANTILES, SPANS, Positions, fact_positions
+from epbench.tulving.levels.plan import FACTS
 from epbench.tulving.paper.books.book import PaperBook, identity_of, originals
 
 if TYPE_CHECKING:

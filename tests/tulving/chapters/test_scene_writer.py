@@ -3,7 +3,7 @@
 import pytest
 
 from epbench.draws import RandomStream
-from epbench.tulving.levels.narration import HIM, HIMSELF, HIS, WHO, resolve
+from epbench.tulving.chapters.scene_writer import HIM, HIMSELF, HIS, WHO, resolve
 from epbench.tulving.scenes.people import HE, SHE
 
 

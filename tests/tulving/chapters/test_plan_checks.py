@@ -5,9 +5,8 @@ import pytest
 from epbench.progress import no_progress
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import first_tasks
+from epbench.tulving.chapters.plan_checks import Vocabulary, check_planned
 from epbench.tulving.events.dates import in_words
-from epbench.tulving.levels.checks import check_planned
-from epbench.tulving.levels.vocabulary import Vocabulary
 from tests.tulving.levels.books import outline
 
 

@@ -30,7 +30,6 @@ from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.subset import subset
 from epbench.runs.usage import token_usage, usage_line
-from epbench.tulving.calibration.correction import judge_scores, recall_to_correct
 from epbench.tulving.context.memory_system import stand_in
 from epbench.tulving.context.passages import note_passages
 from epbench.tulving.context.reading import Reading
@@ -47,6 +46,7 @@ from epbench.tulving.judging.verdicts import (
 )  # fmt: skip
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
 from epbench.tulving.scores.cards import Chapters
+from epbench.tulving.scores.correction import judge_scores, recall_to_correct
 from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
 from epbench.tulving.scores.results import finish, record_own_answers
 

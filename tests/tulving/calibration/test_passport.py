@@ -12,7 +12,6 @@ from epbench.judges.protocol import PastJudge
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.calibration.answers import make_calibration_set
-from epbench.tulving.calibration.correction import corrected, judge_scores, one_score, with_passport
 from epbench.tulving.calibration.kinds import KINDS
 from epbench.tulving.calibration.passport import is_right, make_passport
 from epbench.tulving.calibration.store import find_passport, passport_path, read_passport, store_passport
@@ -22,6 +21,7 @@ from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import score_published_runs
+from epbench.tulving.scores.correction import corrected, judge_scores, one_score, with_passport
 from epbench.tulving.scores.results import finish, record_answers
 from epbench.tulving.scores.tables import judge_lines
 from tests.tulving.biased_judges import (

@@ -1,6 +1,5 @@
 """Calibrating a judge: how often is it right on answers whose verdict is certain?
 
-Read `questions` and `kinds` first (how calibration answers are made), then `answers` (the calibration set),
-`passport` (how a judge did on it), `store` (where passports are kept), `correction` (what they change in a score),
-`check` (the whole check).
+Read `questions` and `kinds` first (how calibration answers are made), then `answers` (the calibration set), `passport`
+(how a judge did on it), `store` (where passports are kept) and `check` (the whole check).
 """

@@ -24,11 +24,11 @@ from epbench.runs.folder import open_run
 from epbench.runs.judge import check_judge, judge_of_scores
 from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.tulving.calibration.correction import judge_scores
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY, TulvingPlan
 from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.judging.verdicts import judge_failures, lost_questions, read_verdicts
+from epbench.tulving.scores.correction import judge_scores
 from epbench.tulving.scores.run_files import read_scores
 from epbench.tulving.scores.scoring import mean, question_f1, scores_or_bounds
 

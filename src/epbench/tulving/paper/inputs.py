@@ -11,8 +11,8 @@ from epbench.exhibits.exhibit import Source
 from epbench.exhibits.reported import ReportedRow
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.tulving.calibration.correction import with_passport
 from epbench.tulving.released.run_names import reader_of
+from epbench.tulving.scores.correction import with_passport
 from epbench.tulving.scores.question_files import COLUMNS
 from epbench.tulving.scores.run_files import read_run, read_scores
 

@@ -19,11 +19,11 @@ from epbench.memories.session import RETRIEVED
 from epbench.models.protocol import Request
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.correction import judge_scores, one_score, recall_to_correct
 from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.judging.verdicts import answer_records, judgement_records, lost_questions, scored_answers
 from epbench.tulving.scores import question_files
 from epbench.tulving.scores.cards import MOST_CARDS, Chapters, questions_html
+from epbench.tulving.scores.correction import judge_scores, one_score, recall_to_correct
 from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import score_run

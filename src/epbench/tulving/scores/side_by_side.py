@@ -10,7 +10,7 @@ from epbench.errors import BadInput
 from epbench.files.shapes import Shape, check
 from epbench.files.writing import write_text
 from epbench.runs.several import labels_of
-from epbench.tulving.calibration.correction import with_passport
+from epbench.tulving.scores.correction import with_passport
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run, read_scores
 from epbench.tulving.scores.tables import markdown_table

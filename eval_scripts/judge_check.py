@@ -223,10 +223,10 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judg
     from epbench.files.writing import write_text
     from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
+    from epbench.tulving.judging.own_answers import record_answers
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
     from epbench.tulving.released.runs import clipped, read_published_run
     from epbench.tulving.scores.judge_agreement import agreement_table, judge_agreement
-    from epbench.tulving.scores.results import record_answers
 
     console = command.console()
     out = args.out / run.folder

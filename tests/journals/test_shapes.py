@@ -19,8 +19,8 @@ from epbench.memfail.scores import run_files as memfail
 from epbench.memories.session import MEMORIES_SHAPE
 from epbench.runs.benchmark import NAMES, benchmark_named
 from epbench.runs.folder import RUN, read_run, read_scores
+from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.scores import run_files as tulving
-from epbench.tulving.scores.own_answers import read_answers
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),

@@ -11,10 +11,10 @@ import pytest
 
 from epbench import BadInput
 from epbench.hub import rows as stored
+from epbench.tulving.judging import own_answers as answers_file
+from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.released import files as archive
 from epbench.tulving.released.files import Files
-from epbench.tulving.scores import own_answers as answers_file
-from epbench.tulving.scores.own_answers import read_answers
 
 COLUMN = {"x": [str]}
 

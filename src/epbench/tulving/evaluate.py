@@ -35,6 +35,7 @@ from epbench.tulving.context.passages import note_passages
 from epbench.tulving.context.reading import Reading
 from epbench.tulving.context.requests import MEMORIES, repeated
 from epbench.tulving.dataset.load import Loaded, load_book
+from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
     CALLS,
@@ -47,8 +48,7 @@ from epbench.tulving.judging.verdicts import (
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
 from epbench.tulving.scores.cards import Chapters
 from epbench.tulving.scores.correction import judge_scores, recall_to_correct
-from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
-from epbench.tulving.scores.results import finish, record_own_answers
+from epbench.tulving.scores.results import finish
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from epbench.runs.subset import subset
 from epbench.tulving.context.prompts import Prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, failure_lines, judging_notes, notes_on
+from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
     check_all_judged,
@@ -33,7 +34,6 @@ from epbench.tulving.judging.verdicts import (
     open_inputs,
     plan_lines,
 )  # fmt: skip
-from epbench.tulving.scores.own_answers import read_answers
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.run_files import read_run
 

@@ -13,10 +13,10 @@ from epbench.models.protocol import Reply, Request
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_answers, record_own_answers
 from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questions
-from epbench.tulving.scores.own_answers import OwnAnswers, read_answers
 from epbench.tulving.scores.report import comparison_report
-from epbench.tulving.scores.results import finish, record_answers, record_own_answers, scores_of
+from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
 
 

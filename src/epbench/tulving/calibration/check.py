@@ -19,10 +19,10 @@ from epbench.runs.usage import commonest
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.calibration.passport import PASSPORT, SHARES, Passport, is_right, make_passport
 from epbench.tulving.calibration.store import store_passport
+from epbench.tulving.judging.own_answers import record_answers
 from epbench.tulving.judging.protocol import Judge, Verdict
 from epbench.tulving.judging.verdicts import judge_answers, judge_failures
 from epbench.tulving.questions.generate import bin_of
-from epbench.tulving.scores.results import record_answers
 
 _SOURCE = "made answers"  # the keys of the answers in stored journals depend on it
 

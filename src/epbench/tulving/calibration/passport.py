@@ -17,7 +17,6 @@ from epbench.statistics.proportions import wilson
 from epbench.tulving.calibration.answers import CalibrationAnswer, fingerprint_of_set
 from epbench.tulving.calibration.kinds import KINDS, TRAPS
 from epbench.tulving.judging.protocol import Verdict
-from epbench.tulving.scores.scoring import mean
 
 PASSPORT = "passport.json"
 SHARES = ("sensitivity", "specificity", "order")
@@ -137,7 +136,7 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
             scores = _first_scores(answer.judge_input.reference, verdict.scores)
             where = "something_true" if answer.judge_input.reference else "nothing_true"
             by_reference[where].append(_f1(len(set(verdict.items)), scores))
-    return {where: mean(values) for where, values in by_reference.items()}
+    return {where: math.fsum(values) / len(values) if values else None for where, values in by_reference.items()}
 
 
 def _true_f1(answer: CalibrationAnswer) -> float:

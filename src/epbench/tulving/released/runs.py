@@ -39,6 +39,7 @@ from epbench.runs.judge import note_judge
 from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.verification import check_records
 from epbench.tulving.dataset.load import fingerprint_of_book
+from epbench.tulving.judging.own_answers import check_length
 from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import judged
 from epbench.tulving.questions.generate import Question
@@ -48,7 +49,6 @@ from epbench.tulving.released.files import Files
 from epbench.tulving.released.reference_numbers import reference_numbers
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
 from epbench.tulving.scores.cards import Chapters
-from epbench.tulving.scores.own_answers import check_length
 from epbench.tulving.scores.results import finish
 
 Scores = dict[str, Any]

@@ -2,6 +2,5 @@
 
 Read `scoring` first (from judged answers to scores) and `correction` (for the judge's errors), then `results` (what a run
 writes at its end), `tables` and `report`. `comparison` and `side_by_side` take the folders of several runs,
-`judge_agreement` compares judges, `own_answers` reads a user's file of answers, and `run_files` checks the files of a run
-as they are read.
+`judge_agreement` compares judges, and `run_files` checks the files of a run as they are read.
 """

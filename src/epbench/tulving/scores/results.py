@@ -10,13 +10,11 @@ from typing import Any
 from epbench.errors import NothingToScore
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
-from epbench.journals.answers import ANSWERS
-from epbench.journals.journal import RETIRED, Journal, read_journal
+from epbench.journals.journal import RETIRED, read_journal
 from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
-from epbench.models.protocol import Request
 from epbench.runs.results import write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
@@ -24,49 +22,9 @@ from epbench.tulving.judging.verdicts import answer_records, judgement_records, 
 from epbench.tulving.scores import question_files
 from epbench.tulving.scores.cards import MOST_CARDS, Chapters, questions_html
 from epbench.tulving.scores.correction import judge_scores, one_score, recall_to_correct
-from epbench.tulving.scores.own_answers import EMPTY, OwnAnswers, is_empty
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import score_run
 from epbench.tulving.scores.tables import markdown_table
-
-
-def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that were made for a judge into the journal; an empty answer is journaled as a failure.
-
-    Args:
-        folder: The folder of an open run.
-        answers: The answers by the id of the question.
-        source: Where they come from; it is part of their keys.
-    """
-    own = OwnAnswers(
-        {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
-        {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
-    )
-    record_own_answers(folder, own, list(answers), source)
-
-
-def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
-    """Put somebody's answers into the journal.
-
-    Args:
-        folder: The folder of an open run.
-        own: The answers and failures. Questions that have neither are journaled as missing, which counts as wrong.
-        ids: The ids of the questions that the run asks.
-        source: Where the answers come from; it is part of their keys.
-    """
-    journal = Journal(folder / ANSWERS)
-    for id_ in ids:
-        answer = own.answers.get(id_)
-        key = Request(id_, "", "", answer or own.empty.get(id_, "")).key(source)
-        before = journal.records.get(key)
-        # Earlier versions journaled an empty answer as a failure, under the key of a missing one, and `-` as an answer.
-        again = before is not None and (before.get("failure") is not None or (id_ in own.empty and "answer" in before))
-        if before is None or (id_ not in own.failures and again):
-            outcome: dict[str, Any] = {"answer": answer}
-            if answer is None:
-                outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}
-            journal.add(key, id=id_, repeat=0, **outcome)
-    journal.close()
 
 
 def scores_of(

@@ -1,16 +1,18 @@
-"""A user's own answers: a JSONL file of {"id", "answer"} or {"id", "failure"}."""
+"""Answers that come from elsewhere: a user's JSONL file of {"id", "answer"} or {"id", "failure"}, and a run's journal of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import kind_of, parse_json, shown
-from epbench.journals.answers import fingerprint_of
+from epbench.journals.answers import ANSWERS, fingerprint_of
+from epbench.journals.journal import Journal
 from epbench.judges.replies import kind_of_reply
+from epbench.models.protocol import Request
 
 EMPTY = "empty answer"
 """The failure of an empty answer where every answer is given on purpose."""
@@ -141,3 +143,42 @@ def _lines(path: Path) -> Iterator[bytes]:
                     f"{MAX_ANSWER:,} characters, found more"
                 )
             yield line.rstrip(b"\n")
+
+
+def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
+    """Put answers that were made for a judge into the journal; an empty answer is journaled as a failure.
+
+    Args:
+        folder: The folder of an open run.
+        answers: The answers by the id of the question.
+        source: Where they come from; it is part of their keys.
+    """
+    own = OwnAnswers(
+        {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
+        {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
+    )
+    record_own_answers(folder, own, list(answers), source)
+
+
+def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
+    """Put somebody's answers into the journal.
+
+    Args:
+        folder: The folder of an open run.
+        own: The answers and failures. Questions that have neither are journaled as missing, which counts as wrong.
+        ids: The ids of the questions that the run asks.
+        source: Where the answers come from; it is part of their keys.
+    """
+    journal = Journal(folder / ANSWERS)
+    for id_ in ids:
+        answer = own.answers.get(id_)
+        key = Request(id_, "", "", answer or own.empty.get(id_, "")).key(source)
+        before = journal.records.get(key)
+        # Earlier versions journaled an empty answer as a failure, under the key of a missing one, and `-` as an answer.
+        again = before is not None and (before.get("failure") is not None or (id_ in own.empty and "answer" in before))
+        if before is None or (id_ not in own.failures and again):
+            outcome: dict[str, Any] = {"answer": answer}
+            if answer is None:
+                outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}
+            journal.add(key, id=id_, repeat=0, **outcome)
+    journal.close()

@@ -32,11 +32,11 @@ def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
         low_mass, share_a, p_value, n_invalid, and with failed questions incomplete.
         n_questions and n_failed: the numbers of answered and of failed questions.
         intervals: [low, high] of `accuracy`, `greedy_accuracy` and `consistency`, 95 %, drawing excerpts.
-        warnings: see `epbench.booksort.scores.scoring`.
+        warnings: see `mass_warnings`.
         by_group: for each of `GROUPINGS`, a summary of each group in rising order.
         distances: accuracy by the distance in words, in ten parts of equal size.
         lost_in_the_middle: see `middle_effect`.
-        With both orders also consistency and both_orders; see `epbench.booksort.scores.scoring`.
+        With both orders also consistency and both_orders; see `both_orders_scores`.
         After retrieval also retrieval: the share of questions for which both segments were found, the share for which
         they were found in the order of the book, and a summary of the latter.
 
@@ -85,7 +85,7 @@ def summary(rows: Sequence[ScoredPair]) -> Summary:
     Returns:
         accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
         the metric `sort_accuracy` computes them; with both orders p_value is that of `sign_test`.
-        greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `epbench.booksort.scores.scoring`.
+        greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `label_scores`.
         n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value and greedy_accuracy
         are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
         wrong, and if all were right.

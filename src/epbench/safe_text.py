@@ -1,4 +1,4 @@
-"""Text from elsewhere (answers, names, errors) made harmless where it is shown: on a screen, in Markdown or in HTML."""
+"""Text from elsewhere (answers, names, errors) made harmless where it is shown: on a screen, in Markdown, HTML or LaTeX."""
 
 from __future__ import annotations
 
@@ -39,3 +39,20 @@ def html_text(text: str) -> str:
     '&lt;b&gt; &amp; co'
     """
     return html.escape(printable(text))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "±": r"$\pm$", "−": "$-$", "–": "--",
+    "≥": r"$\geq$", "≤": r"$\leq$", "×": r"$\times$", "τ": r"$\tau$", "ρ": r"$\rho$", "Δ": r"$\Delta$", "√": r"$\surd$",
+    "…": r"\dots{}", "“": "``", "”": "''",
+}  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    """Escape a text for LaTeX, on one line; the signs that our tables use become commands.
+
+    >>> latex_text("50 % ± 2_a")
+    '50 \\\\% $\\\\pm$ 2\\\\_a'
+    """
+    return "".join(_LATEX.get(character, character) for character in one_line(text))

@@ -49,13 +49,16 @@ def test_marks_and_deviations():
     ]
 
 
-def test_every_exhibit_has_three_files_and_a_place_on_the_page(tmp_path):
+def test_every_exhibit_has_four_files_and_a_place_on_the_page(tmp_path):
     shown = write_exhibits(
         tmp_path, "A <paper>", [exhibit(), exhibit("Figure 4", drawn), Missing("Table 5", "People", "people")]
     )
     names = {path.name for path in tmp_path.iterdir()}
     stems = ("table-03", "figure-04")
-    assert names == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "csv", "md")} | {"tables.md", "tables.html"}
+    assert names == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "csv", "md", "tex")} | {
+        "tables.md",
+        "tables.html",
+    }
     for stem in stems:
         assert ElementTree.parse(tmp_path / f"{stem}.svg").getroot().tag.endswith("svg")
     page, text = (tmp_path / "tables.html").read_text("utf-8"), (tmp_path / "tables.md").read_text("utf-8")

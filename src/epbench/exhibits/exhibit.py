@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from epbench.reports import exhibit as declared
 from epbench.reports.tables import Table
+from epbench.statistics.estimate import Value as Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Value = str | int | float | None
-"""A value in the data of an exhibit. None is what was not measured; there is no NaN."""
 
 Source = Literal["own", "released", "reported"]
 """Where a row comes from: a run of the user, a run whose answers were released, or a number in a paper."""
@@ -38,6 +37,10 @@ class Exhibit:
     records: Sequence[Mapping[str, Value]]
     table: Table
     draw: Callable[[], Figure] | None = None
+
+
+Made = Exhibit | declared.Exhibit
+"""An exhibit whose table was written by hand, or one that is declared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Exhibits in a folder: each as SVG, CSV and Markdown, all of them in one page and one Markdown file."""
+"""Exhibits in a folder: each as SVG, CSV, Markdown and LaTeX, all of them in one page and one Markdown file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Exhibit, Missing, slug
+from epbench.exhibits.exhibit import Made, Missing, slug
 from epbench.files.writing import filling, write_text
 from epbench.reports.figures import drawing, svg
 from epbench.reports.page import page
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_exhibits(
-    out: Path, heading: str, exhibits: Sequence[Exhibit | Missing], boards: Sequence[Exhibit] = ()
-) -> Table:
-    """Write `<name>.svg`, `.csv` and `.md` of each exhibit, and all of them as `tables.md` and `tables.html`.
+def write_exhibits(out: Path, heading: str, exhibits: Sequence[Made | Missing], boards: Sequence[Made] = ()) -> Table:
+    """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
     Either all of these files are written or none.
 
@@ -41,7 +39,7 @@ def write_exhibits(
         BadInput: Two exhibits have one name.
     """
     exhibits = [*boards, *exhibits]
-    made = [one for one in exhibits if isinstance(one, Exhibit)]
+    made = [one for one in exhibits if not isinstance(one, Missing)]
     missing = [one for one in exhibits if isinstance(one, Missing)]
     names = [slug(one.name) for one in made]
     if doubled := next((name for name in names if names.count(name) > 1), None):
@@ -59,8 +57,8 @@ def write_exhibits(
     return Table(["not made", "needs"], [[one.name, one.needs] for one in missing], notes=notes, text_columns=2)
 
 
-def _write(out: Path, exhibit: Exhibit) -> str:
-    """Write the three files of an exhibit; return its picture."""
+def _write(out: Path, exhibit: Made) -> str:
+    """Write the four files of an exhibit; return its picture."""
     stem = slug(exhibit.name)
     with drawing():
         figure: Figure = exhibit.draw() if exhibit.draw else table_picture(exhibit.table)
@@ -68,10 +66,11 @@ def _write(out: Path, exhibit: Exhibit) -> str:
     write_text(out / f"{stem}.svg", picture)
     write_text(out / f"{stem}.csv", as_csv(exhibit))
     write_text(out / f"{stem}.md", f"{_title(exhibit)}\n\n{exhibit.table.markdown()}")
+    write_text(out / f"{stem}.tex", exhibit.table.latex(f"{exhibit.name}. {exhibit.title}", f"tab:{stem}"))
     return picture
 
 
-def as_csv(exhibit: Exhibit) -> str:
+def as_csv(exhibit: Made) -> str:
     """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
     text = io.StringIO()
     if exhibit.records:
@@ -81,11 +80,11 @@ def as_csv(exhibit: Exhibit) -> str:
     return text.getvalue()
 
 
-def _title(exhibit: Exhibit) -> str:
+def _title(exhibit: Made) -> str:
     return f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
 
 
-def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:
+def _markdown(heading: str, made: Sequence[Made], absent: Table) -> str:
     parts = [f"# {markdown_text(heading)}\n"]
     for exhibit in made:
         picture = f"\n![{markdown_text(exhibit.name)}]({slug(exhibit.name)}.svg)\n" if exhibit.draw else ""
@@ -94,7 +93,7 @@ def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:
     return "\n".join([*parts, *([f"## Not made\n\n{absent.markdown()}"] if absent.rows else [])])
 
 
-def _html(made: Sequence[Exhibit], pictures: Sequence[str], absent: Table) -> str:
+def _html(made: Sequence[Made], pictures: Sequence[str], absent: Table) -> str:
     parts = []
     for exhibit, picture in zip(made, pictures, strict=True):
         name = slug(exhibit.name)

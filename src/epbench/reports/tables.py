@@ -1,4 +1,4 @@
-"""Tables for the screen, for Markdown and for HTML, and the texts of their cells."""
+"""Tables for the screen, for Markdown, HTML and LaTeX, and the texts of their cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from epbench.safe_text import html_text, markdown_text, printable
+from epbench.safe_text import html_text, latex_text, markdown_text, printable
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -20,7 +20,7 @@ Runs = Mapping[str, Scores]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts that shows itself on the screen (print it on a rich console), as Markdown and as HTML.
+    """A table of texts that shows itself on the screen (print it on a rich console), as Markdown, as HTML and as LaTeX.
 
     All texts may come from elsewhere; each format escapes what it would take for markup.
 
@@ -73,6 +73,26 @@ class Table:
         head = self._html_row("th", self.head) if self.head else ""
         rows = "".join(self._html_row("td", row) for row in self.rows)
         return f"<table>{caption}{head}{rows}</table>" + html_paragraphs(self.notes)
+
+    def latex(self, caption: str, label: str) -> str:
+        """The table as a LaTeX environment for the package booktabs, its notes below it in small print.
+
+        Args:
+            caption: What it shows, as text.
+            label: The name for `\\ref`, which may hold letters, digits, hyphens and colons.
+        """
+        import pandas as pd
+
+        head = self.head or [""] * max(map(len, self.rows), default=0)
+        frame = pd.DataFrame([list(map(latex_text, row)) for row in self.rows], columns=list(map(latex_text, head)))
+        columns = "l" * min(self.text_columns, len(head)) + "r" * (len(head) - self.text_columns)
+        shown = frame.to_latex(
+            index=False, escape=False, column_format=columns, caption=latex_text(caption), label=label, position="htbp"
+        )
+        notes = "".join(f"\\par {latex_text(note)}\n" for note in self.notes)
+        return shown.replace(
+            "\\end{table}", f"{{\\footnotesize\n{notes}}}\n\\end{{table}}" if notes else "\\end{table}"
+        )
 
     def _html_row(self, tag: str, cells: Sequence[str]) -> str:
         shown = ""

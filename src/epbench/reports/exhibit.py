@@ -1,0 +1,180 @@
+"""A table or a figure of a paper, declared once: a frame of numbers, and how each of its columns is shown.
+
+The screen, Markdown, HTML, CSV, LaTeX and the picture all come from the same frame, so that no number is formatted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from epbench.reports.tables import Table
+from epbench.statistics.estimate import Value, p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Row = Mapping[str, Any]
+Show = Callable[[Row], str]
+"""From a row of the frame to the text of a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table for people.
+
+    Attributes:
+        title: What stands above it. With `{}`, the column is repeated for each value of the exhibit's `across`, and shows
+            that value there.
+        show: The text of a cell, or the name of a column of the frame, whose texts, counts and shares are shown plainly.
+        text: Whether it holds text and is aligned left; such columns stand first.
+    """
+
+    title: str
+    show: Show | str
+    text: bool = False
+
+    def cell(self, row: Row) -> str:
+        """Return the text for a row."""
+        return plain(row[self.show]) if isinstance(self.show, str) else self.show(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A table or a figure.
+
+    Attributes:
+        name: The name in the paper, such as `Table 3` or `Figure 7`; parts have more words, such as `Table 14, chunks`.
+        title: What it shows, in a sentence without a point at its end.
+        frame: The numbers: a row for each, with a column `source` (own, released, reported) where that may differ, and
+            the columns of `epbench.statistics.estimate.Estimate`. It is the CSV.
+        columns: How people see it.
+        notes: Sentences below the table, which name the test, its correction and the smallest difference that so many
+            questions can show, where something is compared.
+        plot: Draws it, within `epbench.reports.figures.drawing`; None draws the table itself.
+        across: The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other
+            columns for people are one row then. Empty for a row of the table for each row of the frame.
+        names: How a value of `across` is written in a title, by the value; others are written plainly.
+        sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
+    """
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    columns: Sequence[Column]
+    notes: Sequence[str] = ()
+    plot: Callable[[], Figure] | None = None
+    across: str = ""
+    names: Mapping[Any, str] | None = None
+    sections: str = ""
+
+    @property
+    def records(self) -> list[dict[str, Value]]:
+        """The rows of the frame, with None for what was not measured."""
+        frame = self.frame.astype(object)
+        return frame.where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
+
+    @property
+    def draw(self) -> Callable[[], Figure] | None:
+        """See `plot`."""
+        return self.plot
+
+    @property
+    def table(self) -> Table:
+        """The table for people."""
+        rows = self.records
+        fixed = [column for column in self.columns if "{}" not in column.title]
+        spread = [column for column in self.columns if "{}" in column.title]
+        values = list(dict.fromkeys(row[self.across] for row in rows)) if self.across else []
+        lines: dict[tuple[str, ...], dict[Any, Row]] = {}
+        for number, row in enumerate(rows):
+            shown = tuple(column.cell(row) for column in fixed)
+            lines.setdefault(shown if self.across else (*shown, str(number)), {})[row.get(self.across)] = row
+        cells = [
+            [
+                *shown[: len(fixed)],
+                *(column.cell(of[value]) if value in of else "–" for value in values for column in spread),
+            ]
+            for shown, of in lines.items()
+        ]
+        titles = [column.title.format(self._named(value)) for value in values for column in spread]
+        sections = [next(iter(of.values())).get(self.sections) for of in lines.values()]
+        ends = [i for i, (one, other) in enumerate(pairwise(sections)) if one != other]
+        return Table(
+            [*(column.title for column in fixed), *titles], cells, notes=self.notes,
+            text_columns=sum(column.text for column in fixed), sections=ends,
+        )  # fmt: skip
+
+    def _named(self, value: Any) -> str:
+        return (self.names or {}).get(value, plain(value))
+
+
+def plain(value: Any) -> str:
+    """A value as the text of a cell: thousands are marked, shares have three digits, None is a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def of_source(name: str = "label") -> Show:
+    """A label with a mark unless the row is one's own: `gpt-4o (released)`."""
+    return lambda row: str(row[name]) if row.get("source", "own") == "own" else f"{row[name]} ({row['source']})"
+
+
+def mean_sd(prefix: str = "", digits: int = 2) -> Show:
+    """`0.84 ± 0.37`, the mean and its standard deviation; `0.52–0.61*` where questions failed."""
+
+    def show(row: Row) -> str:
+        mean = row[f"{prefix}mean"]
+        return _range(row, prefix, digits, "*") if mean is None else _plus_minus(mean, row[f"{prefix}sd"], digits)
+
+    return show
+
+
+def mean_half(prefix: str = "", digits: int = 3, incomplete: str = " (incomplete)") -> Show:
+    """`0.930 ± 0.007`, the mean and half the width of its interval; `0.48–0.61 (incomplete)` where questions failed."""
+
+    def show(row: Row) -> str:
+        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
+        half = None if low is None or high is None else (high - low) / 2
+        return _range(row, prefix, 2, incomplete) if mean is None else _plus_minus(mean, half, digits)
+
+    return show
+
+
+def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
+    """`0.930 (0.91–0.95)`, the mean and its interval; `0.480 to 0.610` where questions failed."""
+
+    def show(row: Row) -> str:
+        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
+        if row.get(f"{prefix}lowest") is not None:
+            return f"{row[f'{prefix}lowest']:.{digits}f} to {row[f'{prefix}highest']:.{digits}f}"
+        if mean is None:
+            return "–"
+        return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{ends}f}–{high:.{ends}f})")
+
+    return show
+
+
+def interval(low: str = "low", high: str = "high", digits: int = 3) -> Show:
+    """`0.888–0.931`; a dash without an interval."""
+    return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}–{row[high]:.{digits}f}"
+
+
+def p_value(name: str = "p_holm") -> Show:
+    """A p-value with its stars."""
+    return lambda row: p_text(row[name])
+
+
+def _plus_minus(mean: float, width: float | None, digits: int) -> str:
+    return f"{mean:.{digits}f}" + ("" if width is None else f" ± {width:.{digits}f}")
+
+
+def _range(row: Row, prefix: str, digits: int, mark: str) -> str:
+    lowest, highest = row.get(f"{prefix}lowest"), row.get(f"{prefix}highest")
+    return "–" if lowest is None or highest is None else f"{lowest:.{digits}f}–{highest:.{digits}f}{mark}"

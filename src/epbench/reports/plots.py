@@ -1,0 +1,216 @@
+"""Figures of frames of estimates: lines, points, bars and forests, in one style that is legible in black and white.
+
+Every function takes rows of the frame of an exhibit, with the columns of `epbench.statistics.estimate.Estimate`. What
+differs between runs has a colour, a marker, and a dash or a hatch of its own; a mean that lost questions is drawn as the
+range in which it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.reports.figures import INK, colour_of, error_bars, new_figure
+from epbench.safe_text import printable
+from epbench.statistics.estimate import stars
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Row = Mapping[str, Any]
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
+"""More than there are colours, so that two lines of one colour still differ."""
+DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
+
+
+def panels(
+    titles: Sequence[str], *, columns: int = 3, width: float = 3.2, height: float = 2.6
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel for each title, in rows from the left, that share their y axis.
+
+    Args:
+        titles: The title of each panel, at least one; an empty one shows none.
+        columns: The most panels in a row.
+        width: Of a panel, in inches.
+        height: Of a panel, in inches.
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(columns, len(titles))
+    rows = math.ceil(len(titles) / columns)
+    figure = Figure(figsize=(max(4.5, columns * width), max(3.0, rows * height)), layout="constrained")
+    grid: list[Axes] = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel().tolist()
+    for axes in grid:
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid[len(titles) :]:
+        axes.set_visible(False)
+    for axes, title in zip(grid, titles, strict=False):
+        axes.set_title(printable(title), fontsize=9)
+    return figure, grid[: len(titles)]
+
+
+def grouped(rows: Sequence[Row], name: str) -> dict[Any, list[Row]]:
+    """Rows by the value of a column, in the order in which the values come."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append(row)
+    return found
+
+
+def lines(
+    axes: Axes, rows: Sequence[Row], x: str | Callable[[Row], float], by: str, *, order: Sequence[Any] = (),
+    joined: bool = True, dodge: float = 1.0, starred: bool = True,
+) -> None:  # fmt: skip
+    """Draw a line with intervals and stars for each value of a column.
+
+    Args:
+        axes: Where to draw.
+        rows: The points.
+        x: The column of the place on the x axis, or what gives the place.
+        by: The column whose values are the lines, and their names in the legend.
+        order: All values of `by` in the figure, so that a line looks the same in every panel; by default those here.
+        joined: Whether points are joined; groups without an order, such as books, are not.
+        dodge: The factor that places the next line a little to the right, so that error bars stay apart.
+        starred: Whether a mean that differs by its `p_holm` gets stars.
+    """
+    place = (lambda row: float(row[x])) if isinstance(x, str) else x
+    of_line = grouped(rows, by)
+    names = list(order) or list(of_line)
+    for label, points in of_line.items():
+        number = names.index(label)
+        points = sorted(points, key=place)
+        reported = points[0].get("source") == "reported"
+        colour = colour_of(number)
+        places = [place(row) * dodge ** (number - (len(names) - 1) / 2) for row in points]
+        values = [math.nan if row["mean"] is None else row["mean"] for row in points]  # NaN is a gap in the line
+        axes.plot(
+            places, values, color=colour, marker=MARKERS[number % len(MARKERS)], markersize=5, label=legible(label),
+            linestyle=(":" if reported else DASHES[number % len(DASHES)]) if joined else "",
+            markerfacecolor="white" if reported else colour,
+        )  # fmt: skip
+        error_bars(axes, places, values, [ends(row) for row in points], colour)
+        for at, row in zip(places, points, strict=True):
+            if row.get("lowest") is not None:
+                axes.plot([at, at], [row["lowest"], row["highest"]], color=colour, linestyle=":", linewidth=3)
+            elif starred and row["mean"] is not None and stars(row.get("p_holm")):
+                top = max(row["mean"], (ends(row) or (0, 0))[1])
+                text = stars(row["p_holm"])
+                axes.annotate(
+                    text, (at, top), xytext=(0, 1), textcoords="offset points", ha="center", color=colour, fontsize=9
+                )
+
+
+def points(
+    rows: Sequence[Row], y: str, by: str, title: str, *, limits: tuple[float, float] = (0, 1), guess: float | None = None
+) -> Figure:  # fmt: skip
+    """A forest plot: a row for each value of one column, in it a point with its interval for each value of another.
+
+    Args:
+        rows: The points.
+        y: The column whose values are the rows, from above.
+        by: The column whose values have a mark each, and a name in the legend.
+        title: What the values are.
+        limits: The ends of the scale.
+        guess: Where a line is drawn, such as at chance or at no difference; None draws none.
+    """
+    of_row, names = list(grouped(rows, y)), list(grouped(rows, by))
+    figure, axes = new_figure(7.0, 1.2 + len(of_row) * max(0.35, 0.13 * len(names)) + 0.2 * len(names))
+    for number, (label, own) in enumerate(grouped(rows, by).items()):
+        colour = colour_of(number)
+        places = [of_row.index(row[y]) + (number - (len(names) - 1) / 2) * 0.7 / len(names) for row in own]
+        values = [math.nan if row["mean"] is None else row["mean"] for row in own]
+        error_bars(axes, places, values, [ends(row) for row in own], colour, horizontal=True)
+        marker = MARKERS[number % len(MARKERS)]
+        axes.plot(values, places, marker, color=colour, markeredgecolor=INK, label=legible(label))
+        for at, row in zip(places, own, strict=True):
+            if row.get("lowest") is not None:
+                axes.plot([row["lowest"], row["highest"]], [at, at], color=colour, linestyle=":", linewidth=3)
+    if guess is not None:
+        axes.axvline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+    axes.set_yticks(range(len(of_row)), [printable(str(name)) for name in of_row])
+    axes.set_ylim(len(of_row) - 0.5, -0.5)
+    axes.set_xlim(limits[0] - 0.02, limits[1] + 0.02)
+    axes.set_xlabel(printable(title))
+    axes.grid(axis="x", color="#ddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    legend(figure)
+    return figure
+
+
+def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[Any] = ()) -> None:
+    """Draw a group of bars with intervals for each value of one column, in it a bar for each value of another.
+
+    Args:
+        axes: Where to draw.
+        rows: The bars; one without a mean is left out.
+        x: The column whose values are the groups.
+        by: The column whose values are the bars of a group, and their names in the legend.
+        order: All values of `by` in the figure; by default those here.
+    """
+    rows = [row for row in rows if row["mean"] is not None]
+    groups, names = list(grouped(rows, x)), list(order) or list(grouped(rows, by))
+    for label, own in grouped(rows, by).items():
+        number = names.index(label)
+        places = [groups.index(row[x]) + (number - (len(names) - 1) / 2) * 0.8 / len(names) for row in own]
+        values = [row["mean"] for row in own]
+        axes.bar(
+            places, values, 0.8 / len(names), color=colour_of(number), hatch=HATCHES[number % len(HATCHES)], edgecolor=INK,
+            linewidth=0.4, label=legible(label),
+        )  # fmt: skip
+        error_bars(axes, places, values, [ends(row) for row in own])
+    axes.set_xticks(range(len(groups)), [printable(str(group)) for group in groups], fontsize=7)
+
+
+def rates(axes: Axes, x_label: str, *, words: bool = False, guess: float | None = 0.5) -> None:
+    """Label the axes of a panel of rates, and leave room for stars.
+
+    Args:
+        axes: The axes with what is drawn in them.
+        x_label: What the x axis shows.
+        words: Whether the x axis counts words, on a logarithmic scale.
+        guess: The rate of guessing, where a line is drawn; None draws none.
+    """
+    axes.set_ylabel("accuracy")
+    axes.set_xlabel(printable(x_label))
+    if guess is not None:
+        axes.axhline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0.0, min(low, guess - 0.1)), min(1.08, high + 0.04))
+    if words:
+        axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        steps = next(
+            (each for most, each in ((8, (1, 1.5, 2, 3, 5, 7)), (30, (1, 2, 5)), (200, (1, 3))) if high < most * low),
+            (1,),
+        )
+        ticks = [x for x in (int(step * 10**power) for power in range(1, 6) for step in steps) if low <= x <= high]
+        axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        axes.minorticks_off()
+
+
+def legend(figure: Figure) -> None:
+    """One legend for all panels, below them; each name stands there once."""
+    named: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    columns = max(1, min(len(named), int(figure.get_figwidth() * 7 / max(12, *map(len, named)))))
+    figure.legend(
+        list(named.values()), list(named), loc="outside lower center", fontsize=8, frameon=False, ncols=columns
+    )
+
+
+def ends(row: Row) -> tuple[float, float] | None:
+    """The ends of the interval of a row; None without one."""
+    return None if row.get("low") is None or row.get("high") is None else (row["low"], row["high"])
+
+
+def legible(label: object) -> str:
+    """A label as matplotlib shows it: one with an underscore in front would be hidden."""
+    text = printable(str(label))
+    return f" {text}" if text.startswith("_") else text

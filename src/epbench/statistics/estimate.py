@@ -1,0 +1,130 @@
+"""An estimate with all that has to stand beside it, made from a table of questions in one way for every benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from epbench.statistics.paired import holm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Value = str | int | float | None
+"""A value in the data of an exhibit. None is what was not measured; there is no NaN."""
+
+Interval = tuple[float, float]
+IntervalOf = Callable[[Sequence[float], Sequence[Any]], Interval | None]
+"""From the values of the answered questions, and the cluster of each, to a 95 % interval."""
+
+TestOf = Callable[["pd.DataFrame"], tuple[float, int]]
+"""From the answered questions to a p-value, and to the number of questions, pairs or clusters that the test counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share, a mean or a difference. Its fields are the columns of every CSV, with the same names.
+
+    Attributes:
+        n: The number of questions with an outcome; None where a paper does not say.
+        n_failed: The number of questions without an answer or a verdict; None where a paper does not say.
+        mean: The value; None without questions, and if a question failed.
+        sd: The sample standard deviation over questions; None without a mean, and for a single question.
+        low: The lower end of the 95 % interval; None without one.
+        high: The upper end.
+        lowest: The mean if all failed questions were wrong; None if none failed.
+        highest: The mean if all failed questions were right; None if none failed.
+        p: The two-sided p-value of the test that the exhibit's notes name; None without a test.
+        p_holm: The same, by Holm for all tests of its family.
+        units: The number of questions, pairs or clusters that the test counts.
+        smallest: The smallest effect that so many units show with 80 % power; None without a test.
+    """
+
+    n: int | None = 0
+    n_failed: int | None = 0
+    mean: float | None = None
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    units: int | None = None
+    smallest: float | None = None
+
+    def columns(self, *names: str, prefix: str = "") -> dict[str, Value]:
+        """Return the fields as columns of a frame.
+
+        Args:
+            names: The fields that are wanted, in this order; without a name, those up to `highest`.
+            prefix: What stands before each name, such as `gain_`.
+        """
+        return {f"{prefix}{name}": getattr(self, name) for name in names or COLUMNS}
+
+
+COLUMNS = ("mean", "sd", "low", "high", "lowest", "highest", "n", "n_failed")
+TESTED = (*COLUMNS, "p", "p_holm")
+
+
+def estimate(
+    questions: pd.DataFrame,
+    column: str,
+    *,
+    cluster: str | None = None,
+    interval: IntervalOf | None = None,
+    test: TestOf | None = None,
+    smallest: Callable[[int], float | None] | None = None,
+) -> Estimate:
+    """Estimate the mean of a column over some questions.
+
+    Args:
+        questions: A row for each question.
+        column: A value of 0 to 1, NaN or None where the question failed.
+        cluster: The column of what the interval draws, such as the excerpt; None draws questions.
+        interval: How the interval is made; None makes none.
+        test: How the mean is tested; None tests nothing.
+        smallest: From the units of the test to the smallest effect that they show.
+
+    Returns:
+        The estimate; with failed questions only the range in which its mean lies.
+    """
+    values = questions[column].astype("float64")
+    answered = questions[values.notna()]
+    known = values[values.notna()]
+    n, n_failed = len(answered), len(questions) - len(answered)
+    if n_failed:
+        right = float(known.sum())
+        return Estimate(n, n_failed, lowest=right / len(questions), highest=(right + n_failed) / len(questions))
+    if not n:
+        return Estimate()
+    clusters = list(range(n)) if cluster is None else answered[cluster].tolist()
+    low, high = (interval(known.tolist(), clusters) if interval else None) or (None, None)
+    p, units = test(answered) if test else (None, None)
+    least = smallest(units) if smallest and units else None
+    sd = float(known.std(ddof=1)) if n > 1 else None
+    return Estimate(n, 0, float(known.mean()), sd, low, high, p=p, units=units, smallest=least)
+
+
+def corrected(found: Sequence[Estimate]) -> list[Estimate]:
+    """Return the estimates with `p_holm`, by Holm for all of them that have a p-value."""
+    known = iter(holm([one.p for one in found if one.p is not None]))
+    return [one if one.p is None else replace(one, p_holm=next(known)) for one in found]
+
+
+def p_text(p: float | None) -> str:
+    """A p-value as the text of a cell, with its stars, such as `0.021*` or `< 0.001**`; a dash for None."""
+    return "–" if p is None else f"< 0.001{stars(p)}" if p < 0.001 else f"{p:.3f}{stars(p)}"
+
+
+def stars(p: float | None) -> str:
+    """`**` for p < .01, `*` for p < .05, and nothing for more or None."""
+    return "" if p is None else "**" if p < 0.01 else "*" if p < 0.05 else ""
+
+
+def framed(records: Iterable[Mapping[str, Value]]) -> pd.DataFrame:
+    """Return records as a frame whose columns keep whole numbers whole, and None for what was not measured."""
+    import pandas as pd
+
+    return pd.DataFrame(list(records), dtype=object)

@@ -1,0 +1,90 @@
+"""A declared table: one frame gives the screen, Markdown, HTML, CSV, LaTeX and the picture."""
+
+import pytest
+
+from epbench.exhibits.folder import as_csv, write_exhibits
+from epbench.reports.exhibit import Column, Exhibit, interval, mean_half, mean_interval, mean_sd, of_source, p_value
+from epbench.reports.figures import drawing, svg
+from epbench.reports.plots import bars, grouped, legend, lines, panels, points, rates
+from epbench.statistics.estimate import TESTED, Estimate, corrected, estimate, framed
+
+ESTIMATES = [
+    ("a", "own", 20, Estimate(40, 0, 0.9, 0.3, 0.85, 0.95, p=0.001, p_holm=0.002)),
+    ("a", "own", 50, Estimate(30, 10, lowest=0.25, highest=0.5)),
+    ("b_c", "reported", 50, Estimate(None, None, 0.5)),
+]
+FRAME = framed(
+    {"label": label, "source": source, "words": words, **one.columns(*TESTED)}
+    for label, source, words, one in ESTIMATES
+)
+
+
+def table_of(**more):
+    columns = [
+        Column("run", of_source(), text=True),
+        Column("{} words", mean_half()),
+        Column("{} words: p", p_value()),
+        Column("{} words: n", "n"),
+    ]
+    return Exhibit("Table 1", "What it shows", FRAME, columns, ["a note"], across="words", sections="source", **more)
+
+
+def test_values_stand_side_by_side_and_rows_of_one_run_are_one():
+    table = table_of(names={20: "twenty"}).table
+    assert table.head == [
+        "run", "twenty words", "twenty words: p", "twenty words: n", "50 words", "50 words: p", "50 words: n",
+    ]  # fmt: skip
+    assert table.rows == [
+        ["a", "0.900 ± 0.050", "0.002**", "40", "0.25–0.50 (incomplete)", "–", "30"],
+        ["b_c (reported)", "–", "–", "–", "0.500", "–", "–"],
+    ]
+    assert (table.sections, table.text_columns, list(table.notes)) == ([0], 1, ["a note"])
+
+
+def test_without_values_side_by_side_each_row_of_the_frame_is_a_row():
+    columns = [Column("run", "label", text=True), Column("F1", mean_sd()), Column("95 %", interval(digits=2))]
+    rows = Exhibit("Table 2", "t", FRAME, columns).table.rows
+    assert rows == [["a", "0.90 ± 0.30", "0.85–0.95"], ["a", "0.25–0.50*", "–"], ["b_c", "0.50", "–"]]
+    assert [mean_interval()(row) for row in table_of().records] == ["0.900 (0.85–0.95)", "0.250 to 0.500", "0.500"]
+
+
+def test_every_format_comes_from_the_frame(tmp_path):
+    write_exhibits(tmp_path, "A paper", [table_of()])
+    made = {path.suffix for path in tmp_path.iterdir() if path.stem == "table-01"}
+    assert made == {".svg", ".csv", ".md", ".tex"}
+    latex = (tmp_path / "table-01.tex").read_text("utf-8")
+    assert r"b\_c (reported)" in latex and r"0.900 $\pm$ 0.050" in latex and r"\toprule" in latex
+    assert r"\label{tab:table-01}" in latex and "a note" in latex
+    assert as_csv(table_of()).splitlines()[2] == "a,own,50,,,,,0.25,0.5,30,10,,"
+
+
+def test_figures_draw_intervals_ranges_and_stars_and_the_same_bytes_each_time():
+    rows = table_of().records
+
+    def drawn():
+        figure, (left, right) = panels(["lines", "bars"])
+        lines(left, rows, "words", "label")
+        rates(left, "words", words=True)
+        bars(right, rows, "words", "label")
+        legend(figure)
+        return figure
+
+    with drawing():
+        first, second, forest = svg(drawn()), svg(drawn()), svg(points(rows, "words", "label", "accuracy", guess=0.5))
+    assert first == second and "**" in first and "b_c" in first and "b_c" in forest
+    assert list(grouped(rows, "label")) == ["a", "b_c"]
+
+
+def test_an_estimate_with_failed_questions_is_a_range():
+    import pandas as pd
+
+    frame = pd.DataFrame({"right": [1.0, 0.0, None, 1.0]})
+    assert estimate(frame, "right").columns("lowest", "highest", "mean", "n", "n_failed") == {
+        "lowest": 0.5, "highest": 0.75, "mean": None, "n": 3, "n_failed": 1,
+    }  # fmt: skip
+    whole = estimate(
+        frame.dropna(), "right", interval=lambda values, _: (min(values), max(values)), test=lambda rows: (0.02, len(rows)),
+        smallest=lambda n: 1 / n,
+    )  # fmt: skip
+    assert (whole.mean, whole.low, whole.high, whole.p, whole.units) == (pytest.approx(2 / 3), 0.0, 1.0, 0.02, 3)
+    assert [one.p_holm for one in corrected([whole, Estimate(), whole])] == [0.04, None, 0.04]

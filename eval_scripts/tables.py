@@ -6,8 +6,8 @@
     python eval_scripts/tables.py runs/memfail/none runs/memfail/mem0 runs/memfail/oracle --reported paper_results.json --out tables/memfail
     python eval_scripts/tables.py runs/long/in-context runs/long/none --by origin trace --out tables/groups
 
-Each table and each figure becomes three files in OUT: a picture (.svg), its numbers with all digits (.csv) and a table for
-reading (.md). All of them are on one page, OUT/tables.html, after a leaderboard (also OUT/LEADERBOARD.md); what cannot be
+Each table and each figure becomes four files in OUT: a picture (.svg), its numbers with all digits (.csv) and a table for
+reading (.md) and for a paper (.tex). All of them are on one page, OUT/tables.html, after a leaderboard (also OUT/LEADERBOARD.md); what cannot be
 made is listed with the runs that it needs. Runs of several benchmarks have a folder for each in OUT.
 
 RUN is the folder of a run, of the runs of several configs, or of a training. Own, released and reported rows stand in one

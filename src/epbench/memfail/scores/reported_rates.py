@@ -1,4 +1,4 @@
-"""What a paper reports, as reference rows of a table; the numbers come from files of the user.
+"""What a paper reports, as reference rows of a table; the numbers come from the package, or from files of the user.
 
 A file has success rates, or counts of errors by stage, or both kinds of rows are in files of their own: then they are put
 together by config, system, internal model and k.
@@ -12,6 +12,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
+from epbench.files.packaged import packaged
 from epbench.files.text import kind_named, parse_json, shown
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.statistics.proportions import wilson
@@ -39,6 +40,9 @@ _TOKENS = "mean_tokens_per_graded_question"
 _FIELDS: dict[str, type] = {"dataset": str, "system": str, "internal_model": str, "k": int, "n": int}
 _MOST = 10**9
 
+PAPER = Path("paper")
+"""Stands for the numbers of the paper on MemFail, which the package holds."""
+
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]
 """Config, system, internal model and k."""
@@ -48,7 +52,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
     """Read reported numbers in the form of runs, by label; they have 95 % intervals (Wilson).
 
     Args:
-        paths: JSON files with a list `rows` of objects with dataset, system, internal_model, k and n (the number of
+        paths: `PAPER`, or JSON files with a list `rows` of objects with dataset, system, internal_model, k and n (the number of
             questions), and either success_rate (0 to 1) and perhaps mean_tokens_per_graded_question, or the numbers of
             questions storage, summary, retrieval, reasoning and correct_or_unanalysed, which add up to n.
 
@@ -88,10 +92,14 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
 def sources_of(*paths: Path) -> dict[str, str]:
     """What files of reported numbers say of their source, by the name of the file; empty for one that says nothing."""
     found = {}
-    for path in paths:
+    for path in map(_file, paths):
         content = read_json(path)
         found[path.name] = str(content.get("source", ""))
     return found
+
+
+def _file(path: Path) -> Path:
+    return packaged("epbench.memfail", "reported_rates.json") if path == PAPER else path
 
 
 def _place(config: str, row: Row) -> Place:
@@ -136,6 +144,7 @@ def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, A
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Row]]:
+    path = _file(path)
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected JSON with reported success rates")
     try:

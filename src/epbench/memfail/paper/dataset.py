@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Exhibit, Value, marked
+from epbench.exhibits.exhibit import Value, marked
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import Loaded
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs
 from epbench.models.cl100k import cl100k_tokens
-from epbench.reports.tables import Table
+from epbench.reports.exhibit import Column, Exhibit
+from epbench.statistics.estimate import framed
 
 _COUNTS = ("rows", "questions", "facts", "yes", "no", "condition_types")
 _LETTERS = {"coexisting_facts": "N", "long_hop": "K"}
@@ -36,12 +37,17 @@ def table_2(inputs: Inputs) -> Exhibit:
     ]
     records += [_reported(row) for row in read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail")]
     records.sort(key=lambda record: (CONFIGS.index(str(record["config"])), str(record["size"])))
-    ends = [i for i in range(len(records) - 1) if records[i]["config"] != records[i + 1]["config"]]
     notes = [*_NOTES, *([problem] if problem else [])]
     notes += [] if inputs.datasets else ["No dataset was given, so that only the paper's rows are shown."]
-    head = ["config", "rows of", "size", "rows", "questions", "tokens per row", "facts", "other"]
-    table = Table(head, [_cells(record) for record in records], notes=notes, text_columns=3, sections=ends)
-    return Exhibit("Table 2", "Statistics of the rows of each config", records, table)
+    columns = [
+        Column("config", "config", text=True), Column("rows of", _whose, text=True), Column("size", "size", text=True),
+        Column("rows", "rows"), Column("questions", "questions"),
+        Column("tokens per row", lambda row: "–" if row["tokens"] is None else f"{row['tokens']:.0f}"), Column("facts", "facts"),
+        Column("other", _other),
+    ]  # fmt: skip
+    return Exhibit(
+        "Table 2", "Statistics of the rows of each config", framed(records), columns, notes, sections="config"
+    )
 
 
 def _tokenizer() -> tuple[Callable[[str], int] | None, str]:
@@ -96,15 +102,14 @@ def _reported(row: ReportedRow) -> dict[str, Value]:
     )
 
 
-def _cells(record: Mapping[str, Any]) -> Sequence[str]:
-    by_model = f", by {record['generator']}" if record["generator"] else ""
-    tokens = "–" if record["tokens"] is None else f"{record['tokens']:.0f}"
+def _whose(row: Mapping[str, Any]) -> str:
+    return marked(row["label"] + (f", by {row['generator']}" if row["generator"] else ""), row["source"])
+
+
+def _other(row: Mapping[str, Any]) -> str:
     other = []
-    if record["yes"] is not None:
-        other += [f"{record['yes']} yes, {record['no']} no", f"{record['condition_types']} condition types"]
-    if record["misleading"] is not None:
-        other.append(f"{record['misleading']:.1%} misleading")
-    numbers = ["–" if record[name] is None else str(record[name]) for name in ("rows", "questions")]
-    facts = "–" if record["facts"] is None else str(record["facts"])
-    label = marked(record["label"] + by_model, record["source"])
-    return [record["config"], label, record["size"], *numbers, tokens, facts, "; ".join(other)]
+    if row["yes"] is not None:
+        other += [f"{row['yes']} yes, {row['no']} no", f"{row['condition_types']} condition types"]
+    if row["misleading"] is not None:
+        other.append(f"{row['misleading']:.1%} misleading")
+    return "; ".join(other)

@@ -12,7 +12,7 @@ from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR
 from epbench.reports.tables import interval_cell
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 TITLES: Mapping[str, str] = {
     "conditional_facts_easy": "Conditional facts, easy",

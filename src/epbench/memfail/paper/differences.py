@@ -13,7 +13,7 @@ from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.notes import judges
 from epbench.memfail.scores.comparison import compare_records
 from epbench.reports.tables import Table, interval_cell
-from epbench.statistics.comparison import with_holm
+from epbench.statistics.paired import with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 NAME = "Differences"

@@ -98,7 +98,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _make(args: Arguments) -> None:
     """Read what was given, benchmark by benchmark, and write a folder for each."""
-    from epbench.exhibits.folder import write_exhibits
+    from epbench.exhibits.exhibit import write_exhibits
     from epbench.runs.several import change_notes
 
     found = _by_benchmark(args)

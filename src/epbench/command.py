@@ -36,7 +36,7 @@ class _Parser(Parser):
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser whose `--help` is the script's own docstring, examples included.
 
-    Its scripts take `--config FILE`, too; see `epbench.starting.argument_file`.
+    Its scripts take `--config FILE`, too; see `epbench.starting.parser`.
     """
     return _Parser(
         prog=command_line.name(),

@@ -12,7 +12,7 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.context.retrieval import Retrieved, found_for_both
 from epbench.booksort.dataset.load import both_orders, is_swapped, load_pairs, pair_id
 from epbench.booksort.scores.scoring import score_run
-from epbench.models.scheduling import by_context
+from epbench.models.protocol import by_context
 from tests.booksort.simulated_runs import log_odds, simulated
 from tests.booksort.sort_set import pair_rows, write_tables
 

@@ -5,6 +5,7 @@ The canary is for those who filter training data. It is left out here, so that n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,30 @@ def missing(name: str, config: str, error: Exception) -> BadInput:
         f"dataset {name!r} (config {config!r}) is neither a folder nor on the Hub or in the local cache: {error}; "
         f"build it, and name its folder or publish it to the cache"
     )
+
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def dataset_revision(name: str, config: str) -> str | None:
+    """Return the commit that the rows of a dataset belong to, as `datasets` finds them now: on the Hub, or in its cache.
+
+    Args:
+        name: A folder, or a name on the Hub.
+        config: A config of the dataset.
+
+    Returns:
+        40 hexadecimal digits; None if the rows are those of a folder, or were installed in the cache from one.
+
+    Raises:
+        BadInput: The dataset or config does not exist.
+    """
+    if Path(name).is_dir():
+        return None
+    from datasets import load_dataset_builder
+
+    try:
+        found = str(load_dataset_builder(name, config).hash)
+    except Exception as error:  # datasets raises a dozen types for a missing dataset or config
+        raise missing(name, config, error) from error
+    return found if _COMMIT.fullmatch(found) else None

@@ -26,7 +26,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.scores.comparison import compare
 from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
-from epbench.memories.relay.calls import CALLS
+from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Reply, Request, Sampling

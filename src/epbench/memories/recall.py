@@ -12,7 +12,7 @@ from typing import Any
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.journals.journal import read_journal
-from epbench.memories.relay.calls import calls_usage
+from epbench.memories.relay_calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
     MEMORIES_SHAPE,
@@ -145,7 +145,7 @@ def memory_usage(folder: Path) -> dict[str, Any]:
         An empty dictionary if the run has no memory system. Else `storing` has the numbers of conversations, stores and
         memories (held at the end), the seconds, and `failed`, the number of failures by reason; `retrieving` has the
         number of queries, the seconds, and `failed`. Both have `counts`, what the system itself has counted by name, and
-        for an installed system what `epbench.memories.relay.calls.calls_usage` returns.
+        for an installed system what `epbench.memories.relay_calls.calls_usage` returns.
     """
     if not (folder / STORED).exists():
         return {}

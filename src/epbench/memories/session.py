@@ -47,7 +47,7 @@ from epbench.memories.guard import (
     counts_of,
     one_line,
 )  # fmt: skip
-from epbench.memories.relay.calls import Operation
+from epbench.memories.relay_calls import Operation
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
 from epbench.progress import Progress

@@ -20,7 +20,7 @@ from epbench.runs.several import benchmark_of
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from epbench.statistics.comparison import Comparison, Progress
+    from epbench.statistics.paired import Comparison, Progress
 
 NAMES = ("tulving", "booksort", "memfail")
 

@@ -19,8 +19,8 @@ from epbench.booksort.finetuning import measures
 from epbench.booksort.finetuning.measures import measure, share_of_pairs, states_before_answers
 from epbench.booksort.scores.comparison import compare, read_outcomes
 from epbench.errors import BadInput
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
-from epbench.finetuning.texts.samples import Sample
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
 from tests.booksort.finetuning.test_plan import sort_plan

@@ -6,8 +6,7 @@ import pytest
 
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.settings_and_weights import datasets_of, exhibits
-from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Exhibit, Missing, write_exhibits
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.figures import drawing, svg
 from tests.booksort.paper.made_runs import make_run, mostly_right

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.folder import as_csv, write_exhibits
+from epbench.exhibits.exhibit import Missing, as_csv, write_exhibits
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs

@@ -18,10 +18,9 @@ from epbench.booksort.evaluate import Prepared
 from epbench.booksort.scores.comparison import read_outcomes
 from epbench.booksort.scores.results import finish
 from epbench.errors import BadInput
-from epbench.finetuning.measuring.asking import ask_together
-from epbench.finetuning.measuring.perplexity import check_texts, text_perplexity
+from epbench.finetuning.measuring import ask_together, check_texts, text_perplexity
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
-from epbench.finetuning.texts.samples import Sample
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress

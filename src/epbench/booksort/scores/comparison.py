@@ -14,9 +14,8 @@ from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.run_files import SCORES, read_run
 from epbench.runs.folder import read_scores
 from epbench.runs.several import check_same
-from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.statistics.paired import DIGITS, holm
+from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_two, holm, with_holm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +88,7 @@ def compare_runs(runs: Mapping[str, Sequence[Outcome]], progress: Progress = ite
         progress: Shows a bar.
 
     Returns:
-        For each two runs what `epbench.statistics.comparison.compare_two` returns, with excerpts as clusters and McNemar's
+        For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
         the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
         and p_less_holm, or None if a run has no probabilities; and p_holm. Holm's correction of p is for the number of

@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import json_objects
 from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
 from epbench.files.text import shown
-from epbench.finetuning.texts.turns import Message
+from epbench.finetuning.texts.tokens import Message
 from epbench.hub.rows import Row, bounded_rows, parquet_errors
 from epbench.models.protocol import whole
 from epbench.progress import Progress

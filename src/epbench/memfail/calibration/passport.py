@@ -21,7 +21,7 @@ from epbench.files.shapes import NUMBER, Items, Shape
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
 from epbench.memfail.judging.stages import Label
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import Loaded
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs
-from epbench.models.cl100k import cl100k_tokens
+from epbench.models.estimate import cl100k_tokens
 from epbench.reports.exhibit import Column, Exhibit
 from epbench.statistics.estimate import framed
 

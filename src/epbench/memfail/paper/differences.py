@@ -13,8 +13,8 @@ from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import judges
 from epbench.memfail.scores.comparison import compare_records
 from epbench.reports.exhibit import Column, Exhibit, interval
-from epbench.statistics.comparison import with_holm
 from epbench.statistics.estimate import framed
+from epbench.statistics.paired import with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 NAME = "Differences"

@@ -14,7 +14,7 @@ from epbench.memfail.scores.tables import CEILINGS, FLOOR
 from epbench.reports.exhibit import mean_interval
 from epbench.reports.tables import cell as text
 from epbench.statistics.estimate import Estimate
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 Row = dict[str, Any]
 """A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside."""

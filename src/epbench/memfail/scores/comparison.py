@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.scores.run_files import read_run, run_folders
 from epbench.runs.question_table import read_questions
-from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
+from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 
 Results = Mapping[tuple[str, int], Sequence[Mapping[Any, Any]]]
 """Rows of questions.parquet by config and k."""
@@ -65,7 +65,7 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
         progress: Shows a bar.
 
     Returns:
-        For each two runs, config and k: config, k, what `epbench.statistics.comparison.compare_two` returns, with rows as
+        For each two runs, config and k: config, k, what `epbench.statistics.paired.compare_two` returns, with rows as
         clusters and McNemar's test, n_failed (the number of failed questions of each run), and p_holm, corrected for all.
 
     Raises:
@@ -102,7 +102,7 @@ def compare_records(names: tuple[str, str], records: Sequence[Sequence[Mapping[A
         records: The id, row and success of each question (None if it failed), for the first and the second run.
 
     Returns:
-        What `epbench.statistics.comparison.compare_two` returns, with rows as clusters and McNemar's test, and n_failed.
+        What `epbench.statistics.paired.compare_two` returns, with rows as clusters and McNemar's test, and n_failed.
 
     Raises:
         RunFailed: The runs have no question in common that failed in neither.

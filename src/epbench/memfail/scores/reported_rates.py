@@ -15,7 +15,7 @@ from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.files.text import kind_named, parse_json, shown
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 _CONFIGS = {
     "Conditional-Facts": "conditional_facts_easy",

@@ -12,8 +12,8 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
-from epbench.finetuning.measuring.perplexity import check_texts
-from epbench.finetuning.texts.samples import Sample
+from epbench.finetuning.measuring import check_texts
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.hub.rows import Row, all_checked_rows
 from epbench.models.estimate import check_window

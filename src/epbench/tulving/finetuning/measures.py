@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import NothingToScore
-from epbench.finetuning.measuring.asking import ask_together
-from epbench.finetuning.measuring.perplexity import text_perplexity
+from epbench.finetuning.measuring import ask_together, text_perplexity
 from epbench.finetuning.ranks import Ranks
 from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS, retire_others

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from epbench import BadInput
-from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Exhibit, Missing, write_exhibits
 from epbench.reports.figures import drawing, svg
 from epbench.tulving.events.new_york import CITY, boroughs, city_spaces, in_city, known_spaces
 from epbench.tulving.events.universe import load_universe

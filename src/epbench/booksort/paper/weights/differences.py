@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.dataset.load import pair_id
 from epbench.booksort.scores.comparison import Outcome, compare_runs, read_outcomes
 from epbench.exhibits.exhibit import Exhibit, Value
-from epbench.reports.matrices import p_matrix_figure
+from epbench.reports.comparison import p_matrix_figure
 from epbench.reports.tables import Table, cell
-from epbench.statistics.comparison import Comparison, notes_on
+from epbench.statistics.paired import Comparison, notes_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

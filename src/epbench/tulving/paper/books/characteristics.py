@@ -8,7 +8,7 @@ from typing import cast
 
 from epbench.exhibits.exhibit import Exhibit, Missing, Source, Value, marked
 from epbench.exhibits.reported import ReportedRow
-from epbench.models.cl100k import CL100K
+from epbench.models.estimate import CL100K
 from epbench.reports.tables import Table, cell
 from epbench.tulving.paper.books.book import (
     PaperBook,

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.models.cl100k import CL100K, cl100k_tokens
+from epbench.models.estimate import CL100K, cl100k_tokens
 from epbench.tulving.paper.books.book import PaperBook
 from epbench.tulving.paper.books.own import read_own
 from epbench.tulving.paper.books.published import read_published

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.judging.answers import ScoredPair
-from epbench.runs import question_table, results
+from epbench.runs import question_table
+from epbench.runs.results import Columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "id", "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length", "seg1_pos", "seg2_pos",
-    "answer", "predicted", "outcome", "failure", "p_a", "p_b", "label_mass", "greedy", "written", "retrieved_both",
-    "retrieved_order",
-)  # fmt: skip
+COLUMNS: Columns = {
+    "id": "string",
+    **dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"), "int32"),
+    **dict.fromkeys(("seg1_pos", "seg2_pos"), "int32"),
+    **dict.fromkeys(("answer", "predicted", "outcome", "failure"), "string"),
+    **dict.fromkeys(("p_a", "p_b", "label_mass"), "double"), **dict.fromkeys(("greedy", "written"), "string"),
+    **dict.fromkeys(("retrieved_both", "retrieved_order"), "bool"),
+}  # fmt: skip
 """The columns, with the meanings that they have in `ScoredPair`.
 
 id ends in `/swapped` where a pair is asked a second time with its segments swapped. distance, distance_bin, excerpt_length,
@@ -42,24 +45,6 @@ def record_of(row: ScoredPair) -> dict[str, Any]:
         "greedy": row.greedy or None,
         "written": None if row.failed else row.written,
     }
-
-
-def write_questions(folder: Path, rows: Sequence[ScoredPair]) -> None:
-    """Write questions.parquet of a run; see `epbench.runs.results`.
-
-    Raises:
-        OSError: The file could not be written; the error names it.
-    """
-    import pyarrow as pa
-
-    text, whole, share, flag = pa.string(), pa.int32(), pa.float64(), pa.bool_()
-    types = dict.fromkeys(COLUMNS, text)
-    types |= dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin"), whole)
-    types |= dict.fromkeys(("excerpt_length", "segment_length", "seg1_pos", "seg2_pos"), whole)
-    types |= dict.fromkeys(("p_a", "p_b", "label_mass"), share) | dict.fromkeys(
-        ("retrieved_both", "retrieved_order"), flag
-    )
-    results.write_questions(folder, pa.schema(types), [record_of(row) for row in rows])
 
 
 def read_questions(folder: Path) -> pd.DataFrame:

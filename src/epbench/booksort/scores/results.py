@@ -10,14 +10,14 @@ from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import Pair
 from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
 from epbench.booksort.scores.cards import questions_html
-from epbench.booksort.scores.question_files import write_questions
+from epbench.booksort.scores.question_files import COLUMNS, record_of
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
-from epbench.runs.results import write_results
+from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 
 
@@ -62,7 +62,7 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     explorer = questions_html(pairs, rows, found)
     report = html_report(label, read_json(folder / "run.json"), scores, rows, usage, explorer)
     table = markdown_table({label: scores})
-    write_questions(folder, rows)
+    write_questions(folder, COLUMNS, map(record_of, rows))
     write_results(folder, scores=scores, usage=usage, table=table, report=report)
     return scores
 

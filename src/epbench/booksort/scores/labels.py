@@ -7,20 +7,21 @@ the label mass is the probability that its first token is A or B.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.judging.answers import ScoredPair
+if TYPE_CHECKING:
+    import pandas as pd
 
 LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""
 
 
-def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
+def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
     """What the answers show beyond which label is more probable.
 
     Args:
-        answered: The questions that did not fail.
+        answered: The questions that did not fail, with the columns of questions.parquet.
 
     Returns:
         greedy_accuracy: the share of questions whose written answer names the right segment. greedy_invalid: the share of
@@ -30,10 +31,10 @@ def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
         known. Endpoints list only their most probable tokens, so their label mass is a lower bound.
     """
     n = len(answered)
-    masses = [row.label_mass for row in answered if row.label_mass is not None]
+    masses = [float(mass) for mass in answered["label_mass"].dropna()]
     return {
-        "greedy_accuracy": sum(row.written == row.answer for row in answered) / n if n else None,
-        "greedy_invalid": sum(row.written == "X" for row in answered) / n if n else None,
+        "greedy_accuracy": int((answered["written"] == answered["answer"]).sum()) / n if n else None,
+        "greedy_invalid": int((answered["written"] == "X").sum()) / n if n else None,
         "label_mass": sum(masses) / len(masses) if masses else None,
         "n_label_mass": len(masses),
         "low_mass": sum(mass < LOW_MASS for mass in masses) / len(masses) if masses else None,

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieval import DEPTH, RECALL
-from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.scores.tables import (
     ANSWERS,
     accuracy,
@@ -25,6 +24,7 @@ from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
 from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words, over 25,000 words apart": 0.76}
@@ -35,7 +35,7 @@ def html_report(
     title: str,
     run: Mapping[str, Any],
     scores: Scores,
-    rows: Sequence[ScoredPair],
+    rows: pd.DataFrame,
     usage: Mapping[str, Any],
     more: str = "",
 ) -> str:
@@ -45,7 +45,7 @@ def html_report(
         title: The name of the run.
         run: The content of run.json.
         scores: The content of scores.json.
-        rows: All questions, to say how many there are, about how many excerpts and books.
+        rows: The table of all questions, to say how many there are, about how many excerpts and books.
         usage: The content of usage.json.
         more: What follows on the page, as HTML.
     """
@@ -94,11 +94,10 @@ def comparison_report(dataset: str, runs: Runs) -> str:
     )
 
 
-def _size(rows: Sequence[ScoredPair]) -> str:
+def _size(rows: pd.DataFrame) -> str:
     """How many questions there are, and about what."""
-    excerpts, books = len({row.excerpt for row in rows}), len({row.book_idx for row in rows})
-    both = len({row.pair for row in rows})
-    asked = f"{both:,} pairs, each asked in both orders: " if any(row.swapped for row in rows) else ""
+    excerpts, books, pairs = (rows[name].nunique() for name in ("excerpt", "book_idx", "pair"))
+    asked = f"{pairs:,} pairs, each asked in both orders: " if rows["swapped"].any() else ""
     return f"{asked}{len(rows):,} questions about {excerpts:,} excerpts of {books} books."
 
 

@@ -11,9 +11,8 @@ from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.notes import judges
-from epbench.memfail.scores.comparison import compare_records
 from epbench.reports.tables import Table, interval_cell
-from epbench.statistics.comparison import with_holm
+from epbench.statistics.comparison import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 NAME = "Differences"
@@ -38,7 +37,7 @@ def differences(inputs: Inputs) -> Exhibit | Missing:
 
 
 def _pairs(runs: Sequence[PaperRun]) -> list[dict[str, Any]]:
-    """What `compare_records` returns for each two runs and k, with config, k and the smallest difference."""
+    """What `compare_outcomes` returns for each two runs and k, with config, k and the smallest difference."""
     found = []
     for config in CONFIGS:
         of_config = [run for run in runs if run.config == config]
@@ -56,7 +55,8 @@ def _compared(one: PaperRun, other: PaperRun, k: int) -> dict[str, Any] | None:
     """Two runs at one k; None if no question was answered and judged in both."""
     names = (marked(one.label, one.source), marked(other.label, other.source))
     try:
-        pair = compare_records(names, [_records(one, k), _records(other, k)])
+        tables = [run.questions[run.questions["k"] == k] for run in (one, other)]
+        pair = compare_outcomes(names, tables, cluster="row")
     except RunFailed:
         return None
     source = one.source if one.source == other.source else f"{one.source} / {other.source}"
@@ -67,16 +67,6 @@ def _smallest(pair: Mapping[str, Any], comparisons: int) -> float | None:
     """What as many questions show at the strictest level of Holm's correction for so many comparisons."""
     rate = sum(pair["means"]) / 2
     return smallest_difference_of_rates(rate, pair["n"], paired=True, alpha=ALPHA / comparisons)
-
-
-def _records(run: PaperRun, k: int) -> list[dict[str, Any]]:
-    """The id, row and success of each question; pandas may hold truth values of its own."""
-    at_k = run.questions[run.questions["k"] == k]
-    outcomes = {"right": True, "wrong": False, "failed": None}
-    return [
-        {"id": id_, "row": row, "success": outcomes[outcome]}
-        for id_, row, outcome in zip(at_k["id"], at_k["row"], at_k["outcome"], strict=True)
-    ]
 
 
 def _row(pair: Mapping[str, Any]) -> list[str]:

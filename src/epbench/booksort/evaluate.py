@@ -130,6 +130,11 @@ class Prepared:
         return estimate(self.everything_asked, self.evaluation.model).lines()
 
     @property
+    def is_free(self) -> bool:
+        """Whether the model costs nothing."""
+        return self.evaluation.model.costs_nothing
+
+    @property
     def everything_asked(self) -> list[Request]:
         """All requests, those of the sweep in the order in which prompts with one reading share it."""
         sweep = by_context(request for requests in self.sweep.values() for request in requests)

@@ -11,6 +11,7 @@ from epbench.statistics.intervals import bootstrap_values, cluster_bootstrap, we
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
 
@@ -271,6 +272,35 @@ def compare_two(
         result = paired(mine, theirs, clusters)
     alone = [_alone(first, second), _alone(second, first)]
     return {"runs": list(names), "n_one_sided": alone[0]["n"] + alone[1]["n"], "alone": alone, **asdict(result)}
+
+
+def compare_outcomes(
+    names: tuple[str, str],
+    tables: Sequence[pd.DataFrame],
+    *,
+    cluster: str,
+    unit_of: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
+    """Compare how much of the same questions two runs got right.
+
+    Args:
+        names: The names of the runs.
+        tables: For the first and the second run a row for each question, with the columns id, outcome (`right`, `wrong`, or
+            `failed`, which is left out) and the cluster.
+        cluster: The column of the cluster of a question.
+        unit_of: What McNemar's test counts once, by the id of a question; see `compare_two`.
+
+    Returns:
+        What `compare_two` returns, and n_failed, the number of failed questions of each run.
+
+    Raises:
+        RunFailed: No question was answered by both runs.
+    """
+    answered = [table[table["outcome"] != "failed"] for table in tables]
+    values = [dict(zip(table["id"], map(float, table["outcome"] == "right"), strict=True)) for table in answered]
+    clusters = dict(zip(answered[0]["id"], answered[0][cluster], strict=True))
+    pair = compare_two(names, values, cluster_of=clusters.__getitem__, unit_of=unit_of, outcomes=True)
+    return pair | {"n_failed": [len(table) - len(rest) for table, rest in zip(tables, answered, strict=True)]}
 
 
 def with_holm(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ class PaperRun:
             about the same pairs.
         identity: The field identity of run.json; of several, that of the first.
         scores: The content of scores.json of each part, in the order of the parts.
-        questions: The content of questions.parquet of all parts; see `epbench.booksort.scores.question_files`.
+        questions: The questions of all parts; see `epbench.booksort.scores.question_files.read_questions`.
         training: The label of the training that this run measures; None for other runs.
         epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import CHANCE, Rate, prepared, rate_of
+from epbench.booksort.paper.results.rates import CHANCE, Rate, rate_of
 from epbench.exhibits.exhibit import Exhibit
 from epbench.exhibits.leaderboard import Standing, leaderboard
 from epbench.exhibits.reported import ReportedRow
@@ -52,7 +52,7 @@ def _standings(runs: Sequence[PaperRun]) -> list[Standing]:
 
 
 def _rates(run: PaperRun) -> dict[str, Rate]:
-    questions = prepared(run.questions)
+    questions = run.questions
     parts = {"accuracy": questions}
     parts |= {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
     return {score: rate for score, part in parts.items() if (rate := rate_of(part)) is not None}

@@ -11,10 +11,9 @@ from epbench.exhibits.exhibit import Missing, Value, marked
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import judges
-from epbench.memfail.scores.comparison import compare_records
 from epbench.reports.exhibit import Column, Exhibit, interval
 from epbench.statistics.estimate import framed
-from epbench.statistics.paired import with_holm
+from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 NAME = "Differences"
@@ -55,7 +54,7 @@ def _smallest_two(row: Mapping[str, Any]) -> str:
 
 
 def _pairs(runs: Sequence[PaperRun]) -> list[dict[str, Any]]:
-    """What `compare_records` returns for each two runs and k, with config, k and the smallest difference."""
+    """What `compare_outcomes` returns for each two runs and k, with config, k and the smallest difference."""
     found = []
     for config in CONFIGS:
         of_config = [run for run in runs if run.config == config]
@@ -73,7 +72,8 @@ def _compared(one: PaperRun, other: PaperRun, k: int) -> dict[str, Any] | None:
     """Two runs at one k; None if no question was answered and judged in both."""
     names = (marked(one.label, one.source), marked(other.label, other.source))
     try:
-        pair = compare_records(names, [_records(one, k), _records(other, k)])
+        tables = [run.questions[run.questions["k"] == k] for run in (one, other)]
+        pair = compare_outcomes(names, tables, cluster="row")
     except RunFailed:
         return None
     source = one.source if one.source == other.source else f"{one.source} / {other.source}"
@@ -84,16 +84,6 @@ def _smallest(pair: Mapping[str, Any], comparisons: int) -> float | None:
     """What as many questions show at the strictest level of Holm's correction for so many comparisons."""
     rate = sum(pair["means"]) / 2
     return smallest_difference_of_rates(rate, pair["n"], paired=True, alpha=ALPHA / comparisons)
-
-
-def _records(run: PaperRun, k: int) -> list[dict[str, Any]]:
-    """The id, row and success of each question; pandas may hold truth values of its own."""
-    at_k = run.questions[run.questions["k"] == k]
-    outcomes = {"right": True, "wrong": False, "failed": None}
-    return [
-        {"id": id_, "row": row, "success": outcomes[outcome]}
-        for id_, row, outcome in zip(at_k["id"], at_k["row"], at_k["outcome"], strict=True)
-    ]
 
 
 def _record(pair: Mapping[str, Any]) -> dict[str, Value]:

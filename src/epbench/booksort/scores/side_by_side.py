@@ -10,7 +10,7 @@ from epbench.booksort.scores.report import comparison_report
 from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape, check
+from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.runs.several import check_same, labels_of
 
@@ -38,7 +38,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         )
     check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
-    check(str(first_folder / "run.json"), first, Shape({"dataset": (str,)}))
+    typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
     write_text(out / "table.md", markdown_table(scores))
     write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
     return scores, []

@@ -15,7 +15,7 @@ from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import Journal, read_journal
-from epbench.journals.shapes import JOURNALS
+from epbench.journals.records import JOURNALS
 from epbench.models.protocol import Model, Request
 from epbench.progress import Progress, no_progress
 

@@ -15,7 +15,7 @@ from epbench.journals.journal import read_journal
 from epbench.memories.relay_calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
-    MEMORIES_SHAPE,
+    MEMORIES_TYPE,
     RETRIEVED,
     STORED,
     Conversation,
@@ -57,7 +57,7 @@ def read_recall(
     names = list(dict.fromkeys(conversation.store for conversation in conversations))
     listed = {name: stored.get(listed_key(name), {}) for name in names}
     records = [stored.get(stored_key(c.store, c.id), {"failure": "it was not stored"}) for c in conversations]
-    kept = read_json(folder / MEMORIES, MEMORIES_SHAPE) if (folder / MEMORIES).exists() else {}
+    kept = read_json(folder / MEMORIES, MEMORIES_TYPE) if (folder / MEMORIES).exists() else {}
     stores = {name: kept[name] for name in names if name in kept}
     found, failures = {}, {}
     prints = {name: fingerprint_of_store(memories) for name, memories in stores.items()}

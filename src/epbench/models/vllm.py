@@ -16,7 +16,7 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
-from epbench.files.shapes import Shape
+from epbench.files.typed import Whole, fields
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
@@ -232,7 +232,7 @@ def _reason(error: Exception) -> str:
 
 
 _RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # those that vLLM has memory layouts for
-_CONFIG = Shape({"peft_type": (str,), "r": (int,)})
+_CONFIG = fields({"peft_type": str, "r": Whole})
 
 
 def variant_arguments(variant: Variant) -> dict[str, Any]:

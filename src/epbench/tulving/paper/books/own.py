@@ -9,11 +9,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Source
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items, Shape
+from epbench.files.json_files import read_typed
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Iteration
@@ -26,16 +28,12 @@ from epbench.tulving.events.universe import PUBLISHED_SIZE, load_universe
 from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.paper.books.book import Asked, PaperBook
 
-_CHAPTER = Shape(
+_CHAPTER = fields(
     {
-        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), (str,)),
-        "chapter": (int,), "n_paragraphs": (int,), "secondary_entities": Items((str,)),
+        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str),
+        "chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str],
     }
 )  # fmt: skip
-_ROUND = Shape(
-    {**dict.fromkeys(("candidates", "accepted", "failed_exact", "failed_llm"), (int,)), "failed_checks": Each((int,))}
-)
-_WRITING = Shape({"writer": (str,), "iterations": Items(_ROUND), "dropped": Items(Shape())}, {"checker": (str,)})
 
 _MADE = re.compile(r"The days of (?P<name>.+?), seed (?P<seed>-?\d+)(?:, written by (?P<writer>.+))?")
 _CONVERTED = re.compile(r"(?P<name>.+?), as published, by (?P<writer>.+)")
@@ -60,11 +58,11 @@ def read_own(dataset: str, count: tuple[Callable[[str], int], str]) -> PaperBook
         _chapter(row, f"{dataset}, config 'chapters', row {number}")
         for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
     ]
-    every = all_checked_rows(dataset, "all_questions", "test", Shape({"n_chapters": (int,)}))
+    every = all_checked_rows(dataset, "all_questions", "test", fields({"n_chapters": Whole}))
     n_answerable = sum(row["n_chapters"] > 0 for row in every)
     size, writing = _size(dataset), _writing(dataset)
-    dropped = len(writing["dropped"]) if writing else 0
-    rounds = [Iteration(**one) for one in writing["iterations"]] if writing and "checker" in writing else []
+    dropped = len(writing.dropped) if writing else 0
+    rounds = writing.iterations if writing and writing.checker else []
     return PaperBook(
         label=told.name,
         name=told.name,
@@ -88,6 +86,15 @@ def read_own(dataset: str, count: tuple[Callable[[str], int], str]) -> PaperBook
         no_rounds="" if rounds else _why_no_rounds(told, dataset),
         coordinates=_coordinates(told, size, chapters),
     )
+
+
+class _Writing(Struct, frozen=True):
+    """What is read of the report on the writing."""
+
+    writer: str
+    iterations: list[Iteration]
+    dropped: list[dict[str, Any]]
+    checker: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,10 +159,10 @@ def _size(dataset: str) -> int:
     return int(found[1]) if found else PUBLISHED_SIZE
 
 
-def _writing(dataset: str) -> dict[str, Any] | None:
+def _writing(dataset: str) -> _Writing | None:
     """The report on the writing; None if there is none."""
     path = Path(dataset) / "writing.json"
-    return read_json(path, _WRITING) if path.is_file() else None
+    return read_typed(path, _Writing) if path.is_file() else None
 
 
 def _why_no_rounds(told: _Told, dataset: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from epbench.errors import BadInput
-from epbench.files.shapes import MAYBE_TEXT, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal, Record, read_journal
 from epbench.judges.journal import judge_open
 from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
@@ -28,11 +28,13 @@ REALISTIC = RATINGS[:2]
 
 JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
 
-_RECORD = Shape(
-    {"chapter": (int,), "judge": (str,), "prompt_hash": MAYBE_TEXT},
-    {"setup": (str,), "rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
-    (("rating",), ("failure",)),
+_RECORD = fields(
+    {"key": str, "chapter": Whole, "judge": str, "prompt_hash": str | None},
+    {"setup": str, "rating": str, "reason": str, "failure": str | None},
+    ("rating",),
+    ("failure",),
 )
+_IDENTITY = fields(dict.fromkeys(("realism_of", "judge", "prompt_hash"), str), {"setup": str})
 
 
 def ratings_of(
@@ -82,9 +84,7 @@ def read_ratings(book: PaperBook, folder: Path) -> dict[int, Rating | None]:
     Raises:
         BadInput: The folder holds no ratings, or those of another book.
     """
-    identity = read_run(
-        folder, Shape({"realism_of": (str,), "judge": (str,), "prompt_hash": (str,)}, {"setup": (str,)})
-    )["identity"]
+    identity = read_run(folder, _IDENTITY)["identity"]
     if identity["realism_of"] != book.fingerprint:
         where = f"{folder / 'run.json'}, field 'identity.realism_of'"
         raise BadInput(

@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import BadInput
+from epbench.files.typed import fields
 from epbench.hub import rows as stored
 from epbench.tulving.judging import own_answers as answers_file
 from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.released import files as archive
 from epbench.tulving.released.files import Files
 
-COLUMN = {"x": [str]}
+COLUMN = fields({"x": str})
 
 
 def zipped(path, **entries):

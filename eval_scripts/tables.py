@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.exhibits.exhibit import Exhibit, Missing
+    from epbench.exhibits.exhibit import Made, Missing
     from epbench.models.protocol import Model
     from epbench.tulving.judging.realism import Rating
     from epbench.tulving.paper.books.book import PaperBook
 
-    Made = list[Exhibit | Missing]
+    Found = tuple[Sequence[Made], Sequence[Made | Missing]]
 
 PAPER = "paper"
 
@@ -118,11 +118,13 @@ def _make(args: Arguments) -> None:
 def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
     """The same exhibits with further notes; one that is missing stays as it is."""
     from epbench.exhibits.exhibit import Exhibit
+    from epbench.reports.exhibit import Exhibit as Declared
 
     return [
-        replace(one, table=replace(one.table, notes=[*notes, *one.table.notes])) if isinstance(one, Exhibit) else one
+        replace(one, notes=[*notes, *one.notes]) if isinstance(one, Declared)
+        else replace(one, table=replace(one.table, notes=[*notes, *one.table.notes])) if isinstance(one, Exhibit) else one
         for one in made
-    ]
+    ]  # fmt: skip
 
 
 # What was given
@@ -193,9 +195,7 @@ def _reported_files(args: Arguments, benchmark: str) -> list[Path]:
 # The benchmarks
 
 
-def _tulving(
-    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[list[Exhibit], Made]:
+def _tulving(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
     from epbench.exhibits.reported import read_reported
     from epbench.tulving.paper import make
@@ -259,9 +259,7 @@ def _score_released(archive: Path, out: Path) -> list[Path]:
     return [out / run.folder for run in published_runs(opened) if run.label in scored.scores]
 
 
-def _booksort(
-    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[list[Exhibit], Made]:
+def _booksort(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
     """The tables and figures of the paper about Book-SORT."""
     from epbench.booksort.paper.inputs import read_inputs
     from epbench.booksort.paper.leaderboard import leaderboards
@@ -273,9 +271,7 @@ def _booksort(
     return leaderboards(inputs), exhibits(inputs)
 
 
-def _memfail(
-    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[list[Exhibit], Made]:
+def _memfail(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
     """The tables and figures of the paper about MemFail."""
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
     from epbench.memfail.paper.leaderboard import leaderboards

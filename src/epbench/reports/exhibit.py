@@ -5,6 +5,7 @@ The screen, Markdown, HTML, CSV, LaTeX and the picture all come from the same fr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -59,6 +60,7 @@ class Exhibit:
             columns for people are one row then. Empty for a row of the table for each row of the frame.
         names: How a value of `across` is written in a title, by the value; others are written plainly.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
+        points: What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
     """
 
     name: str
@@ -70,12 +72,12 @@ class Exhibit:
     across: str = ""
     names: Mapping[Any, str] | None = None
     sections: str = ""
+    points: pd.DataFrame | None = None
 
     @property
     def records(self) -> list[dict[str, Value]]:
-        """The rows of the frame, with None for what was not measured."""
-        frame = self.frame.astype(object)
-        return frame.where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
+        """The rows of the CSV, with None for what was not measured."""
+        return _records(self.frame if self.points is None else self.points)
 
     @property
     def draw(self) -> Callable[[], Figure] | None:
@@ -85,14 +87,16 @@ class Exhibit:
     @property
     def table(self) -> Table:
         """The table for people."""
-        rows = self.records
+        rows = _records(self.frame)
         fixed = [column for column in self.columns if "{}" not in column.title]
         spread = [column for column in self.columns if "{}" in column.title]
         values = list(dict.fromkeys(row[self.across] for row in rows)) if self.across else []
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
-        for number, row in enumerate(rows):
-            shown = tuple(column.cell(row) for column in fixed)
-            lines.setdefault(shown if self.across else (*shown, str(number)), {})[row.get(self.across)] = row
+        seen: Counter[Any] = Counter()  # a value that comes again is a row of its own
+        for row in rows:
+            shown, value = tuple(column.cell(row) for column in fixed), row.get(self.across)
+            lines.setdefault((*shown, str(seen[shown, value])), {})[value] = row
+            seen[shown, value] += 1
         cells = [
             [
                 *shown[: len(fixed)],
@@ -110,6 +114,11 @@ class Exhibit:
 
     def _named(self, value: Any) -> str:
         return (self.names or {}).get(value, plain(value))
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Value]]:
+    values = frame.astype(object)
+    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 def plain(value: Any) -> str:

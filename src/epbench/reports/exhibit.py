@@ -5,7 +5,6 @@ The screen, Markdown, HTML, CSV, LaTeX and the picture all come from the same fr
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -92,11 +91,9 @@ class Exhibit:
         spread = [column for column in self.columns if "{}" in column.title]
         values = list(dict.fromkeys(row[self.across] for row in rows)) if self.across else []
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
-        seen: Counter[Any] = Counter()  # a value that comes again is a row of its own
-        for row in rows:
-            shown, value = tuple(column.cell(row) for column in fixed), row.get(self.across)
-            lines.setdefault((*shown, str(seen[shown, value])), {})[value] = row
-            seen[shown, value] += 1
+        for number, row in enumerate(rows):
+            shown = tuple(column.cell(row) for column in fixed)
+            lines.setdefault(shown if self.across else (*shown, str(number)), {})[row.get(self.across)] = row
         cells = [
             [
                 *shown[: len(fixed)],

@@ -38,9 +38,8 @@ from questions import machine
 if TYPE_CHECKING:
     from transformers import LlamaConfig
 
-    from epbench.finetuning.packing import Schedule
+    from epbench.finetuning.packing import Sample, Schedule
     from epbench.finetuning.recipe import Recipe
-    from epbench.finetuning.texts.samples import Sample
 
 UNCOUNTED = 1  # steps
 
@@ -283,9 +282,8 @@ def make_job(folder: Path, config: LlamaConfig, cuda: bool, quick: bool) -> Job:
     from transformers import AutoTokenizer, LlamaForCausalLM
 
     from epbench.draws import RandomStream
-    from epbench.finetuning.packing import Schedule
+    from epbench.finetuning.packing import Sample, Schedule
     from epbench.finetuning.recipe import Recipe
-    from epbench.finetuning.texts.samples import Sample
     from epbench.finetuning.toy_model import make_toy_model
 
     make_toy_model(folder / "toy", ["any text"])

@@ -30,7 +30,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from questions import machine
 
-from epbench.engines.hand_out import HandOut
+from epbench.engines.ray_model import HandOut
 from epbench.models.protocol import Reply, Request, Sampling
 
 GPUS = 64

@@ -116,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
     from epbench.memfail.dataset.findings import validate
     from epbench.memfail.dataset.schema import config_of
-    from epbench.models.cl100k import cl100k_tokens
+    from epbench.models.estimate import cl100k_tokens
     from epbench.models.load import is_model_name
 
     names = check(args)
@@ -181,7 +181,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
     from epbench.memfail.generation.prompts import load_generation_prompts
     from epbench.memfail.generation.specs import SEED
-    from epbench.models.cl100k import cl100k_tokens
+    from epbench.models.estimate import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import variant_of, weights_of
     from epbench.runs.folder import open_run

@@ -36,7 +36,7 @@ from epbench import command
 if TYPE_CHECKING:
     from epbench.hub.differences import Difference
     from epbench.hub.install import Installation
-    from epbench.hub.push_plan import Push
+    from epbench.hub.push import Push
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _to_cache(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) -> None:
     from epbench.errors import BadInput
-    from epbench.hub.install import install_dataset, planned_install
-    from epbench.hub.install_metric import install_metric, metric_is_installed
+    from epbench.hub.install import install_dataset, install_metric, metric_is_installed, planned_install
 
     console = command.console()
     planned = [planned_install(folder, args.namespace) for folder in folders]  # all, before the first one is changed
@@ -108,8 +107,7 @@ def _to_cache(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) 
 
 def _to_hub(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) -> None:
     from epbench.errors import BadInput
-    from epbench.hub.push import push
-    from epbench.hub.push_plan import check_may_be_passed_on, dataset_push, metric_push
+    from epbench.hub.push import check_may_be_passed_on, dataset_push, metric_push, push
 
     for folder in folders:
         check_may_be_passed_on(folder)  # all of them, before the first request

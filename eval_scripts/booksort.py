@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench import command, options
 
@@ -124,9 +124,9 @@ def _evaluate_all(args: Arguments) -> None:
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.context.reader import load_reader
     from epbench.booksort.evaluate import prepare, run
+    from epbench.booksort.prompt_selection import screen_table
     from epbench.booksort.scores.tables import markdown_table, screen_tables
     from epbench.errors import BadInput
-    from epbench.files.writing import write_text
     from epbench.runs.several import folders_of_datasets
 
     if args.select_prompt and (args.prompt is not None or args.select_reading):
@@ -137,22 +137,17 @@ def _evaluate_all(args: Arguments) -> None:
     pack = load_prompts(args.prompts)
     model = load_reader(args.model, pack, args.backend)
 
-    def checked(dataset: str) -> Prepared:
-        ready = prepare(_evaluation(args, dataset, pack, model))
-        _show_plan(args, ready)
-        return ready
+    def ran(ready: Prepared, out: Path) -> Evaluated:
+        done = run(ready, out, progress=command.bar)
+        if done.choice:
+            command.console().print(screen_table(done.choice, "prompt" if args.select_prompt else "reading"))
+            command.console().say(done.choice["reason"])
+        return done
 
-    def ran(ready: Prepared, out: Path) -> tuple[str, dict[str, Any]]:
-        evaluated = run(ready, out, progress=command.bar)
-        _show(args, evaluated)
-        return evaluated.label, evaluated.scores
-
-    scores, unscored = command.run_all(folders, checked, ran, plan=args.plan)
-    if len(folders) > 1 and scores:
-        command.console().print(screen_tables(scores))
-        write_text(args.out / "table.md", markdown_table(scores))
-    if unscored:
-        raise unscored
+    command.run_all(
+        folders, lambda dataset: prepare(_evaluation(args, dataset, pack, model)), ran, (screen_tables, markdown_table),
+        plan=args.plan,
+    )  # fmt: skip
 
 
 def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Evaluation:
@@ -165,28 +160,6 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
         request_timeout=args.request_timeout, top_k=args.top_k, keep_order=args.keep_order, max_tokens=args.max_tokens,
         base_url=args.base_url, books=args.books, both_orders=args.both_orders, limit=args.limit, shard=args.shard,
     )  # fmt: skip
-
-
-def _show_plan(args: Arguments, prepared: Prepared) -> None:
-    console = command.console()
-    for warning in prepared.warnings:
-        console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-    if args.plan or not prepared.evaluation.model.costs_nothing:
-        for line in prepared.plan:
-            console.say(line)
-
-
-def _show(args: Arguments, evaluated: Evaluated) -> None:
-    from epbench.booksort.prompt_selection import screen_table
-    from epbench.booksort.scores.tables import screen_tables
-
-    console = command.console()
-    if evaluated.choice:
-        console.print(screen_table(evaluated.choice, "prompt" if args.select_prompt else "reading"))
-        console.say(evaluated.choice["reason"])
-    console.print(screen_tables({evaluated.label: evaluated.scores}))
-    for note in evaluated.notes:
-        console.say(note)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ from epbench import command
 
 if TYPE_CHECKING:
     from epbench.runs.benchmark import Benchmark
-    from epbench.statistics.comparison import Comparison
+    from epbench.statistics.paired import Comparison
 
 MEASURED = ("sort", "tulving")  # the runs of a fine-tuning that are compared: those of the first kind it has
 SHOWN = 3  # disagreements on the screen; agreement.json has more
@@ -109,7 +109,7 @@ def _show(benchmark: Benchmark, n_runs: int, comparison: Comparison, out: Path |
     from epbench.files.writing import write_text
     from epbench.reports.comparison import comparison_page, comparison_tables
     from epbench.reports.tables import in_markdown
-    from epbench.statistics.comparison import notes_on
+    from epbench.statistics.paired import notes_on
 
     console = command.console()
     tables, notes = comparison_tables(comparison), notes_on(comparison)

@@ -3,7 +3,7 @@
     python eval_scripts/report.py runs/long/in-context runs/long/rag-chapter --out runs/long/report
     python eval_scripts/report.py runs/sort/oracle runs/sort/none --out runs/sort/report
     python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
-    python eval_scripts/report.py runs/memfail/mem0 runs/memfail/a-mem --reported paper_results.json paper_error_breakdown.json --prices prices.toml --out runs/memfail/report
+    python eval_scripts/report.py runs/memfail/mem0 runs/memfail/a-mem --reported paper --prices prices.toml --out runs/memfail/report
     python eval_scripts/report.py runs/long/rag-chapter runs/sort/rag runs/memfail/verbatim-bm25 --out runs/report
 
 Writes OUT/table.md and OUT/report.html with a row for each run, named by its folder. Runs of several benchmarks become one
@@ -12,8 +12,8 @@ of matching chapters, of your own runs and of released ones on the same book; ru
 where judges differ, each row names its judge. Book-SORT: accuracy by distance and by the length of excerpts. MemFail:
 success and the stage that failed, with floor and ceiling, by k, by tokens and by the model inside the system; the tokens
 and seconds of storing beside those of reading; and the claims of the paper, each with what the runs say of it (all cases are
-in OUT/claims.json). A folder may hold the runs of several configs. --reported adds numbers that a paper reports: success
-rates, and counts of errors by stage. --prices FILE adds what each run cost, by a TOML or JSON file like this:
+in OUT/claims.json). A folder may hold the runs of several configs. --reported adds numbers that a paper reports,
+success rates and counts of errors by stage: `paper` for those that this package holds, or files. --prices FILE adds what each run cost, by a TOML or JSON file like this:
 
     currency = "USD"
     models."gpt-5-mini" = { input = 0.25, output = 2.0 }  # per million tokens
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument(
         "--reported", "--published", nargs="+", type=Path, default=[], metavar="FILE",
-        help="MemFail: JSON of reported success rates, or of errors by stage, to show beside the runs",
+        help="MemFail: `paper`, or JSON of reported success rates or errors by stage, to show beside the runs",
     )  # fmt: skip
     parser.add_argument(
         "--prices", type=Path, metavar="FILE", help="MemFail: TOML or JSON of what models cost per million tokens"

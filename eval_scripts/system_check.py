@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     from epbench.errors import BadInput
     from epbench.files.json_files import write_json
-    from epbench.memories.contract.trial import try_system
+    from epbench.memories.contract import try_system
     from epbench.memories.load import load_memory
     from epbench.reports.tables import Table
 

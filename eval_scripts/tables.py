@@ -3,7 +3,7 @@
     python eval_scripts/tables.py runs/long/in-context runs/long/rag-chapter runs/long/none --dataset out/long --reported paper --out tables/long
     python eval_scripts/tables.py --released episodic-memory-benchmark.zip --reported paper --out tables/published
     python eval_scripts/tables.py runs/sort/none runs/sort/in-context runs/books --reported paper --out tables/sort
-    python eval_scripts/tables.py runs/memfail/none runs/memfail/mem0 runs/memfail/oracle --reported paper_results.json --out tables/memfail
+    python eval_scripts/tables.py runs/memfail/none runs/memfail/mem0 runs/memfail/oracle --reported paper --out tables/memfail
     python eval_scripts/tables.py runs/long/in-context runs/long/none --by origin trace --out tables/groups
 
 Each table and each figure becomes four files in OUT: a picture (.svg), its numbers with all digits (.csv) and a table for
@@ -13,8 +13,7 @@ made is listed with the runs that it needs. Runs of several benchmarks have a fo
 RUN is the folder of a run, of the runs of several configs, or of a training. Own, released and reported rows stand in one
 table, and those that are not your own are marked. --released scores the runs of a published archive again and adds its
 books; --dataset adds books that no run is about, or says where the dataset of a run is now. --reported adds numbers of
-papers: `paper` for those that this package holds (MemFail's rates are not among them: its paper shows them as pictures),
-or files of your own.
+papers: `paper` for those that this package holds, or files of your own.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from epbench.tulving.judging.realism import Rating
     from epbench.tulving.paper.books import PaperBook
 
-    Found = tuple[Sequence[Made], Sequence[Made | Missing]]
+    Exhibits = Sequence[Made | Missing]
 
 PAPER = "paper"
 
@@ -99,7 +98,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _make(args: Arguments) -> None:
     """Read what was given, benchmark by benchmark, and write a folder for each."""
-    from epbench.exhibits.folder import write_exhibits
+    from epbench.exhibits.exhibit import write_exhibits
     from epbench.runs.several import change_notes
 
     found = _by_benchmark(args)
@@ -117,14 +116,14 @@ def _make(args: Arguments) -> None:
 
 def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
     """The same exhibits with further notes; one that is missing stays as it is."""
-    from epbench.exhibits.exhibit import Exhibit
-    from epbench.reports.exhibit import Exhibit as Declared
+    from epbench.exhibits.exhibit import Exhibit, Missing
 
-    return [
-        replace(one, notes=[*notes, *one.notes]) if isinstance(one, Declared)
-        else replace(one, table=replace(one.table, notes=[*notes, *one.table.notes])) if isinstance(one, Exhibit) else one
-        for one in made
-    ]  # fmt: skip
+    def noted(one: Made | Missing) -> Made | Missing:
+        if isinstance(one, Exhibit):
+            return replace(one, table=replace(one.table, notes=[*notes, *one.table.notes]))
+        return one if isinstance(one, Missing) else replace(one, notes=[*notes, *one.notes])
+
+    return [noted(one) for one in made]
 
 
 # What was given
@@ -176,18 +175,17 @@ def _benchmark_of_dataset(name: str) -> str:
 
 
 def _reported_files(args: Arguments, benchmark: str) -> list[Path]:
-    """The files of reported numbers that are about a benchmark; those that name none are of MemFail.
-
-    Of MemFail's rates the package holds none: the paper shows them as pictures. The rows of its Table 2 need no flag.
-    """
+    """The files of reported numbers that are about a benchmark; those that name none are of MemFail."""
     from epbench.files.json_files import read_json
     from epbench.files.packaged import packaged
 
     found: list[Path] = []
     for name in args.reported:
-        if name == PAPER and benchmark != "memfail":
+        if name == PAPER and benchmark == "memfail":
+            found.append(Path(PAPER))
+        elif name == PAPER:
             found += sorted(packaged(f"epbench.{benchmark}").glob("reported*.json"))
-        elif name != PAPER and read_json(Path(name)).get("benchmark", "memfail") == benchmark:
+        elif read_json(Path(name)).get("benchmark", "memfail") == benchmark:
             found.append(Path(name))
     return found
 
@@ -195,7 +193,9 @@ def _reported_files(args: Arguments, benchmark: str) -> list[Path]:
 # The benchmarks
 
 
-def _tulving(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
+def _tulving(
+    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
+) -> tuple[Sequence[Made], Exhibits]:
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
     from epbench.exhibits.reported import read_reported
     from epbench.tulving.paper import make
@@ -259,7 +259,9 @@ def _score_released(archive: Path, out: Path) -> list[Path]:
     return [out / run.folder for run in published_runs(opened) if run.label in scored.scores]
 
 
-def _booksort(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
+def _booksort(
+    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
+) -> tuple[Sequence[Made], Exhibits]:
     """The tables and figures of the paper about Book-SORT."""
     from epbench.booksort.paper.inputs import read_inputs
     from epbench.booksort.paper.leaderboard import leaderboards
@@ -271,7 +273,9 @@ def _booksort(args: Arguments, folders: Sequence[Path], datasets: Sequence[str],
     return leaderboards(inputs), exhibits(inputs)
 
 
-def _memfail(args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path) -> Found:
+def _memfail(
+    args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
+) -> tuple[Sequence[Made], Exhibits]:
     """The tables and figures of the paper about MemFail."""
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
     from epbench.memfail.paper.leaderboard import leaderboards

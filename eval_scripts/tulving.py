@@ -46,19 +46,15 @@ and failed requests are sent again. eval_scripts/merge.py joins the folders of -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.models.protocol import Model
-    from epbench.tulving import evaluate, rejudge
     from epbench.tulving.context.reading import Reading
-    from epbench.tulving.judging.protocol import Judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +82,7 @@ class Arguments(
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     command.show_log()
-    if args.rejudge:
-        _rejudge(args)
-    elif args.released:
+    if args.released and not args.rejudge:
         _rescore(args.released, args.out)
     else:
         _evaluate(args)
@@ -140,40 +134,50 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _evaluate(args: Arguments) -> None:
     """Check the runs on all datasets, then ask, judge and score; the weights are loaded once, by the first run."""
-    from epbench.errors import BadInput
-    from epbench.files.writing import write_text
+    from epbench.errors import BadInput, RunFailed
     from epbench.models.load import load_reader
     from epbench.runs.several import folders_of_datasets
-    from epbench.tulving.evaluate import Evaluation, Prepared, prepare, run
+    from epbench.tulving import evaluate, rejudge
+    from epbench.tulving.judging.load import load_judge
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
 
-    if args.answers and args.repeats > 1:
+    if args.rejudge and not args.datasets:
+        raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
+    if args.answers and args.repeats > 1 and not args.rejudge:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
     folders = folders_of_datasets(args.out, args.datasets)
-    model = load_reader(args.model, LexicalReader(), args.backend) if args.answers is None else None
-    reading, judge = _reading(args), _judge(args, model)
+    model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), args.backend)
+    reading = None if args.rejudge else _reading(args)
+    judge = load_judge(  # the reader itself if both have one name and one address, so that weights are loaded once
+        args.judge, args.judge_backend(args), prompts=args.judge_prompts, max_tokens=args.judge_max_tokens,
+        reader=model if args.may_be_reader(args) else None,
+    )  # fmt: skip
 
-    def checked(dataset: str) -> Prepared:
-        ready = prepare(Evaluation(
+    def checked(dataset: str) -> evaluate.Prepared | rejudge.Prepared:
+        if args.rejudge:
+            said = {name: value for name, value in vars(args).items() if name in args.given}
+            return rejudge.prepare(rejudge.Rejudging(
+                folder=args.out, dataset=dataset, judge=judge, said=said, limit=args.limit, shard=args.shard,
+            ))  # fmt: skip
+        return evaluate.prepare(evaluate.Evaluation(
             dataset=dataset, judge=judge, reading=reading, model=model, base_url=args.base_url, answers=args.answers,
             limit=args.limit, shard=args.shard,
         ))  # fmt: skip
-        for warning in ready.warnings:
-            command.console().print(f"warning: {warning}", style="yellow", soft_wrap=True)
-        _show_plan(args, ready)
-        return ready
 
-    def ran(ready: Prepared, out: Path) -> tuple[str, dict[str, Any]]:
-        done = _shown(judge, out, partial(run, ready, out, progress=command.bar, warn=command.warn))
-        return done.label, done.scores
+    def ran(ready: evaluate.Prepared | rejudge.Prepared, out: Path) -> evaluate.Evaluated:
+        try:
+            if isinstance(ready, rejudge.Prepared):
+                done = rejudge.run(ready, progress=command.bar)
+            else:
+                done = evaluate.run(ready, out, progress=command.bar, warn=command.warn)
+        except RunFailed:  # first why the judge gave no verdict, as there may be nothing to score
+            command.console().say_all(evaluate.failure_lines(out, judge))
+            raise
+        command.console().say_all(done.failures)
+        return done
 
-    scores, unscored = command.run_all(folders, checked, ran, plan=args.plan)
-    if len(folders) > 1 and scores:
-        command.console().print(screen_tables(scores))
-        write_text(args.out / "table.md", markdown_table(scores))
-    if unscored:
-        raise unscored
+    command.run_all(folders, checked, ran, (screen_tables, markdown_table), plan=args.plan)
 
 
 def _reading(args: Arguments) -> Reading | None:
@@ -189,60 +193,6 @@ def _reading(args: Arguments) -> Reading | None:
         sampling=Sampling(args.max_tokens, args.temperature, args.seed),
         installed=args.installed(args.memory, args.base_url, args.request_timeout),
     )  # fmt: skip
-
-
-def _judge(args: Arguments, reader: Model | None = None) -> Judge:
-    """The judge; it is the reader itself if both have one name and one address, so that weights are loaded once."""
-    from epbench.tulving.judging.load import load_judge
-
-    return load_judge(
-        args.judge, args.judge_backend(args), prompts=args.judge_prompts, max_tokens=args.judge_max_tokens,
-        reader=reader if args.may_be_reader(args) else None,
-    )  # fmt: skip
-
-
-def _rejudge(args: Arguments) -> None:
-    """Have another judge read the answers of an earlier run, which must be the one that the command line describes."""
-    from epbench.errors import BadInput
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.rejudge import Rejudging, prepare, run
-
-    if not args.datasets:
-        raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
-    names = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", "max_tokens", "seed", "repeats")
-    judge = _judge(args)
-    ready = prepare(Rejudging(
-        folder=args.out, dataset=args.datasets[0], judge=judge, answers=args.answers, limit=args.limit, shard=args.shard,
-        reader={name: getattr(args, name) for name in names if name in args.given},
-        prompts=load_prompts(args.prompts) if "prompts" in args.given else None,
-        base_url=args.base_url if "model" in args.given else None,  # without --model it is the address of the judge
-    ))  # fmt: skip
-    _show_plan(args, ready)
-    if not args.plan:
-        _shown(judge, args.out, partial(run, ready, progress=command.bar))
-
-
-def _show_plan(args: Arguments, ready: evaluate.Prepared | rejudge.Prepared) -> None:
-    if args.plan or not ready.is_free:
-        command.console().say("\n".join(ready.plan))
-
-
-def _shown(judge: Judge, out: Path, run: Callable[[], evaluate.Evaluated]) -> evaluate.Evaluated:
-    """Run, and print the scores; first why the judge gave no verdict, as there may be nothing to score."""
-    from epbench.errors import RunFailed
-    from epbench.tulving.evaluate import failure_lines
-    from epbench.tulving.scores.tables import screen_tables
-
-    console = command.console()
-    try:
-        done = run()
-    except RunFailed:
-        console.say_all(failure_lines(out, judge))
-        raise
-    console.say_all(done.failures)
-    console.print(screen_tables({done.label: done.scores}))
-    console.say_all(done.notes)
-    return done
 
 
 def _rescore(archive: Path, out: Path) -> None:

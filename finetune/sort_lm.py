@@ -57,11 +57,10 @@ if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
     from epbench.booksort.finetuning.material import TrainingText
     from epbench.booksort.finetuning.measures import SortPlan
-    from epbench.finetuning.packing import Schedule
+    from epbench.finetuning.packing import Sample, Schedule
     from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
     from epbench.finetuning.texts.instructions import Instructions
-    from epbench.finetuning.texts.samples import Sample
     from epbench.finetuning.texts.tokens import SampleTokens
     from epbench.models.hf.model import TransformersModel
 
@@ -374,7 +373,7 @@ def _measure(args: Arguments, material: Material, ranks: Ranks, base: str, folde
 def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     from epbench.booksort.dataset.load import fingerprint
-    from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.finetuning.packing import fingerprint_of_samples
     from epbench.journals.answers import fingerprint_of
     from epbench.models.protocol import weights_of
 
@@ -415,9 +414,9 @@ def _finish(args: Arguments, run: TuningRun) -> None:
     from epbench.booksort.scores.comparison import compare
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
-    from epbench.finetuning.checkpoints import epoch_folder
-    from epbench.finetuning.measuring.tables import training_table
+    from epbench.finetuning.curves import training_table
     from epbench.finetuning.run import measured_folder
+    from epbench.finetuning.trainer import epoch_folder
     from epbench.reports.comparison import comparison_tables
     from epbench.reports.tables import in_markdown
     from epbench.runs.folder import read_run

@@ -52,9 +52,9 @@ from epbench import command, launch, options
 from epbench.finetuning.recipe import Recipe, said
 
 if TYPE_CHECKING:
+    from epbench.finetuning.packing import Sample
     from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
-    from epbench.finetuning.texts.samples import Sample
     from epbench.finetuning.texts.tokens import SampleTokens
     from epbench.models.hf.model import TransformersModel
     from epbench.tulving.context.reading import Reading
@@ -300,7 +300,7 @@ def _measure(plan: TulvingPlan, ranks: Ranks, base: str, folder: Path) -> dict[s
 
 def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     """What tells this run from another one: a folder is resumed only by a run of the same identity."""
-    from epbench.finetuning.texts.samples import fingerprint_of_samples
+    from epbench.finetuning.packing import fingerprint_of_samples
     from epbench.judges.protocol import key_parts
     from epbench.models.protocol import weights_of
 
@@ -322,9 +322,9 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
     """Write and show the results, with the scores of the epochs' runs as they are now."""
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
-    from epbench.finetuning.checkpoints import epoch_folder
-    from epbench.finetuning.measuring.tables import training_table
+    from epbench.finetuning.curves import training_table
     from epbench.finetuning.run import measured_folder
+    from epbench.finetuning.trainer import epoch_folder
     from epbench.reports.tables import in_markdown
     from epbench.runs.folder import read_run
     from epbench.runs.several import change_notes

@@ -8,7 +8,7 @@ import pytest
 
 from epbench import launch
 from epbench.errors import BadInput
-from epbench.finetuning import capacity
+from epbench.finetuning import memory
 from epbench.finetuning.cost import parameters_of
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe, said
@@ -91,7 +91,7 @@ def base(tmp_path):
 def memory_of(base, tmp_path, **recipe):
     """The number of bytes that training is said to take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capacity, "available_memory", lambda device: 10**15)
+        patch.setattr(memory, "available_memory", lambda device: 10**15)
         told = launch.check_cost(Recipe(**recipe), base, Ranks(), tmp_path / "run")[1]
     return float(told.split("about ")[1].split(" GB")[0]) * 1e9
 
@@ -101,7 +101,7 @@ def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, mo
     assert memory_of(base, tmp_path, **long_rows) > 1e9
     asked = Recipe(**long_rows)
     available = int(memory_of(base, tmp_path, row_tokens=60_000) + 1e8)  # enough when activations are computed twice
-    monkeypatch.setattr(capacity, "available_memory", lambda device: available)
+    monkeypatch.setattr(memory, "available_memory", lambda device: available)
     with pytest.raises(BadInput, match=r"available; it would fit with --activation_checkpointing true \(\d+\.\d GB\)$"):
         launch.check_cost(asked, base, Ranks(), tmp_path / "run")
     launch.check_cost(Recipe(row_tokens=60_000), base, Ranks(), tmp_path / "run")
@@ -110,7 +110,7 @@ def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, mo
 
 
 def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(base, tmp_path, monkeypatch):
-    needed = capacity.disk_needed(parameters_of(LLAMA).total, 5)
+    needed = memory.disk_needed(parameters_of(LLAMA).total, 5)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed // 2))
     with pytest.raises(BadInput, match=r"run: the checkpoints take 0\.0 GB, but 0\.0 GB are free"):
         launch.check_cost(Recipe(), base, Ranks(), tmp_path / "run")

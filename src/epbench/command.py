@@ -9,9 +9,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
+from epbench.files.writing import write_text
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
@@ -22,9 +23,11 @@ from epbench.starting.parser import ABSENT, Parser
 from epbench.starting.scripts import translated as translated
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from epbench.safe_console import SafeConsole
 
-P = TypeVar("P")
+P = TypeVar("P", bound="Ready")
 
 
 class _Parser(Parser):
@@ -36,7 +39,7 @@ class _Parser(Parser):
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser whose `--help` is the script's own docstring, examples included.
 
-    Its scripts take `--config FILE`, too; see `epbench.starting.argument_file`.
+    Its scripts take `--config FILE`, too; see `epbench.starting.parser`.
     """
     return _Parser(
         prog=command_line.name(),
@@ -89,39 +92,74 @@ def warn(text: str) -> None:
     print(f"warning: {one_line(text)}", file=sys.stderr)
 
 
+class Ready(Protocol):
+    """A run that may start: what to know before it does, what it will cost, and whether that is nothing."""
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def plan(self) -> Sequence[str]: ...
+    @property
+    def is_free(self) -> bool: ...
+
+
+class Done(Protocol):
+    """What a run gave: its name in tables, the content of scores.json, and what else there is to say of it."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def scores(self) -> dict[str, Any]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
 def run_all(
     folders: Mapping[str, Path],
     prepare: Callable[[str], P],
-    run: Callable[[P, Path], tuple[str, dict[str, Any]]],
+    run: Callable[[P, Path], Done],
+    tables: tuple[Callable[[Mapping[str, Any]], RenderableType], Callable[[Mapping[str, Any]], str]],
     *,
     plan: bool,
-) -> tuple[dict[str, dict[str, Any]], NothingToScore | None]:
-    """Prepare the runs on several datasets, and only then run them, one after the other.
+) -> None:
+    """Prepare the runs on several datasets, and only then run them, one after the other; print plans, scores and notes.
 
     Args:
-        folders: The folder of the run on each dataset.
+        folders: The folder of the run on each dataset; those of several lie in one folder, which gets a table of all.
         prepare: Checks the run on a dataset, before any weights are loaded.
-        run: Runs what was prepared; returns its label and its scores.
-        plan: Whether to stop when all have been prepared.
+        run: Runs what was prepared.
+        tables: Make tables of the scores by label, for the screen and in Markdown.
+        plan: Whether to stop when all have been prepared. A plan is also printed if the run costs something.
 
-    Returns:
-        The scores by dataset and label, and the last error of a run that had nothing to score; the runs after it have been
-        made all the same.
+    Raises:
+        NothingToScore: A run had nothing to score; the runs after it have been made all the same.
     """
     ready: dict[str, P] = {}
+    screen_tables, markdown_table = tables
     for name in folders:
         if len(folders) > 1:
             console().say(f"{name}:")
-        ready[name] = prepare(name)
+        ready[name] = prepared = prepare(name)
+        for warning in prepared.warnings:
+            console().print(f"warning: {warning}", style="yellow", soft_wrap=True)
+        if plan or not prepared.is_free:
+            console().say_all(prepared.plan)
     scores: dict[str, dict[str, Any]] = {}
     unscored: NothingToScore | None = None
     for name, prepared in ready.items() if not plan else ():
         try:
-            label, found = run(prepared, folders[name])
-            scores[f"{name}, {label}"] = found
+            done = run(prepared, folders[name])
         except NothingToScore as error:
             unscored = NothingToScore(f"{name}: {error}") if len(folders) > 1 else error
-    return scores, unscored
+            continue
+        console().print(screen_tables({done.label: done.scores}))
+        console().say_all(done.notes)
+        scores[f"{name}, {done.label}"] = done.scores
+    if len(folders) > 1 and scores:
+        console().print(screen_tables(scores))
+        write_text(next(iter(folders.values())).parent / "table.md", markdown_table(scores))
+    if unscored:
+        raise unscored
 
 
 def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:

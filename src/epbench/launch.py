@@ -129,7 +129,7 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
     import torch
     from transformers import AutoConfig
 
-    from epbench.finetuning import capacity
+    from epbench.finetuning import memory
     from epbench.finetuning.cost import parameters_of
     from epbench.finetuning.memory import MemoryEstimate, estimate_memory
 
@@ -147,23 +147,23 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
 
     parameters = parameters_of(config)
     trained = parameters.lora(recipe.lora_r) if recipe.lora_r else None
-    disk = capacity.disk_needed(parameters.total, len(recipe.kept_epochs), n_trained=trained)
+    disk = memory.disk_needed(parameters.total, len(recipe.kept_epochs), n_trained=trained)
     there = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())  # of the start before this one
-    capacity.check_disk(out, disk - there)
+    memory.check_disk(out, disk - there)
     lines = [f"{parameters.total:,} parameters; disk: {disk / 1e9:,.1f} GB for checkpoints and state"]
     try:
         estimate = takes()
     except BadInput as error:  # nothing can be refused whose size is not known
         return [*lines, f"memory: {error}"]
-    available = capacity.available_memory(device()) // (1 if cuda else ranks.n)
+    available = memory.available_memory(device()) // (1 if cuda else ranks.n)
     alternatives = {}
     if not recipe.activation_checkpointing:
         alternatives["--activation_checkpointing true"] = takes(checkpointing=True)
-    if cuda and (n := capacity.fewest_devices(available, lambda n: takes(world=n, sharded=True))) and not sharded:
+    if cuda and (n := memory.fewest_devices(available, lambda n: takes(world=n, sharded=True))) and not sharded:
         alternatives[f"finetune/configs/fsdp2.yaml on {n} GPUs like this"] = takes(world=n, sharded=True)
     if not recipe.lora_r:
         alternatives["--lora_r 16"] = takes(lora_rank=16)
-    capacity.check_memory(estimate, available, alternatives)
+    memory.check_memory(estimate, available, alternatives)
     where = "device" if cuda else "process"
     return [
         *lines,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.models import load as models
-from epbench.starting.argument_file import count
+from epbench.starting.parser import count
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from epbench.booksort.judging.answers import ScoredPair
+from epbench.booksort.scores.question_files import record_of, table_of
 
 Logit = Callable[[int, int, int, int], float]
 """Log odds of a right answer, given excerpt length, position of the earlier segment, distance and bin (1 to 4)."""
@@ -75,6 +77,11 @@ def simulated(
                         )
                     )
     return rows
+
+
+def table(rows: Iterable[ScoredPair]) -> pd.DataFrame:
+    """Return the table of questions that the scores of these rows are computed from."""
+    return table_of(map(record_of, rows))
 
 
 def log_odds(p: float) -> float:

@@ -12,8 +12,8 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.context.retrieval import Retrieved, found_for_both
 from epbench.booksort.dataset.load import both_orders, is_swapped, load_pairs, pair_id
 from epbench.booksort.scores.scoring import score_run
-from epbench.models.scheduling import by_context
-from tests.booksort.simulated_runs import log_odds, simulated
+from epbench.models.protocol import by_context
+from tests.booksort.simulated_runs import log_odds, simulated, table
 from tests.booksort.sort_set import pair_rows, write_tables
 
 OTHER = {"A": "B", "B": "A", "X": "X"}
@@ -68,7 +68,7 @@ def test_both_orders_are_given_the_same_passages():
 
 
 def test_a_model_that_always_says_a_has_accuracy_one_half_and_no_consistency(rows):
-    scores = score_run(in_both_orders([said(row, "A") for row in rows], lambda row: "A"))
+    scores = score_run(table(in_both_orders([said(row, "A") for row in rows], lambda row: "A")))
     assert scores["accuracy"] == 0.5 and scores["share_a"] == 1.0 and scores["consistency"] == 0.0
     assert scores["both_orders"]["always_a"] == 1.0 and scores["both_orders"]["always_b"] == 0.0
     assert scores["p_value"] == 1.0  # it is never right in both orders
@@ -76,8 +76,8 @@ def test_a_model_that_always_says_a_has_accuracy_one_half_and_no_consistency(row
 
 
 def test_a_consistent_model_keeps_its_accuracy_and_its_significance(rows):
-    scores = score_run(in_both_orders(rows, lambda row: OTHER[row.predicted]))
-    once = score_run(rows)
+    scores = score_run(table(in_both_orders(rows, lambda row: OTHER[row.predicted])))
+    once = score_run(table(rows))
     assert scores["consistency"] == 1.0 and scores["accuracy"] == once["accuracy"]
     # Asking twice does not double the evidence: interval and test are those of the pairs.
     assert scores["intervals"]["accuracy"] == once["intervals"]["accuracy"] and scores["p_value"] == once["p_value"]
@@ -94,12 +94,12 @@ def test_consistency_by_hand(rows):
         back = {"t": OTHER[row.answer], "f": row.answer} | {name: name for name in "ABX"}
         made += [said(row, label[first]), swapped(row, back[second])]
     made[-1] = replace(made[-1], failed=True, correct=False)
-    scores = score_run(made)
+    scores = score_run(table(made))
     found = scores["both_orders"]
     assert scores["consistency"] == pytest.approx(2 / 6) and (found["n_pairs"], found["n_incomplete"]) == (6, 1)
     assert found["always_a"] == found["always_b"] == pytest.approx(1 / 6)
     assert scores["accuracy"] is None and scores["incomplete"]["accuracy"] == [6 / 14, 7 / 14]
-    assert score_run(made[:-2])["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # X is neither
+    assert score_run(table(made[:-2]))["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # X is neither
 
 
 def test_a_pair_is_decided_by_both_probabilities(rows):
@@ -113,14 +113,14 @@ def test_a_pair_is_decided_by_both_probabilities(rows):
             replace(one, p_a=earlier_first[0] / 2, p_b=earlier_first[1] / 2),
             replace(other, p_a=later_first[0], p_b=later_first[1]),
         ]
-    scores = score_run(made)
+    scores = score_run(table(made))
     assert scores["accuracy"] == 0.5 and scores["consistency"] == 0.0 and scores["both_orders"]["pair_accuracy"] == 1.0
     made[0] = replace(made[0], p_a=None, p_b=None)
-    assert score_run(made)["both_orders"]["pair_accuracy"] is None
+    assert score_run(table(made))["both_orders"]["pair_accuracy"] is None
 
 
 def test_runs_in_one_order_have_no_consistency(rows):
-    assert not {"consistency", "both_orders"} & score_run(rows).keys()
+    assert not {"consistency", "both_orders"} & score_run(table(rows)).keys()
 
 
 labels = st.sampled_from(["A", "B", "X"])
@@ -133,7 +133,7 @@ def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
     for row, (first, second, answer) in zip(rows, drawn, strict=False):
         asked = said(replace(row, answer=answer), first)
         made += [asked, swapped(asked, second)]
-    scores = score_run(made)
+    scores = score_run(table(made))
     valid = sum("X" not in (first, second) for first, second, _ in drawn)
     found = scores["both_orders"]
     n = found["n_pairs"]

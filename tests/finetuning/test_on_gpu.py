@@ -6,8 +6,8 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
 from epbench.finetuning import trainer
-from epbench.finetuning.checkpoints import epoch_folder, last_state
 from epbench.finetuning.recipe import Recipe
+from epbench.finetuning.trainer import epoch_folder, last_state
 from tests.finetuning.training_run import made_samples, training
 from tests.tiny_model import make_tiny_model
 

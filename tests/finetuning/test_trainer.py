@@ -15,8 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from epbench.errors import RunFailed
 from epbench.finetuning import trainer
-from epbench.finetuning.checkpoints import epoch_folder, last_state
 from epbench.finetuning.recipe import Recipe
+from epbench.finetuning.trainer import epoch_folder, last_state
 from tests.finetuning.sharded_steps import some_steps
 from tests.finetuning.training_run import RECIPE, made_samples, training
 from tests.tiny_model import make_tiny_model

@@ -12,11 +12,10 @@ import signal
 import sys
 from pathlib import Path
 
-from epbench.finetuning import checkpoints, trainer
-from epbench.finetuning.packing import Schedule
+from epbench.finetuning import trainer
+from epbench.finetuning.packing import Sample, Schedule
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
-from epbench.finetuning.texts.samples import Sample
 
 RECIPE = Recipe(num_train_epochs=3, batch_size=8, max_length=96, row_tokens=128, learning_rate=1e-3)
 
@@ -69,7 +68,7 @@ def kill_at(place: str) -> None:
     if place == "step":
         trainer.accumulate = second(trainer.accumulate, 5)
     elif place == "weights":
-        checkpoints.write_json = second(checkpoints.write_json, 2)
+        trainer.write_json = second(trainer.write_json, 2)
     elif place == "state":
         trainer._StepTrainer._save_rng_state = second(trainer._StepTrainer._save_rng_state, 2)
 

@@ -12,9 +12,8 @@ import pytest
 import yaml
 from datasets import Features
 
-from epbench.hub.card import VERSION
+from epbench.hub.card import VERSION, header_of
 from epbench.hub.dataset_folder import CANARY
-from epbench.hub.header import header_of
 from epbench.hub.responsible_use import FILE
 from epbench.metric_folders import metric_names, metrics_root
 

@@ -11,11 +11,9 @@ import yaml
 from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
-from epbench.hub.card import CANARY, card
+from epbench.hub.card import CANARY, card, default_config
 from epbench.hub.dataset_folder import Column, Config, columns_of, parquet_files, write_dataset, write_tables
-from epbench.hub.header import default_config
-from epbench.hub.install import install_dataset
-from epbench.hub.install_metric import install_metric
+from epbench.hub.install import install_dataset, install_metric
 from epbench.hub.rows import all_rows, stored_rows
 from epbench.metric_folders import metric_names
 
@@ -125,7 +123,7 @@ def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder
 
     install = f"install_dataset(Path({str(folder)!r}))"
     python(
-        f"from pathlib import Path; from epbench.hub.install import *; from epbench.hub.install_metric import *; {install}; {install}; "
+        f"from pathlib import Path; from epbench.hub.install import *; from epbench.hub.install import *; {install}; {install}; "
         "[install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]"
     )
     shown = python(

@@ -12,9 +12,9 @@ import pytest
 
 from epbench import __version__
 from epbench.errors import BadInput
-from epbench.hub import push_plan
+from epbench.hub import push
 from epbench.hub.dataset_folder import Config
-from epbench.hub.push_plan import dataset_push
+from epbench.hub.push import dataset_push
 from epbench.metric_folders import metric_names
 from tests.hub.diaries import PUBLISH, Python, diary
 from tests.hub.hub_double import HubDouble
@@ -210,4 +210,4 @@ def test_a_link_out_of_the_folder_is_refused_before_any_request(tmp_path: Path, 
 def test_a_link_within_the_folder_is_uploaded_as_its_content(tmp_path: Path):
     folder, _ = diary(tmp_path, [["a"]])
     (folder / "READ.md").symlink_to("README.md")
-    assert "READ.md" in push_plan._files(folder, "dataset")
+    assert "READ.md" in push._files(folder, "dataset")

@@ -115,15 +115,17 @@ def test_a_damaged_record_among_many_is_named_by_its_line(tmp_path, field, value
 
 
 def test_a_table_of_questions_in_pieces_is_the_same_table(tmp_path, monkeypatch):
-    schema = pa.schema({"id": pa.string(), "n": pa.list_(pa.int64())})
+    columns = {"id": "string", "n": ["int64"]}
     rows = [{"id": str(n), "n": [n] * (n % 3)} for n in range(10)]
-    write_questions(tmp_path, schema, rows)
+    write_questions(tmp_path, columns, rows)
     whole = pq.read_table(tmp_path / "questions.parquet")
     monkeypatch.setattr(results, "_AT_ONCE", 3)
-    write_questions(tmp_path, schema, rows)
+    write_questions(tmp_path, columns, rows)
     assert pq.read_table(tmp_path / "questions.parquet").equals(whole) and whole.to_pylist() == rows
-    write_questions(tmp_path, schema, [])
-    assert pq.read_table(tmp_path / "questions.parquet").schema == schema
+    write_questions(tmp_path, columns, [])
+    assert pq.read_table(tmp_path / "questions.parquet").schema == pa.schema(
+        {"id": pa.string(), "n": pa.list_(pa.int64())}
+    )
 
 
 def test_added_records_share_what_they_have_in_common_and_read_the_environment_once(tmp_path, monkeypatch):

@@ -1,8 +1,8 @@
 """What a memory system used and held, read from the journals of a run alone."""
 
 from epbench.journals.journal import Journal
-from epbench.memories.baselines import FullContext
 from epbench.memories.guard import Limits
+from epbench.memories.load import FullContext
 from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import STORED, Conversation, Query, after_key, fill_and_ask, fingerprint_of_store
 from epbench.memories.spec import SystemSpec

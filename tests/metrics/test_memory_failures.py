@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.metric_folders import metric_module, metric_path
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 LABELS = metric_module("memory_failures").LABELS
 metric = metric_module("memory_failures").MemoryFailures(keep_in_memory=True)

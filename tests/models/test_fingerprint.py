@@ -14,7 +14,7 @@ from epbench.models import fingerprint
 from epbench.models.fingerprint import weights_fingerprint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling, name_of, weights_of
-from epbench.models.vllm.model import VllmModel
+from epbench.models.vllm import VllmModel
 from epbench.tulving.reader.lexical import LexicalReader
 from tests.tiny_model import make_tiny_model
 

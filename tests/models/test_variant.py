@@ -13,7 +13,7 @@ from epbench.models.hf.model import TransformersModel
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
 from epbench.models.variant import Variant, find_variant, parse_model_args
-from epbench.models.vllm.model import VllmModel, variant_arguments
+from epbench.models.vllm import VllmModel, variant_arguments
 from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
 from tests.tiny_model import make_tiny_model
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from epbench.exhibits.folder import as_csv, write_exhibits
+from epbench.exhibits.exhibit import as_csv, write_exhibits
 from epbench.reports.exhibit import Column, Exhibit, interval, mean_half, mean_interval, mean_sd, of_source, p_value
 from epbench.reports.figures import drawing, svg
 from epbench.reports.plots import bars, grouped, legend, lines, panels, points, rates

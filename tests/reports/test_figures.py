@@ -1,10 +1,25 @@
 """Figures: error bars from the ends of intervals, and the same bytes each time."""
 
 import math
+import re
+import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
 
-from epbench.reports.figures import COLOURS, colour_of, drawing, error_bars, figure_html, new_figure, svg
+from epbench.reports.figures import (
+    COLOURS,
+    colour_of,
+    critical_difference_diagram,
+    drawing,
+    error_bars,
+    figure_html,
+    new_figure,
+    paired_estimation_plot,
+    svg,
+)
+from epbench.statistics.paired import paired_estimate
+from epbench.statistics.ranks import rank_methods
 
 pytestmark = pytest.mark.usefixtures("pictures_with_layout")
 
@@ -47,3 +62,37 @@ def test_a_figure_is_the_same_each_time():
 
 def test_colours_begin_again():
     assert colour_of(0) == colour_of(len(COLOURS)) == COLOURS[0] and len(set(COLOURS)) == 8
+
+
+NASTY = "<b>x</b> $y$"
+
+
+def texts_of(picture):
+    root = ElementTree.fromstring(picture.encode())
+    return ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("text")]
+
+
+@pytest.mark.parametrize("k", [2, 3, 11])
+def test_every_method_stands_on_the_diagram_with_its_rank(k):
+    random = np.random.default_rng(0)
+    values = {f"{NASTY} {i}": (random.random(50) + 0.1 * i).tolist() for i in range(k)}
+    ranking = rank_methods(values)
+    with drawing():
+        texts = " | ".join(texts_of(svg(critical_difference_diagram(ranking))))
+    for name, rank in ranking.ranks.items():
+        assert name in texts and f"({rank:.2f})" in texts
+    assert re.search(r"average rank", texts)
+
+
+def test_methods_of_one_rank_can_be_drawn():
+    ranking = rank_methods({name: [0.5, 0.5, 1.0] for name in "abc"})
+    with drawing():
+        assert "(2.00)" in " ".join(texts_of(svg(critical_difference_diagram(ranking))))
+
+
+def test_an_estimation_plot_names_both_runs_and_the_number_of_questions():
+    first, second = [0.0, 0.5, 1.0, 0.0], [0.5, 0.5, 1.0, 1.0]
+    group = (NASTY, first, "second", second, paired_estimate(first, second, resamples=200))
+    with drawing():
+        texts = texts_of(svg(paired_estimation_plot({"bin 0": group, "bin 1": group}, "F1")))
+    assert texts.count(NASTY) == 2 and "bin 1" in texts and texts.count("n = 4") == 2

@@ -4,8 +4,7 @@ import sys
 import pytest
 
 from epbench import BadInput
-from epbench.retrieval.bm25 import Bm25
-from epbench.retrieval.load import load_retriever
+from epbench.retrieval.load import Bm25, load_retriever
 
 CHUNKS = ["the red cat sat at the park", "the blue dog ran on the hill", "the green bird sang in the park"]
 
@@ -48,7 +47,7 @@ def test_an_endpoint_is_asked_once_for_each_text(endpoint, tmp_path, monkeypatch
 
 def test_choosing_is_light():
     code = (
-        "import epbench.retrieval.load, epbench.retrieval.openai_embedder, epbench.retrieval.vector_cache, sys;"
+        "import epbench.retrieval.load, epbench.retrieval.embedders, epbench.retrieval.vector_cache, sys;"
         "print(sorted({'torch', 'openai', 'numpy', 'sentence_transformers', 'filelock'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

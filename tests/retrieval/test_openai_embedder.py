@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from epbench.errors import BadInput, RunFailed
-from epbench.retrieval import openai_embedder as endpoint_module
+from epbench.retrieval import embedders as endpoint_module
 from epbench.retrieval.dense import Dense
-from epbench.retrieval.openai_embedder import EndpointEmbedder
+from epbench.retrieval.embedders import EndpointEmbedder
 from epbench.retrieval.vector_cache import VectorCache
 from tests.retrieval.counting_embedder import vector
 

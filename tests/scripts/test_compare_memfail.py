@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -86,7 +87,7 @@ def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp
 def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_path):
     faulty = evaluate(dataset, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
     table = pq.read_table(faulty / "questions.parquet")
-    rows = [row | {"success": None} if i < 5 else row for i, row in enumerate(table.to_pylist())]
+    rows = [row | {"success": None, "outcome": "failed"} if i < 5 else row for i, row in enumerate(table.to_pylist())]
     pq.write_table(pa.Table.from_pylist(rows, table.schema), faulty / "questions.parquet")
     shown = compared(runs / "oracle", faulty, "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
@@ -102,11 +103,10 @@ def test_a_run_that_failed_everywhere_has_nothing_to_compare(dataset, runs, tmp_
 
 def test_questions_of_one_row_are_drawn_together():
     """The two questions of each row win and lose together: the interval is that of the rows, wider than by questions."""
-    first = [
-        {"id": f"{row}/{i}", "row": str(row), "k": 5, "success": row % 3 > 0} for row in range(30) for i in range(2)
-    ]
-    second = [record | {"success": True} for record in first]
-    alone = [record | {"row": record["id"]} for record in first], [record | {"row": record["id"]} for record in second]
+    places = [(f"{row}/{i}", str(row), "right" if row % 3 else "wrong") for row in range(30) for i in range(2)]
+    first = pd.DataFrame(places, columns=["id", "row", "outcome"])
+    second = first.assign(outcome="right")
+    alone = first.assign(row=first["id"]), second.assign(row=second["id"])
     by_row, by_question = (
         compare_runs({"a": {("c", 5): a}, "b": {("c", 5): b}})[0] for a, b in ((first, second), alone)
     )

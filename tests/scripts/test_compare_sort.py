@@ -4,11 +4,13 @@ import json
 import math
 import shutil
 
+import pandas as pd
 import pytest
 from scipy.stats import binomtest, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
-from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, read_outcomes
+from epbench.booksort.scores.comparison import compare_log_ratios, compare_runs
+from epbench.booksort.scores.question_files import read_questions
 from tests.booksort.sort_set import pair_rows, write_set, write_tables
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import refused, script
@@ -48,7 +50,7 @@ def compared(*args):
 
 
 def outcomes(folder):
-    return {one.id: one for one in read_outcomes(folder)}
+    return read_questions(folder).set_index("id")
 
 
 def test_runs_are_compared_question_by_question(runs, tmp_path):
@@ -57,7 +59,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
     assert content["benchmark"] == "booksort" and len(pairs) == 3 and content["notes"] == []
     best = pairs["in-context", "none"]
-    right, wrong = (sum(r.correct is value for r in outcomes(runs / "none").values()) for value in (True, False))
+    right, wrong = (int((outcomes(runs / "none")["outcome"] == value).sum()) for value in ("right", "wrong"))
     assert (best["wins"], best["ties"], best["losses"]) == (wrong, right, 0) and best["n"] == 48
     assert best["p"] == mcnemar([[right, wrong], [0, 0]], exact=True).pvalue and best["p"] < 1e-4
     assert best["difference"] == pytest.approx(wrong / 48) and 0 < best["interval"][0] < wrong / 48
@@ -72,7 +74,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
 def test_runs_in_both_orders_are_compared_by_asking_and_tested_by_pair(runs, tmp_path):
     compared(runs / "both/in-context", runs / "both/none", "--out", tmp_path)
     (pair,) = json.loads((tmp_path / "comparison.json").read_text())["pairs"]
-    wrong = [id_ for id_, r in outcomes(runs / "both/none").items() if not r.correct]
+    wrong = [id_ for id_, outcome in outcomes(runs / "both/none")["outcome"].items() if outcome != "right"]
     worse = len({id_.removesuffix("/swapped") for id_ in wrong})
     assert pair["n"] == 96 and pair["difference"] == pytest.approx(len(wrong) / 96)
     assert (pair["wins"], pair["losses"], pair["wins"] + pair["ties"]) == (worse, 0, 48)
@@ -106,9 +108,7 @@ def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_p
     compared(tmp_path / "sure", tmp_path / "torn", "--out", tmp_path / "out")
     assert "p (log ratio)" in (tmp_path / "out/comparison.md").read_text()
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
-    values = [
-        [outcomes(tmp_path / name)[id_].log_ratio for id_ in outcomes(tmp_path / "sure")] for name in ("sure", "torn")
-    ]
+    values = [outcomes(tmp_path / name)["log_ratio"][outcomes(tmp_path / "sure").index] for name in ("sure", "torn")]
     assert pair["log_ratio"]["p"] == pytest.approx(ttest_rel(*values, alternative="greater").pvalue)
     assert pair["log_ratio"]["p_less"] == pytest.approx(ttest_rel(*values, alternative="less").pvalue)
     low, high = pair["log_ratio"]["interval"]
@@ -180,22 +180,21 @@ def test_a_training_that_cannot_be_compared_is_named(runs, dataset, tmp_path):
 
 def test_planted_differences_are_recovered():
     def planted(share, shift):
-        return [
-            Outcome(f"q{i}", f"e{i // 4}", (i * 7919) % 100 < 100 * share, -0.5 + shift + 0.01 * (i % 3) * shift)
-            for i in range(400)
-        ]
+        return pd.DataFrame({
+            "id": [f"q{i}" for i in range(400)], "pair": [f"q{i}" for i in range(400)],
+            "excerpt": [f"e{i // 4}" for i in range(400)],
+            "outcome": ["right" if (i * 7919) % 100 < 100 * share else "wrong" for i in range(400)],
+            "log_ratio": [-0.5 + shift + 0.01 * (i % 3) * shift for i in range(400)],
+        })  # fmt: skip
 
     low, high, same = planted(0.6, 0.0), planted(0.8, 0.2), planted(0.8, 0.1)
     found = {tuple(pair["runs"]): pair for pair in compare_runs({"high": high, "low": low, "same": same})}
     assert found["high", "low"]["difference"] == pytest.approx(0.2) and found["high", "low"]["p_holm"] < 1e-6
     assert found["high", "same"]["difference"] == 0 and found["high", "same"]["p"] == 1.0
     assert compare_log_ratios(high, same)["p"] < 1e-6 and compare_log_ratios(same, high)["p"] > 0.999
-    twice = [Outcome(f"{one.id}/swapped", one.excerpt, one.correct, one.log_ratio) for one in high]
-    again = [Outcome(f"{one.id}/swapped", one.excerpt, one.correct, one.log_ratio) for one in low]
-    assert compare_log_ratios([*high, *twice], [*low, *again]) == compare_log_ratios(
-        high, low
-    )  # not twice the evidence
-    assert compare_log_ratios(high, [Outcome("q0", "e0", True, None)]) is None
+    twice, again = (pd.concat([one, one.assign(id=one["id"] + "/swapped")]) for one in (high, low))
+    assert compare_log_ratios(twice, again) == compare_log_ratios(high, low)  # not twice the evidence
+    assert compare_log_ratios(high, high[:1].assign(log_ratio=math.nan)) is None
 
 
 @pytest.mark.slow

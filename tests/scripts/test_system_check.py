@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from epbench.memories.contract.checks import CHECKS
+from epbench.memories.contract import CHECKS
 from tests.scripts.in_process import script
 
 CHECK = "eval_scripts/system_check.py"

@@ -4,10 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from epbench.draws import UnitStream
 from epbench.statistics import intervals
-from epbench.statistics.intervals import bootstrap_values, cluster_bootstrap, weighted_mean
+from epbench.statistics.intervals import bootstrap_values, cluster_bootstrap, weighted_mean, wilson
 
 
 @pytest.mark.parametrize("seed", [0, 3])
@@ -57,3 +60,14 @@ def test_memory_does_not_grow_with_questions_times_resamples():
     finally:
         tracemalloc.stop()
     assert peak < 30e6  # all weights at once would take 80 MB
+
+
+@given(
+    st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    st.sampled_from([0.5, 0.9, 0.95, 0.99]),
+)
+def test_the_interval_is_that_of_scipy(shares, level):
+    right, n = shares
+    expected = binomtest(right, n).proportion_ci(level, method="wilson")
+    assert wilson(right, n, level=level) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(0, 0) is None

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from epbench.errors import RunFailed
-from epbench.statistics.comparison import Comparison, compare_two, notes_on, with_holm
-from epbench.statistics.paired import holm, paired, paired_outcomes
+from epbench.statistics.paired import Comparison, compare_two, holm, notes_on, paired, paired_outcomes, with_holm
 
 
 def test_a_comparison_by_hand():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.statistics.ranks import average_ranks, rank_methods
-from epbench.statistics.two_samples import mann_whitney
+from epbench.statistics.smallest_difference import mann_whitney
 
 METHODS = st.integers(2, 6).flatmap(
     lambda k: st.integers(3, 12).flatmap(

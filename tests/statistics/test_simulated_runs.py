@@ -5,11 +5,14 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from epbench.statistics.estimation import paired_estimate
+from epbench.statistics.intervals import spread_of_groups
+from epbench.statistics.paired import paired_estimate
 from epbench.statistics.ranks import rank_methods
-from epbench.statistics.smallest_difference import smallest_difference_of_means, smallest_difference_of_rates
-from epbench.statistics.spread import spread_of_groups
-from epbench.statistics.two_samples import mann_whitney
+from epbench.statistics.smallest_difference import (
+    mann_whitney,
+    smallest_difference_of_means,
+    smallest_difference_of_rates,
+)
 
 RUNS = 300
 

@@ -17,11 +17,11 @@ ATTACKS = {
     "refusals and replies that say nothing": ["tests/judges/test_replies.py", "tests/models/test_lost_answers.py"],
     "other chapters under one fingerprint": ["tests/scripts/test_dataset_fingerprint.py"],
     "edited files of a run": ["tests/scripts/test_edited_runs.py", "tests/scripts/test_verify.py"],
-    "strangers and odd replies at the relay": ["tests/memories/relay/test_relay.py"],
+    "strangers and odd replies at the relay": ["tests/memories/test_relay.py"],
     "escapes of a memory system": ["tests/memories/test_isolation.py", "tests/memories/test_guard.py"],
     "code in packages of memory systems": ["tests/memories/systems/test_hosting.py"],
     "keys in files": ["tests/files/test_secrets.py", "tests/models/openai/test_keys.py"],
-    "replies without end": ["tests/models/openai/test_reply_size.py"],
+    "replies without end": ["tests/models/openai/test_address.py"],
     "templates and headers of a model": ["tests/models/hf/test_hostile_models.py", "tests/models/hf/test_gguf.py"],
     "readers while rows are replaced": ["tests/hub/test_install.py"],
     "work that grows faster than its data": [
@@ -29,7 +29,7 @@ ATTACKS = {
         "tests/statistics/test_intervals.py",
         "tests/scripts/test_reading_once.py",
     ],
-    "odd numbers, streams and disks": ["tests/test_command.py", "tests/starting/test_argument_file.py"],
+    "odd numbers, streams and disks": ["tests/test_command.py", "tests/starting/test_parser.py"],
 }
 """The files of tests that make each attack."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from epbench.booksort.dataset.load import PAIR, pair_of
 from epbench.booksort.judging.answers import ScoredPair, scored_pair
+from epbench.booksort.scores.question_files import record_of, table_of
 from epbench.booksort.scores.scoring import score_run
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
@@ -35,7 +36,7 @@ def score(rows: Iterable[Row], answers: Mapping[str, str | Mapping[str, Any] | N
         pairs.append(pair_of(f"rows, row {number}", config, row, row.get("excerpt_text")))
     check_answers([pair.id for pair in pairs], answers, (str, Mapping))
     questions = [scored_pair(pair, _record(pair.id, answers.get(pair.id, ""))) for pair in pairs]
-    return Scored(questions, score_run(questions))
+    return Scored(questions, score_run(table_of(map(record_of, questions))))
 
 
 def _record(id_: str, answer: str | Mapping[str, Any] | None) -> dict[str, Any]:

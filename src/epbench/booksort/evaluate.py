@@ -33,11 +33,10 @@ from epbench.booksort.scores.results import finish
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.secrets import without_login
-from epbench.hub.revision import dataset_revision
+from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.models.estimate import check_window, estimate
-from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
-from epbench.models.scheduling import by_context
+from epbench.models.protocol import Model, Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.folder import is_finished, open_run, read_scores
@@ -129,6 +128,11 @@ class Prepared:
     def plan(self) -> list[str]:
         """What the run will cost, as lines of text."""
         return estimate(self.everything_asked, self.evaluation.model).lines()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the model costs nothing."""
+        return self.evaluation.model.costs_nothing
 
     @property
     def everything_asked(self) -> list[Request]:

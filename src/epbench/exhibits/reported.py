@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import NUMBER, Each, Items, Shape, check
+from epbench.files.typed import Interval, Number, Whole, fields, typed
 
-_ROW = Shape(
-    {"dataset": (str,), "model": (str,), "memory": (str,), "scores": Each(NUMBER)},
-    {"deviations": Each(NUMBER), "counts": Each((int,)), "intervals": Each(Items(NUMBER, 2)), "note": (str,)},
-)
-_FILE = Shape({"benchmark": (str,), "tables": Items(Shape({"source": (str,), "table": (str,), "rows": Items(_ROW)}))})
+_TABLE: Any = fields({"source": str, "table": str, "rows": list[dict[str, Any]]})
+_FILE = fields({"benchmark": str, "tables": list[_TABLE]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,10 @@ class ReportedRow:
     dataset: str
     model: str
     memory: str
-    scores: Mapping[str, float]
-    deviations: Mapping[str, float]
-    counts: Mapping[str, int]
-    intervals: Mapping[str, Sequence[float]]
+    scores: Mapping[str, Number]
+    deviations: Mapping[str, Number] = field(default_factory=dict)
+    counts: Mapping[str, Whole] = field(default_factory=dict)
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
     note: str = ""
 
 
@@ -58,14 +55,12 @@ def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
     Raises:
         BadInput: The file cannot be read, has other fields, or is about another benchmark.
     """
-    content: Any = read_json(path)
-    check(str(path), content, _FILE)
+    content = read_json(path, _FILE)
     if content["benchmark"] != benchmark:
         raise BadInput(f"{path}: expected reported numbers of {benchmark}, found those of {content['benchmark']!r}")
-    return [_row(table, row) for table in content["tables"] for row in table["rows"]]
-
-
-def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> ReportedRow:
-    more = {name: row.get(name, {}) for name in ("scores", "deviations", "counts", "intervals")}
-    about = {name: row[name] for name in ("dataset", "model", "memory")}
-    return ReportedRow(table["source"], table["table"], **about, **more, note=row.get("note", ""))
+    return [
+        typed(f"{path}, table {table['table']!r}, row {number}", row | about, ReportedRow)
+        for table in content["tables"]
+        for about in [{"source": table["source"], "table": table["table"]}]
+        for number, row in enumerate(table["rows"])
+    ]

@@ -1,4 +1,4 @@
-"""What was remembered and what was forgotten, epoch by epoch: one figure, and what training took."""
+"""What all trainings show: what was remembered and forgotten epoch by epoch in one figure, tables, and the page around both."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html
+from epbench.reports.page import how_it_was_run, page, pairs, warning_paragraphs
+from epbench.reports.tables import Table, cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 EPISODIC = 1
 """The only epoch after which a memory is episodic: every text has been seen once (Appendix F)."""
@@ -125,3 +128,68 @@ def training_summary(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "first_loss": loss(epochs[0]) if epochs else None,
         "last_loss": loss(epochs[-1]) if epochs else None,
     }
+
+
+Record = Mapping[str, Any]
+
+
+def epoch_name(epoch: int) -> str:
+    """Return the number of an epoch, and for the first that the memory of a text is episodic then."""
+    return f"{epoch}{' (episodic)' if epoch == EPISODIC else ''}"
+
+
+def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, episodic: bool = True) -> Table:
+    """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts.
+
+    Args:
+        epochs: By epoch, its number `epoch` and the `perplexity` of each text by name; None where there is none.
+        notes: Sentences below the table.
+        episodic: Whether the memory is episodic after the first epoch, as in `epbench.finetuning.curves.curves`.
+    """
+    shown = epoch_name if episodic else str
+    names = list(dict.fromkeys(name for record in epochs for name in record["perplexity"]))
+    rows = [
+        [shown(record["epoch"]), *(_perplexity(record["perplexity"].get(name)) for name in names)] for record in epochs
+    ]
+    return Table(["epoch", *map(title_of, names)], rows, "Perplexity", notes)
+
+
+def training_table(method: str, training: Record) -> Table:
+    """What training took.
+
+    Args:
+        method: How the weights were trained, such as `all weights`.
+        training: What `training_summary` has added up.
+    """
+    told = {"method": method}
+    told |= {name: f"{training[name]:,}" for name in ("steps", "tokens", "learned")}
+    told["tokens a second"] = "–" if training["tokens_per_second"] is None else f"{training['tokens_per_second']:,.0f}"
+    told["MFU"] = "not measured" if training["mfu"] is None else f"{training['mfu']:.1%}"
+    if training["mfu_causal"] is not None:
+        told["MFU, causal attention"] = f"{training['mfu_causal']:.1%}"
+    told["loss, first and last epoch"] = f"{cell(training['first_loss'])}, {cell(training['last_loss'])}"
+    return Table([], list(told.items()), "Training", text_columns=2)
+
+
+def _perplexity(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}"
+
+
+def training_page(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], shown: str) -> str:
+    """Return the page of a training.
+
+    Args:
+        title: The name of the run, as text.
+        run: The content of run.json.
+        scores: The content of scores.json: its warnings and its training.
+        shown: What was measured, as HTML.
+    """
+    return page(
+        f"Fine-tuning as memory: {title}",
+        f"""{warning_paragraphs(scores["warnings"])}
+{shown}
+<h2>Training</h2>
+{training_table(scores["method"], scores["training"]).html()}
+{pairs({name: str(value) for name, value in run["identity"].items()})}
+{how_it_was_run(run)}""",
+    )

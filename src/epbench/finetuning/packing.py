@@ -1,4 +1,4 @@
-"""Which samples a step of the optimizer sees, and in which rows they lie.
+"""Training texts as tokens, which of them a step of the optimizer sees, and in which rows they lie.
 
 A step sees a fixed number of samples, as in the paper (192, so 3,616 samples make 19 steps). Its samples are packed into
 rows, one after the other, without padding; a row is what one process reads at one time. Packing never crosses a step, so
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.journals.answers import fingerprint_of
 
 Row = tuple[int, ...]
 """Positions of the samples that lie in one row; an empty row lets a process keep step with the others."""
@@ -102,3 +104,33 @@ def _deal(rows: Sequence[Row], lengths: Sequence[int], n_ranks: int) -> list[lis
         shares[rank].append(row)
         tokens[rank] += sum(lengths[i] for i in row)
     return [[*share, *[()] * (most - len(share))] for share in shares]
+
+
+Kind = Literal["text", "summary", "instruction", "question"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One training text.
+
+    Attributes:
+        id: Where it comes from, such as `69087/3` for the fourth chunk of a book; unique in a training set.
+        kind: What it is: a chunk of a book, a summary, an example of following instructions, or a question with its answer.
+        ids: Its token ids, at least two, as they go into the model.
+        learned: For each token, whether it is learned, that is, predicted from those before it. The first never is.
+    """
+
+    id: str
+    kind: Kind
+    ids: Sequence[int]
+    learned: Sequence[bool]
+
+    @property
+    def n_learned(self) -> int:
+        """The number of tokens that are learned."""
+        return sum(self.learned[1:])
+
+
+def fingerprint_of_samples(samples: Sequence[Sample]) -> str:
+    """Return a short hash of samples, so that a run is continued only on the same ones."""
+    return fingerprint_of([[sample.id, list(sample.ids), list(sample.learned)] for sample in samples])

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.finetuning.packing import Schedule
+from epbench.finetuning.packing import Sample, Schedule
 from epbench.finetuning.ranks import Ranks, whole_models
 from epbench.finetuning.recipe import Recipe
-from epbench.finetuning.texts.samples import Sample
 from epbench.journals.journal import Journal, read_journal
 from epbench.runs import several
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-from epbench.finetuning.packing import Row, Schedule, Step
-from epbench.finetuning.texts.samples import Sample
+from epbench.finetuning.packing import Row, Sample, Schedule, Step
 
 _IGNORED = -100
 

@@ -1,7 +1,7 @@
-"""Install datasets in the cache of `datasets`.
+"""Install datasets in the cache of `datasets`, and metrics in the module cache of `evaluate`.
 
-Afterwards `load_dataset("epbench/short")` works from any folder, without a network: the library uses its cache if the Hub
-cannot be reached or does not know the name.
+Afterwards `load_dataset("epbench/short")` and `evaluate.load("episodic_f1")` work from any folder, without a network: these
+libraries use their caches if the Hub cannot be reached or does not know the name.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.files.writing import naming
+from epbench.hub.card import default_config
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, is_changed
-from epbench.hub.header import default_config
+from epbench.metric_folders import evaluate_alone, metric_path
 from epbench.safe_text import one_line
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
@@ -222,3 +224,57 @@ def _content_hash(config: str, paths: list[Path]) -> str:
     for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
+
+
+def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
+    """Whether `evaluate` has this metric in its cache, with the code of this version.
+
+    Raises:
+        BadInput: There is no metric with that name.
+    """
+    return all(_holds(package, name) for package in _packages(name, namespace))
+
+
+def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
+    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
+
+    Returns:
+        The folders in the cache.
+
+    Raises:
+        BadInput: There is no metric with that name.
+    """
+    code = _code(name)
+    version, places = hashlib.sha256(code).hexdigest(), []
+    for package in _packages(name, namespace):
+        with replacing(package) as draft:
+            (draft / version).mkdir()
+            (draft / version / f"{name}.py").write_bytes(code)
+            (draft / version / f"{name}.json").write_text("{}")
+            for folder in (draft, draft / version):
+                (folder / "__init__.py").touch()
+        places.append(package / version)
+    return places
+
+
+def _code(name: str) -> bytes:
+    return (metric_path(name) / f"{name}.py").read_bytes()
+
+
+def _packages(name: str, namespace: str) -> list[Path]:
+    """Where `evaluate` looks for the bare name and for the name with its owner."""
+    return [_modules_folder() / "metrics" / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]
+
+
+@cache
+def _modules_folder() -> Path:
+    with evaluate_alone():
+        from evaluate.loading import init_dynamic_modules
+
+        return Path(init_dynamic_modules())
+
+
+def _holds(package: Path, name: str) -> bool:
+    code = _code(name)
+    file = package / hashlib.sha256(code).hexdigest() / f"{name}.py"
+    return len(list(package.glob("*/__init__.py"))) == 1 and file.is_file() and file.read_bytes() == code

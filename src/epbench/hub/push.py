@@ -1,4 +1,4 @@
-"""Upload what has been planned to the Hub: one commit and a tag.
+"""Plan what to publish on the Hub and upload it: one commit and a tag.
 
 A push can be repeated at any time. Large files that have arrived before are not sent again, and without a difference there
 is no commit. The commit names its parent, so that what somebody else has committed meanwhile is not overwritten.
@@ -6,10 +6,204 @@ is no commit. The commit names its parent, so that what somebody else has commit
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from epbench.errors import BadInput, RunFailed
-from epbench.hub.push_plan import Push, compared_again, dataset_push, metric_push, one_line_error
+from epbench.files.secrets import without_secrets
+from epbench.files.text import shown
+from epbench.hub.card import default_config, header_of
+from epbench.hub.dataset_folder import parquet_files
+from epbench.hub.differences import Difference, There, differences, is_changed
+from epbench.metric_folders import metric_path
+
+Kind = Literal["dataset", "space"]
+
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
+
+
+@dataclass(frozen=True)
+class Push:
+    """A folder beside the repository that it goes to, as it is now.
+
+    Attributes:
+        folder: The folder.
+        repo: The name of the repository, such as `epbench/short`.
+        kind: `dataset` or `space`.
+        tag: The tag that the content gets; None for none.
+        head: The newest commit; None if the repository does not exist.
+        files: What becomes of each file.
+        tagged: The commit that already has the tag, or None.
+        tagged_files: What would become of each file if the repository were as the tag has it; empty without such a tag.
+        there: What the repository holds, by path.
+    """
+
+    folder: Path
+    repo: str
+    kind: Kind
+    tag: str | None
+    head: str | None
+    files: Sequence[Difference]
+    tagged: str | None
+    tagged_files: Sequence[Difference]
+    there: dict[str, There] = field(repr=False)
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to commit."""
+        return is_changed(self.files)
+
+    @property
+    def moves_tag(self) -> bool:
+        """Whether the tag is on other content, so that it would have to move."""
+        return self.tagged is not None and is_changed(self.tagged_files)
+
+    @property
+    def address(self) -> str:
+        """The address of the repository."""
+        from huggingface_hub import constants
+
+        return f"{constants.ENDPOINT}/{self.kind}s/{self.repo}"
+
+
+def dataset_push(folder: Path, namespace: str) -> Push:
+    """Compare a dataset folder with the dataset `<namespace>/<folder's name>` on the Hub; nothing is changed.
+
+    The tag is `v` and the `version` in the header of its README.md. The credentials are those of `hf auth login`, or of
+    HF_TOKEN in the environment.
+
+    Raises:
+        BadInput: The folder is not a dataset folder, or its rows must not be passed on.
+        RunFailed: The Hub refuses to answer, or cannot be reached.
+    """
+    check_may_be_passed_on(folder)
+    return _compared(folder, f"{namespace}/{folder.name}", "dataset", _tag_of(folder))
+
+
+def metric_push(name: str, namespace: str) -> Push:
+    """Compare a metric folder with the Space `<namespace>/<name>`, from which `evaluate.load` loads it.
+
+    The tag is that of the package. It does not begin with `v`, as `evaluate.load` takes a tag of its own version first.
+
+    Raises:
+        BadInput: There is no metric with that name.
+        RunFailed: The Hub refuses to answer, or cannot be reached.
+    """
+    from epbench import __version__
+
+    return _compared(metric_path(name), f"{namespace}/{name}", "space", f"epbench-{__version__}")
+
+
+def check_may_be_passed_on(folder: Path) -> None:
+    """Refuse rows that belong to others.
+
+    Raises:
+        BadInput: The folder is not a dataset folder, or its card names no licence.
+    """
+    parquet_files(folder)
+    license = header_of(folder).get("license")
+    if license in (None, "unknown"):
+        raise BadInput(
+            f"{folder / 'README.md'}, field 'license': expected the licence under which these rows may be passed on, found "
+            f"{license or 'nothing'}; without a licence they are for your own use, in the local cache"
+        )
+
+
+def _tag_of(folder: Path) -> str | None:
+    version = header_of(folder).get("version")
+    if version is not None and not _VERSION.fullmatch(str(version)):
+        raise BadInput(f"{folder / 'README.md'}, field 'version': expected one such as 0.1.0, found {shown(version)}")
+    return None if version is None else f"v{version}"
+
+
+def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    files, api, head, tagged = _files(folder, kind), HfApi(), None, None
+    deleted = _holds_rows if kind == "dataset" else lambda path: False
+    there: dict[str, There] = {}
+    with one_line_error(repo):
+        try:
+            head = api.repo_info(repo, repo_type=kind).sha
+        except RepositoryNotFoundError:
+            pass
+        else:
+            there = _listed(repo, kind, str(head))
+            tags = api.list_repo_refs(repo, repo_type=kind).tags
+            tagged = next((each.target_commit for each in tags if each.name == tag), None)
+        then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
+    found = differences(files, there, deleted)
+    return Push(folder, repo, kind, tag, head, found, tagged, differences(files, then, deleted), there)
+
+
+def compared_again(planned: Push) -> Push:
+    return _compared(planned.folder, planned.repo, planned.kind, planned.tag)
+
+
+def _files(folder: Path, kind: Kind) -> dict[str, Path]:
+    """The files of a folder, those of the default config first.
+
+    Raises:
+        BadInput: One of them is a link that leads out of the folder.
+    """
+    first = f"{default_config(folder)}/" if kind == "dataset" else ""
+    paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    shown = {
+        relative.as_posix(): path
+        for relative, path in paths.items()
+        if not any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
+    }
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            raise BadInput(
+                f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
+            )
+    return {name: shown[name] for name in sorted(shown, key=lambda name: (not name.startswith(first), name))}
+
+
+def _holds_rows(path: str) -> bool:
+    return "/" in path and path.endswith(".parquet")
+
+
+def _listed(repo: str, kind: Kind, revision: str) -> dict[str, There]:
+    from huggingface_hub import HfApi
+    from huggingface_hub.hf_api import RepoFile
+
+    entries = HfApi().list_repo_tree(repo, recursive=True, revision=revision, repo_type=kind)
+    return {
+        entry.path: There(entry.size, entry.lfs.sha256 if entry.lfs else entry.blob_id, entry.lfs is not None)
+        for entry in entries
+        if isinstance(entry, RepoFile)
+    }
+
+
+@contextmanager
+def one_line_error(repo: str) -> Iterator[None]:
+    """Turn what the Hub's client raises into one line without keys and signed addresses, and keep its log quiet."""
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # its warnings quote signed addresses, and what it repeats needs no warning
+    try:
+        yield
+    except (BadInput, RunFailed):
+        raise
+    except Exception as error:  # errors of the Hub's client, of its HTTP library or of the system
+        raise RunFailed(
+            f"{repo}: the Hub failed: {without_secrets(_reasons(error))}; log in with `hf auth login`, or give the same "
+            "command again: what has arrived is not sent again"
+        ) from None
+
+
+def _reasons(error: BaseException) -> str:
+    """The error and what caused it, as the client says only of its own errors why they happened."""
+    said = str(error) or type(error).__name__
+    return f"{said} ({_reasons(error.__cause__)})" if error.__cause__ else said
+
 
 _ATTEMPTS = 3  # commits that are tried if somebody else commits at the same time
 _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest

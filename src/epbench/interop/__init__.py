@@ -1,8 +1,7 @@
 """The benchmarks inside the harnesses that people already use, and our runs in their formats.
 
 `inspect` has the tasks for inspect_ai; `lm_eval/` and `lighteval/` are folders that these harnesses read themselves. What they
-ask, and what an answer counts for, is in `tulving_questions`, `booksort_questions` and `memfail_questions`; `lm_eval_window`
-refuses what lm-eval would cut off. `inspect_log` turns a run into a log of inspect_ai, question by question as `logged_runs`
-reads it, with the prompts that `run_prompts` makes again; `eval_results` writes what the page of a model on the Hub shows.
-Like a script, this room may use all benchmarks, and nothing in the library imports it.
+ask, and what an answer counts for, is in `tulving_questions` and `booksort_questions`. `inspect_log` turns a run into a log of
+inspect_ai, question by question as `logged_runs` reads it and makes its prompts again; `eval_results` writes what the page of
+a model on the Hub shows. Like a script, this room may use all benchmarks, and nothing in the library imports it.
 """

@@ -14,15 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.journals.journal import Journal, Record
-from epbench.judges.protocol import (
-    Judge,
-    Judgeable,
-    JudgeIdentity,
-    Judgement,
-    about_judge,
-    identity_of,
-    noted_judge,
-)
+from epbench.judges.protocol import Judge, Judgeable, JudgeIdentity, Judgement, about_judge, identity_of, noted_judge
 from epbench.models.protocol import Usage
 from epbench.progress import Progress
 

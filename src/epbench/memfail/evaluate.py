@@ -16,7 +16,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.secrets import without_login
 from epbench.files.writing import write_text
-from epbench.hub.revision import dataset_revision
+from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures

@@ -1,16 +1,18 @@
 """What runs in the process of a memory system: it reads calls from a socket, makes them and sends back the results.
 
-`epbench.memories.process` starts it. Nothing heavy is imported here, so that starting it takes little longer than
-starting Python.
+`epbench.memories.process` starts it and exchanges messages of length and JSON with it; nothing that arrives is executed or
+unpickled. Nothing heavy is imported here, so that starting it takes little longer than starting Python.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,7 +22,55 @@ from epbench.errors import BadInput, CallFailed
 from epbench.memories.guard import Host
 from epbench.memories.isolation import RELAY_SOCKET
 from epbench.memories.user_class import import_system
-from epbench.memories.wire import pack, read_exactly, unpack
+
+HEAD = 8
+"""Number of bytes in which the length of a message is sent before it."""
+PIECE = 1 << 20
+"""The most bytes that are read at one time."""
+
+
+def pack(message: dict[str, Any]) -> bytes:
+    """Encode a message for the socket. Half a surrogate pair is kept as an escape."""
+    data = json.dumps(message).encode()
+    return len(data).to_bytes(HEAD, "big") + data
+
+
+def unpack(read: Callable[[int], bytes], limit: int) -> dict[str, Any]:
+    """Read the next message.
+
+    Args:
+        read: returns exactly as many bytes as it is asked for.
+        limit: the most bytes that a message may have.
+
+    Raises:
+        ValueError: the message is too long, or is not a JSON object.
+    """
+    length = int.from_bytes(read(HEAD), "big")
+    if length > limit:
+        raise ValueError(f"expected a message of at most {limit:,} bytes, got {length:,}")
+    try:
+        message = json.loads(read(length))
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    if not isinstance(message, dict):
+        raise ValueError(f"expected a JSON object, got {type(message).__name__}")
+    return message
+
+
+def read_exactly(channel: socket.socket, size: int) -> bytes:
+    """Read exactly `size` bytes from a blocking socket.
+
+    Raises:
+        EOFError: the other side has closed it.
+    """
+    data = bytearray()
+    while len(data) < size:
+        piece = channel.recv(min(size - len(data), PIECE))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
+
 
 LOAD = "load"
 """Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the port at

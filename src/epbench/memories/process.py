@@ -22,11 +22,10 @@ from typing import IO, Any
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
-from epbench.memories.child import LOAD, MARK, kill_marked
+from epbench.memories.child import LOAD, MARK, PIECE, kill_marked, pack, unpack
 from epbench.memories.guard import EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, no_answer, one_line, texts_of
 from epbench.memories.isolation import Isolation, clean_environment, hide_environment, sandbox
 from epbench.memories.spec import Setting, SystemSpec
-from epbench.memories.wire import PIECE, pack, unpack
 
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""

@@ -12,10 +12,10 @@ from typing import Any
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.journals.journal import read_journal
-from epbench.memories.relay.calls import calls_usage
+from epbench.memories.relay_calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
-    MEMORIES_SHAPE,
+    MEMORIES_TYPE,
     RETRIEVED,
     STORED,
     Conversation,
@@ -57,7 +57,7 @@ def read_recall(
     names = list(dict.fromkeys(conversation.store for conversation in conversations))
     listed = {name: stored.get(listed_key(name), {}) for name in names}
     records = [stored.get(stored_key(c.store, c.id), {"failure": "it was not stored"}) for c in conversations]
-    kept = read_json(folder / MEMORIES, MEMORIES_SHAPE) if (folder / MEMORIES).exists() else {}
+    kept = read_json(folder / MEMORIES, MEMORIES_TYPE) if (folder / MEMORIES).exists() else {}
     stores = {name: kept[name] for name in names if name in kept}
     found, failures = {}, {}
     prints = {name: fingerprint_of_store(memories) for name, memories in stores.items()}
@@ -145,7 +145,7 @@ def memory_usage(folder: Path) -> dict[str, Any]:
         An empty dictionary if the run has no memory system. Else `storing` has the numbers of conversations, stores and
         memories (held at the end), the seconds, and `failed`, the number of failures by reason; `retrieving` has the
         number of queries, the seconds, and `failed`. Both have `counts`, what the system itself has counted by name, and
-        for an installed system what `epbench.memories.relay.calls.calls_usage` returns.
+        for an installed system what `epbench.memories.relay_calls.calls_usage` returns.
     """
     if not (folder / STORED).exists():
         return {}

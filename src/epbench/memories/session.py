@@ -32,7 +32,6 @@ from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_keys
-from epbench.files.shapes import Each, Items
 from epbench.journals.journal import Journal
 from epbench.memories.guard import (
     FINALIZE,
@@ -47,7 +46,7 @@ from epbench.memories.guard import (
     counts_of,
     one_line,
 )  # fmt: skip
-from epbench.memories.relay.calls import Operation
+from epbench.memories.relay_calls import Operation
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
 from epbench.progress import Progress
@@ -57,7 +56,7 @@ STOPPED = "the run was stopped while it was told"
 MOST_LOSSES = 3
 """After so many lost instances in a row no call is made any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
-MEMORIES_SHAPE = Each(Items((str,)))
+MEMORIES_TYPE = dict[str, list[str]]
 """The content of memories.json: the memories of each store."""
 
 _log = logging.getLogger(__name__)
@@ -119,7 +118,7 @@ class Stores:
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
         self._memories: dict[str, list[str]] = {}
         if (folder / MEMORIES).exists():
-            self._memories = read_json(folder / MEMORIES, MEMORIES_SHAPE)
+            self._memories = read_json(folder / MEMORIES, MEMORIES_TYPE)
 
     def _make_guard(self, limits: Limits) -> Guard:
         system, log = self._system, self._folder / LOG

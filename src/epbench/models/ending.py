@@ -1,11 +1,15 @@
-"""Tells whether what a model generated is an answer. A lost answer is a failure, never an abstention."""
+"""Tells whether what a model generated is an answer, without its reasoning and without repetitions.
+
+A lost answer is a failure, never an abstention.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from epbench.models.json_replies import is_whole_json
-from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request
 
 
@@ -64,3 +68,95 @@ def _stopped_early(request: Request, reply: Reply) -> bool:
 def _most(request: Request) -> str:
     n = request.sampling.max_tokens
     return f"{n:,} token{'' if n == 1 else 's'}"
+
+
+_ROUNDS = 4
+_LONG_ENOUGH = 128  # words and other characters in all rounds together: about as many tokens
+_UNIT = re.compile(r"\w+|\W")
+_ENDS = frozenset("\n.!?。！？")
+_LIST_NUMBER = "number of a line"
+
+
+def text_of_first_round(text: str) -> str | None:
+    """Return a text without its repetitions; None if it does not end in a loop.
+
+    It does if its end is one passage at least four times, which together are at least 128 words, spaces and other
+    characters. The last word does not count, as it may be a part of one, and neither do the numbers of a list, so that
+    `8. Oslo`, `9. Oslo`, `10. Oslo` is a loop too. What is left ends between words, and with a line or a sentence if the
+    passage has such an end, so that no name or date is cut.
+    """
+    units: list[str] = _UNIT.findall(text)
+    end = _end_of_first_round(_without_list_numbers(units)[:-1])
+    return None if end is None else "".join(units[:end]).rstrip()
+
+
+def _without_list_numbers(units: Sequence[str]) -> list[str]:
+    """Replace every number that begins a line and is followed by a full stop or a bracket."""
+    before, after = ["\n", *units], [*units[1:], ""]  # one longer than it need be, so that there may be no units
+    return [
+        _LIST_NUMBER if unit.isdigit() and start == "\n" and end in (".", ")") else unit
+        for start, unit, end in zip(before, units, after, strict=False)
+    ]
+
+
+def _end_of_first_round(sequence: Sequence[str]) -> int | None:
+    """Return where a sequence has said all that it goes on to repeat until its end; None if it ends in no loop."""
+    n = len(sequence)
+    for length in range(1, n // _ROUNDS + 1):
+        repeated = max(_ROUNDS, -(-_LONG_ENOUGH // length)) * length
+        if repeated <= n and sequence[n - repeated : n - length] == sequence[n - repeated + length :]:
+            start = n - repeated
+            while start and sequence[start - 1] == sequence[start - 1 + length]:
+                start -= 1
+            end = start + length
+            return next((i + 1 for i in range(end - 1, end - 1 + length) if sequence[i] in _ENDS), end)
+    return None
+
+
+_BLOCK = re.compile(r"\s*<(think|thinking)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_OPEN = re.compile(r"\s*<(think|thinking)>(.*)", re.DOTALL | re.IGNORECASE)
+_LONE_END = re.compile(r"(.*?)</(think|thinking)>", re.DOTALL | re.IGNORECASE)
+_ANY_TAG = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
+
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
+_CHANNEL_HEAD = re.compile(r"^[^<]*<\|message\|>")  # between the name of a channel and its text
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
+# Channels that were decoded without their special tokens.
+_BARE_CHANNELS = re.compile(r"\s*analysis(.*?)assistantfinal(.*)", re.DOTALL)
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Split what a model wrote into (reasoning, answer), both stripped.
+
+    Reasoning is marked by `<think>…</think>` or `<thinking>…</thinking>` before the answer, by an end tag alone (if the
+    prompt has the opening one), or by channels: `<|channel|>analysis…<|channel|>final…`. Later tags belong to the
+    answer. If reasoning has no end, it was cut off: the whole text is reasoning and the answer is empty.
+    """
+    if "<|channel|>" in text:
+        return _split_channels(text)
+    bare = _BARE_CHANNELS.fullmatch(text)
+    if bare:
+        return bare[1].strip(), bare[2].strip()
+    thoughts = []
+    lone = _LONE_END.match(text)
+    if lone and not _ANY_TAG.search(lone[1]):
+        thoughts.append(lone[1])
+        text = text[lone.end() :]
+    while block := _BLOCK.match(text):
+        thoughts.append(block[2])
+        text = text[block.end() :]
+    if cut_off := _OPEN.match(text):
+        thoughts.append(cut_off[2])
+        text = ""
+    return "\n\n".join(t.strip() for t in thoughts if t.strip()), text.strip()
+
+
+def _split_channels(text: str) -> tuple[str, str]:
+    marks = list(_CHANNEL.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    reasoning: list[str] = []
+    final: list[str] = []
+    for mark, end in zip(marks, ends, strict=True):
+        said = _CHANNEL_END.split(_CHANNEL_HEAD.sub("", text[mark.end() : end]))[0].strip()
+        (final if mark[1] == "final" else reasoning).append(said)
+    return "\n\n".join(filter(None, reasoning)), "\n\n".join(filter(None, final))

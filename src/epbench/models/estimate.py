@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts; and the refusal of prompts that do not fit.
+"""What a run will cost, before it starts; the refusal of prompts that do not fit; tokens as papers count them.
 
 Counting is cheap, because requests that share a context have it tokenised once.
 """
@@ -113,3 +113,24 @@ def _longest(requests: Sequence[Request], model: Model) -> int:
     """Count the tokens of the longest prompts, measured in characters, with their answers; return the largest number."""
     longest = sorted(requests, key=lambda request: len(request.context) + len(request.question))[-3:]
     return max(model.count_tokens(request)[0] + request.sampling.max_tokens for request in longest)
+
+
+CL100K = "cl100k_base"
+
+
+def cl100k_tokens() -> Callable[[str], int]:
+    """Return a function that counts the tokens of a text in the encoding cl100k_base.
+
+    Raises:
+        BadInput: tiktoken is not installed, or its encoding is neither cached nor available for download.
+    """
+    try:
+        import tiktoken
+
+        encoding = tiktoken.get_encoding(CL100K)
+    except Exception as error:  # an ImportError, or anything that a download can raise
+        raise BadInput(
+            f"the encoding cl100k_base is not available ({type(error).__name__}): install tiktoken, and without a "
+            "network set TIKTOKEN_CACHE_DIR to a folder that holds the encoding"
+        ) from None
+    return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -84,7 +84,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 
             return TransformersModel(target, dtype=options.dtype, revision=options.revision, adapter=options.adapter)
         if kind == "vllm":
-            from epbench.models.vllm.model import VllmModel
+            from epbench.models.vllm import VllmModel
 
             return VllmModel(
                 target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype,
@@ -92,7 +92,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
             )  # fmt: skip
         refuse_variant(name, options)
         if kind == "inspect":
-            from epbench.models.inspect_ai.model import InspectModel
+            from epbench.models.inspect_ai import InspectModel
 
             return InspectModel(
                 target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout

@@ -1,7 +1,6 @@
 """What results are shown with: tables for the screen, Markdown and HTML, figures, and the page of a report.
 
-Read `tables` first: every table of the package is a `Table`. `figures` draws with matplotlib, `matrices` draws the p-values
-of any two of several runs, `page` puts tables and figures into one HTML file, `explorer` shows each question of a run on it,
-and `comparison` makes the tables and the page of runs that are compared question by question. `templates` holds the HTML, the
-style and the script of pages.
+Read `tables` first: every table of the package is a `Table`. `figures` draws with matplotlib, `page` puts tables and figures
+into one HTML file, `explorer` shows each question of a run on it, and `comparison` makes the tables, the figures and the page
+of runs that are compared question by question. `templates` holds the HTML, the style and the script of pages.
 """

@@ -5,7 +5,7 @@ The screen, Markdown, HTML, CSV, LaTeX and the picture all come from the same fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,8 @@ class Exhibit:
         plot: Draws it, within `epbench.reports.figures.drawing`; None draws the table itself.
         across: The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other
             columns for people are one row then. Empty for a row of the table for each row of the frame.
-        names: How a value of `across` is written in a title, by the value; others are written plainly.
+        names: How a value of `across` is written in a title, by the value, in the order of the columns; others are written
+            plainly.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
         points: What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
     """
@@ -89,7 +90,7 @@ class Exhibit:
         rows = _records(self.frame)
         fixed = [column for column in self.columns if "{}" not in column.title]
         spread = [column for column in self.columns if "{}" in column.title]
-        values = list(dict.fromkeys(row[self.across] for row in rows)) if self.across else []
+        values = _in_order((row[self.across] for row in rows), list(self.names or ())) if self.across else []
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
         for number, row in enumerate(rows):
             shown = tuple(column.cell(row) for column in fixed)
@@ -116,6 +117,14 @@ class Exhibit:
 def _records(frame: pd.DataFrame) -> list[dict[str, Value]]:
     values = frame.astype(object)
     return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
+
+
+def _in_order(values: Iterable[Any], named: Sequence[Any]) -> list[Any]:
+    """Different values: those that have a name in the order of the names, numbers in rising order, others as they come."""
+    found = list(dict.fromkeys(values))
+    if named:
+        return [*(value for value in named if value in found), *(value for value in found if value not in named)]
+    return sorted(found) if all(isinstance(value, int | float) for value in found) else found
 
 
 def plain(value: Any) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from epbench.safe_text import html_text, printable
+from epbench.statistics.paired import PairedEstimate
+from epbench.statistics.ranks import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 INK = "#222"
@@ -96,3 +99,74 @@ def svg(figure: Figure) -> str:
     text = io.StringIO()
     FigureCanvasSVG(figure).print_svg(text, metadata={"Date": None})
     return printable(text.getvalue())
+
+
+Group = tuple[str, Sequence[float], str, Sequence[float], PairedEstimate]
+"""The name and the values of the first run, the same of the second, and what `paired_estimate` makes of both."""
+
+
+def paired_estimation_plot(groups: Mapping[str, Group], score: str) -> Figure:
+    """Draw a pair of plots for each group, after Gardner and Altman: the values above, their difference below.
+
+    Args:
+        groups: The comparisons by name, at least one.
+        score: What the values are, such as `F1`, for the axes.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1 + 2.6 * len(groups), 5.2), layout="constrained")
+    above, below = figure.subplots(2, len(groups), squeeze=False, sharey="row", height_ratios=(3, 2))
+    for number, (title, (first, before, second, after, estimate)) in enumerate(groups.items()):
+        top, bottom = above[number], below[number]
+        pairs: dict[tuple[float, float], int] = {}
+        for pair in zip(before, after, strict=True):
+            pairs[pair] = pairs.get(pair, 0) + 1
+        for (one, other), n in pairs.items():  # a line is as dark as there are questions on it
+            top.plot(
+                [0, 1], [one, other], color=colour_of(0), linewidth=0.8, alpha=min(1.0, 0.12 + 4 * n / len(before))
+            )
+        means = [sum(before) / len(before), sum(after) / len(after)]
+        top.plot([0, 1], means, color=INK, marker="D", linewidth=2)
+        top.set_xticks([0, 1], [printable(first), printable(second)])
+        top.set(xlim=(-0.3, 1.3), title=printable(title))
+        shape = bottom.violinplot([estimate.resampled], [0], showextrema=False)["bodies"][0]
+        shape.set(facecolor="#bbb", edgecolor=INK, alpha=0.7)
+        bottom.plot([0, 0], estimate.interval, color=INK, linewidth=3)
+        bottom.plot([0], [estimate.mean], color=INK, marker="o")
+        bottom.axhline(0, color=INK, linewidth=0.8, linestyle="--")
+        bottom.set_xticks([0], [f"n = {estimate.n}"])
+        for axes in (top, bottom):
+            axes.spines[["top", "right"]].set_visible(False)
+    above[0].set_ylabel(score)
+    below[0].set_ylabel("mean difference,\nsecond − first")
+    return figure
+
+
+_LINE = 0.28  # inches for a method, and for a bar
+
+
+def critical_difference_diagram(ranking: Ranking) -> Figure:
+    """Draw a ranking: the better half of the methods is named on the left, the others on the right.
+
+    Args:
+        ranking: What `rank_methods` found. The figure is drawn within `epbench.reports.figures.drawing`.
+    """
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from scikit_posthocs import critical_difference_diagram as draw
+
+    names = {method: printable(method) for method in ranking.ranks}
+    p = pd.DataFrame(1.0, index=list(names), columns=list(names))
+    for pair in ranking.pairs:  # the library draws a bar over methods whose p-value is not below the level
+        p.loc[pair.first, pair.second] = p.loc[pair.second, pair.first] = 0.0 if pair.different else 1.0
+    longest = max(map(len, names.values())) + 7
+    lines = 2 + len(ranking.groups) + (len(names) + 1) // 2
+    figure = Figure(figsize=(4 + 2 * longest * 0.085, 0.6 + _LINE * lines), layout="constrained")
+    axes = figure.add_subplot()
+    draw(
+        ranking.ranks, p, alpha=0.5, ax=axes, label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
+        marker_props={"color": INK, "s": 18}, elbow_props={"color": INK},
+        crossbar_props={"color": INK, "linewidth": 3, "marker": ""},
+    )  # fmt: skip
+    axes.set_title("average rank (1 is best)", fontsize=10)
+    return figure

@@ -1,4 +1,9 @@
-"""Exact dense retrieval: every text is scored for every query by the cosine of their vectors."""
+"""Exact dense retrieval: every text is scored for every query by the cosine of their vectors.
+
+Latent semantic analysis (Deerwester et al., 1990) is dense search without a model: words are weighted by rarity (TF-IDF) and
+folded into a few latent topics of the searched texts themselves. It finds texts that share no word with a query, but words
+that occur together elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from epbench.retrieval.vector_cache import VectorCache, text_key
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder, Matrix
+
 
 MOST_TEXTS = 2048
 """The most texts in one call of an embedder: as many as an embeddings endpoint takes in one request."""
@@ -134,3 +140,39 @@ def _changed(embedder: Embedder, sizes: set[int]) -> RunFailed:
         f"{embedder.name}: got vectors of {' and '.join(map(str, sorted(sizes)))} numbers, expected one size: the model "
         "behind this name has changed; start again, and everything is embedded again"
     )
+
+
+TOPICS = 100
+"""The most topics, and so the most numbers in a vector."""
+
+
+class LatentEmbedder:
+    """Turns texts into vectors by the topics of a store."""
+
+    name = "tf-idf, svd"
+    batch_bytes = 1 << 30
+
+    def __init__(self, store: Sequence[str]) -> None:
+        """Find the topics of a store: at most `TOPICS`, and fewer than it has texts or words."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._words = TfidfVectorizer(token_pattern=r"\w+", sublinear_tf=True)
+        weights = self._words.fit_transform(store)
+        size = min(TOPICS, weights.shape[0] - 1, weights.shape[1] - 1)
+        # The exact algorithm gives the same vectors on any number of threads. A tiny store is described by its words.
+        self._topics = TruncatedSVD(size, algorithm="arpack", random_state=0).fit(weights) if size >= 2 else None
+
+    def check(self, chunks: Sequence[str]) -> None:
+        """Do nothing: texts of any length are read."""
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
+        """See `Embedder.embed`."""
+        weights = self._words.transform(texts)
+        found: Matrix = weights.toarray() if self._topics is None else self._topics.transform(weights)
+        return found
+
+
+def latent_search(store: Sequence[str]) -> Dense:
+    """Build an index over the texts of a store."""
+    return Dense(store, LatentEmbedder(store))

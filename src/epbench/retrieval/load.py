@@ -1,15 +1,20 @@
-"""From the name of a retriever to what builds its indexes."""
+"""Exact lexical search (BM25, k1 = 1.5, b = 0.75), and from the name of a retriever to what builds its indexes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder, MakeSearcher, Searcher
+
 
 RETRIEVERS = ("bm25", "st", "st:PATH_OR_ID", "openai:NAME")
 
@@ -35,8 +40,6 @@ def load_retriever(
         RunFailed: the endpoint does not answer, or answers with something other than vectors.
     """
     if name == "bm25":
-        from epbench.retrieval.bm25 import Bm25
-
         return Bm25
     from epbench.cache import cache_folder
     from epbench.retrieval.dense import Dense
@@ -51,8 +54,7 @@ def load_retriever(
 
 
 def _load_embedder(name: str, base_url: str | None, request_timeout: float) -> Embedder:
-    from epbench.retrieval.embedders import DEFAULT_MODEL, SentenceTransformerEmbedder
-    from epbench.retrieval.openai_embedder import EndpointEmbedder
+    from epbench.retrieval.embedders import DEFAULT_MODEL, EndpointEmbedder, SentenceTransformerEmbedder
 
     kind, colon, model = name.partition(":")
     if kind == "st" and bool(model) == bool(colon):
@@ -60,3 +62,45 @@ def _load_embedder(name: str, base_url: str | None, request_timeout: float) -> E
     if kind == "openai" and model:
         return EndpointEmbedder(model, base_url, request_timeout)
     raise BadInput(f"unknown retriever {name!r}; expected one of: {', '.join(RETRIEVERS)}")
+
+
+_TERM = re.compile(r"[a-z0-9]+")
+
+
+def terms(text: str) -> list[str]:
+    """Return the runs of letters and digits in a text, in lower case."""
+    return _TERM.findall(text.lower())
+
+
+class Bm25:
+    """An index over chunks of text."""
+
+    def __init__(self, chunks: Sequence[str]) -> None:
+        self._n = len(chunks)
+        self._index = _bm25s().BM25(k1=1.5, b=0.75, method="lucene", backend="numpy")
+        self._index.index([terms(chunk) for chunk in chunks], show_progress=False)
+
+    def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
+        """See `Searcher.search`."""
+        import numpy as np
+
+        for query in queries:
+            known = [term for term in dict.fromkeys(terms(query)) if term in self._index.vocab_dict]
+            scores = self._index.get_scores(known) if known else np.zeros(self._n)
+            yield np.argsort(-scores, kind="stable")[:k].tolist()
+
+
+def _bm25s() -> ModuleType:
+    """Import bm25s without numba.
+
+    Compiling takes seconds that texts of our size never win back, and the engine of vLLM's CPU build does not start in a
+    process that has imported numba.
+    """
+    blocked = "numba" not in sys.modules
+    if blocked:
+        sys.modules["numba"] = None  # type: ignore[assignment]  # says "not installed" while bm25s looks for it
+    try:
+        return importlib.import_module("bm25s")
+    finally:
+        if blocked:
+            del sys.modules["numba"]

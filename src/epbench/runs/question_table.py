@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
+def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
     Args:
@@ -40,7 +40,7 @@ def read_questions(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
     return found
 
 
-def _computed(folder: Path, columns: Sequence[str]) -> pd.DataFrame:
+def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
         again = Path(scratch) / "run"
         try:

@@ -38,15 +38,19 @@ class Scored(Generic[Q]):
     scores: dict[str, Any]
 
 
+Columns = Mapping[str, "str | list[Any] | dict[str, Any]"]
+"""The columns of questions.parquet with the types of their values: the name of a type of Arrow's, such as `string`; a list of
+one type for lists of such values; or the fields of a record with their types."""
+
 _AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
 
 
-def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[str, Any]]) -> None:
+def write_questions(folder: Path, columns: Columns, records: Iterable[Mapping[str, Any]]) -> None:
     """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
 
     Args:
         folder: The run's folder.
-        schema: The columns with their types. A benchmark says what its columns mean.
+        columns: The columns. A benchmark says what its columns mean.
         records: A record for each question, in the order of the rows; a missing field is null.
 
     Raises:
@@ -55,7 +59,7 @@ def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[s
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = folder / QUESTIONS
+    path, schema = folder / QUESTIONS, pa.schema([(name, _arrow(kind)) for name, kind in columns.items()])
     with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
         draft = Path(scratch) / QUESTIONS
         with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
@@ -65,6 +69,14 @@ def write_questions(folder: Path, schema: pa.Schema, records: Iterable[Mapping[s
             while piece := list(islice(left, _AT_ONCE)):
                 writer.write_table(pa.Table.from_pylist(piece, schema))
         draft.replace(path)
+
+
+def _arrow(kind: Any) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(kind, str):
+        return pa.type_for_alias(kind)
+    return pa.list_(_arrow(kind[0])) if isinstance(kind, list) else pa.struct([(n, _arrow(k)) for n, k in kind.items()])
 
 
 def write_results(

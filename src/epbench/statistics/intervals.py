@@ -1,9 +1,15 @@
-"""Confidence intervals of statistics over questions that come in clusters."""
+"""Confidence intervals: of proportions over independent questions, of statistics over questions that come in clusters, and of
+groups such as books, whose results differ beside varying within each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from math import sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from epbench.draws import UnitStream
@@ -11,6 +17,7 @@ from epbench.draws import UnitStream
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 RESAMPLES = 2000
 _BLOCK = 1 << 18  # weights that exist at one time, 2 MiB: a run may have 100,000 questions
@@ -117,3 +124,85 @@ def ratio_of_sums(
     with np.errstate(invalid="ignore"):
         mean: NDArray[np.float64] = np.where(total > 0, weights @ sums / np.where(total > 0, total, 1), np.nan)
     return mean
+
+
+def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
+    """Wilson's score interval of a proportion.
+
+    Args:
+        right: The number of successes, 0 to n.
+        n: The number of trials.
+        level: The coverage, between 0 and 1.
+
+    Returns:
+        (low, high) within [0, 1], or None without a trial.
+    """
+    if n == 0:
+        return None
+    # scipy's binomtest has it, too, but computes a test first, a hundred times as much work.
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (right + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * sqrt(right * (n - right) / n + z**2 / 4)
+    return (0.0 if right == 0 else middle - half, 1.0 if right == n else middle + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The mean of several groups and its two sources of variation.
+
+    Attributes:
+        n_groups: The number of groups.
+        mean: The mean of the groups' means.
+        means: The mean of each group.
+        within: The standard error of one group's mean that comes from its own questions: the root of the mean of the
+            squared errors. It is what an interval about one book shows.
+        between: The standard deviation of the groups' true means, after the errors within them are taken off; 0 if they
+            differ by no more than these errors explain, None for one group.
+        interval: The 95 % interval of the mean for another group of the same kind, by Student's t over the groups; None
+            for one group.
+    """
+
+    n_groups: int
+    mean: float
+    means: dict[str, float]
+    within: float
+    between: float | None
+    interval: tuple[float, float] | None
+
+
+def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str, float] | None = None) -> Spread:
+    """Take apart the spread between groups and that within them, by the method of moments.
+
+    Args:
+        values: The values of each group, such as the F1 of each question about a book; with `errors`, its score alone.
+        errors: The standard error of each group's mean, where its values are not independent, as with questions that share
+            a cue; by default it is that of independent values.
+
+    Raises:
+        ValueError: There is no group, a group has no value, or one value and no error.
+    """
+    from statistics import fmean, stdev, variance
+
+    if not values or not all(values.values()):
+        raise ValueError("expected values in every group")
+    if errors is None:
+        if any(len(of_group) < 2 for of_group in values.values()):
+            raise ValueError("expected two values or more in every group, or its error")
+        errors = {name: stdev(of_group) / math.sqrt(len(of_group)) for name, of_group in values.items()}
+    means = {name: fmean(of_group) for name, of_group in values.items()}
+    squared = fmean(errors[name] ** 2 for name in means)
+    n, mean = len(means), fmean(means.values())
+    if n == 1:
+        return Spread(1, mean, means, math.sqrt(squared), None, None)
+    observed = variance(means.values())
+    return Spread(
+        n, mean, means, math.sqrt(squared), math.sqrt(max(0.0, observed - squared)), _interval(mean, observed, n)
+    )
+
+
+def _interval(mean: float, observed: float, n: int) -> tuple[float, float]:
+    """Where the mean of a new group is expected: its own deviation and the error of this mean are both in it."""
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, n - 1)) * math.sqrt(observed * (1 + 1 / n))
+    return mean - half, mean + half

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,8 +16,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.hub.revision import dataset_revision
-from epbench.hub.rows import Row
+from epbench.hub.rows import Row, dataset_revision
 from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free

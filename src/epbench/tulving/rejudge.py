@@ -22,7 +22,7 @@ from epbench.progress import Progress, no_progress
 from epbench.runs.folder import check_identity, open_run
 from epbench.runs.judge import judge_of_scores, note_judge
 from epbench.runs.subset import subset
-from epbench.tulving.context.prompts import Prompts
+from epbench.tulving.context.prompts import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, failure_lines, judging_notes, notes_on
 from epbench.tulving.judging.own_answers import read_answers
@@ -37,6 +37,9 @@ from epbench.tulving.judging.verdicts import (
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.run_files import read_run
 
+READER = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", "max_tokens", "seed", "repeats")
+"""Fields of the identity of a run that say what its reader was shown, and how it answered."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rejudging:
@@ -46,11 +49,9 @@ class Rejudging:
         folder: The folder of the run.
         dataset: The dataset of the run: a name on the Hub, or its folder.
         judge: The other judge.
-        reader: What the identity of the run must say of its reader. A published run is asked for none of this, nor is it
-            for what follows.
-        prompts: The prompt pack that its reader must have had; None for any.
-        base_url: The address of the endpoint that its reader must have been behind; None for any.
-        answers: The file whose answers the run must have scored; None if it need not have scored one.
+        said: What the run must be, by any of the names in `READER`, and: prompts, the file of the reader's prompt pack;
+            answers, the file whose answers the run scored; and, beside the model, base_url, the address of its endpoint. A
+            published run is asked for none of this.
         limit: The number of questions of a trial; None for all of the run.
         shard: Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None.
     """
@@ -58,10 +59,7 @@ class Rejudging:
     folder: Path
     dataset: str
     judge: Judge
-    reader: Mapping[str, Any] = field(default_factory=dict)
-    prompts: Prompts | None = None
-    base_url: str | None = None
-    answers: Path | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
     shard: str | None = None
 
@@ -77,6 +75,7 @@ class Prepared:
         data: The dataset.
         asked: The questions of the run.
         rows: Those whose answers are judged.
+        warnings: Empty: there is nothing to know before the judge begins.
     """
 
     rejudging: Rejudging
@@ -85,6 +84,7 @@ class Prepared:
     data: Loaded
     asked: Sequence[Row]
     rows: Sequence[Row]
+    warnings: Sequence[str] = ()
 
     @property
     def plan(self) -> list[str]:
@@ -127,13 +127,15 @@ def _identity(rejudging: Rejudging, run: Mapping[str, Any], data: Loaded) -> dic
                 "--released"
             )
         return {"benchmark": "tulving"}
-    identity: dict[str, Any] = {"benchmark": "tulving", **data.identity, **rejudging.reader}
-    if rejudging.prompts is not None:
-        identity["prompts"] = fingerprint_of(rejudging.prompts)
-    if rejudging.base_url:
-        identity["base_url"] = without_login(rejudging.base_url)
-    if rejudging.answers:
-        identity["answers"] = read_answers(rejudging.answers, [row["id"] for row in data.rows]).fingerprint
+    said = rejudging.said
+    identity: dict[str, Any] = {"benchmark": "tulving", **data.identity}
+    identity |= {name: said[name] for name in READER if name in said}
+    if "prompts" in said:
+        identity["prompts"] = fingerprint_of(load_prompts(said["prompts"]))
+    if "model" in said and said.get("base_url"):  # without a model it is the address of the judge
+        identity["base_url"] = without_login(said["base_url"])
+    if said.get("answers"):
+        identity["answers"] = read_answers(said["answers"], [row["id"] for row in data.rows]).fingerprint
     return identity
 
 

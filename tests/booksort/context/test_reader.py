@@ -11,7 +11,7 @@ from epbench.booksort.context.retrieval import retrieve, split_books
 from epbench.booksort.dataset.load import load_books, load_pairs
 from epbench.models.load import Options
 from epbench.models.protocol import Request
-from epbench.retrieval.bm25 import Bm25
+from epbench.retrieval.load import Bm25
 from tests.booksort.sort_set import write_set
 
 PACK = load_prompts()

@@ -21,7 +21,7 @@ from epbench.booksort.context.retrieval import (
 )
 from epbench.booksort.dataset.load import BookText, load_books, load_pairs
 from epbench.errors import BadInput
-from epbench.retrieval.bm25 import Bm25
+from epbench.retrieval.load import Bm25
 from tests.booksort.sort_set import BOOKS, write_set
 
 PACK = load_prompts()

@@ -17,10 +17,11 @@ from scipy.stats import pearsonr
 
 from epbench.booksort.finetuning import measures
 from epbench.booksort.finetuning.measures import measure, share_of_pairs, states_before_answers
-from epbench.booksort.scores.comparison import compare, read_outcomes
+from epbench.booksort.scores.comparison import compare
+from epbench.booksort.scores.question_files import read_questions
 from epbench.errors import BadInput
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
-from epbench.finetuning.texts.samples import Sample
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
 from tests.booksort.finetuning.test_plan import sort_plan
@@ -164,7 +165,7 @@ def test_perplexities_and_their_correlation_are_those_of_plain_sums(measured, ti
         ]
         assert found["perplexity"][name] == pytest.approx(math.exp(-np.mean(learned)), rel=1e-4)
     assert found["perplexity"]["held_out"] is None
-    ratios = {one.id: one.log_ratio for one in read_outcomes(folder / "sort")}
+    ratios = read_questions(folder / "sort").set_index("id")["log_ratio"].to_dict()
     expected = pearsonr([-np.mean(sums[id_]) for id_ in ratios], list(ratios.values()))
     assert found["pearson"]["r"] == pytest.approx(expected.statistic, abs=1e-3) and found["pearson"]["n"] == N
     assert json.loads(json.dumps(found, allow_nan=False)) == found

@@ -5,8 +5,7 @@ import pytest
 from epbench.booksort.paper import make
 from epbench.booksort.paper.inputs import Inputs, read_runs
 from epbench.booksort.paper.results.baseline import figure_5
-from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Exhibit, Missing, write_exhibits
 from epbench.reports.figures import drawing, svg
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.sort_set import write_set

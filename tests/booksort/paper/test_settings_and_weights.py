@@ -6,8 +6,7 @@ import pytest
 
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.settings_and_weights import datasets_of, exhibits
-from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Exhibit, Missing, write_exhibits
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.figures import drawing, svg
 from tests.booksort.paper.made_runs import make_run, mostly_right
@@ -114,7 +113,7 @@ def test_labels_are_text_and_pictures_are_the_same_each_time(inputs):
 def test_a_single_excerpt_and_failed_questions_are_no_error(inputs):
     for run in inputs.runs:
         single = run.questions[(run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)]
-        empty = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass"))
+        empty = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass", "right", "share"))
         for questions in (single, single.assign(outcome="failed", failure="gone", **empty)):
             given = Inputs([replace(run, questions=questions.reset_index(drop=True))])
             pictures = drawn(exhibits(given))
@@ -125,7 +124,9 @@ def test_a_single_excerpt_and_failed_questions_are_no_error(inputs):
 
 def test_a_point_that_lost_questions_is_drawn_as_its_range(inputs):
     (run,) = [run for run in inputs.runs if run.memory == "full-book"]
-    failed = run.questions.assign(outcome=run.questions["outcome"].where(run.questions["excerpt_idx"] > 0, "failed"))
+    kept = run.questions["excerpt_idx"] > 0
+    outcome, right = run.questions["outcome"].where(kept, "failed"), run.questions["right"].where(kept)
+    failed = run.questions.assign(outcome=outcome, right=right)
     whole, lost = (
         {one.name: one for one in exhibits(Inputs([replace(run, questions=questions)]))}["Figure 10"].draw()
         for questions in (run.questions, failed)

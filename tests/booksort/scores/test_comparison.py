@@ -10,14 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from epbench.booksort.scores.comparison import Outcome, compare_log_ratios, compare_runs, outcomes_in
-from epbench.booksort.scores.question_files import record_of
+from epbench.booksort.scores.comparison import compare_log_ratios, compare_runs
 from epbench.statistics.paired import holm
-from tests.booksort.simulated_runs import log_odds, simulated
+from tests.booksort.simulated_runs import log_odds, simulated, table
 
 
-def outcomes(log_ratios):
-    return [Outcome(f"q{i}", f"e{i // 4}", True, value) for i, value in enumerate(log_ratios)]
+def outcomes(log_ratios, correct=None, per_excerpt=4):
+    """A table of questions, four to an excerpt, with these log ratios; all are right unless told otherwise."""
+    n = len(log_ratios)
+    return pd.DataFrame({
+        "id": [f"q{i}" for i in range(n)], "pair": [f"q{i}" for i in range(n)],
+        "excerpt": [f"e{i // per_excerpt}" for i in range(n)],
+        "outcome": ["right" if right else "wrong" for right in correct or [True] * n],
+        "log_ratio": pd.Series(log_ratios, dtype="float64"),
+    })  # fmt: skip
 
 
 def test_both_directions_are_those_of_scipy():
@@ -35,8 +41,7 @@ def test_both_directions_are_those_of_scipy():
 
 def test_excerpts_widen_the_interval():
     shared = np.repeat(np.random.default_rng(1).normal(0, 0.3, 50), 4)
-    clustered = outcomes(shared)
-    alone = [replace(one, excerpt=one.id) for one in clustered]
+    clustered, alone = outcomes(shared), outcomes(shared, per_excerpt=1)
     widths = [np.ptp(compare_log_ratios(of, outcomes([0.0] * 200))["interval"]) for of in (clustered, alone)]
     assert widths[0] > 1.6 * widths[1]  # 2 is expected
 
@@ -49,7 +54,10 @@ def test_what_has_no_test():
         outcomes(values), outcomes([value - 0.1 for value in values])
     )  # equal but for rounding
     assert shifted["p"] is shifted["p_less"] is None and shifted["difference"] == pytest.approx(0.1)
-    assert compare_log_ratios([], []) is None and compare_log_ratios(outcomes(values), outcomes(values[:1])) is None
+    assert (
+        compare_log_ratios(outcomes([]), outcomes([])) is None
+        and compare_log_ratios(outcomes(values), outcomes(values[:1])) is None
+    )
     assert compare_log_ratios(outcomes([None, None, -0.1]), outcomes(values)) is None
     one_excerpt = compare_log_ratios(outcomes(values[:3]), outcomes([-0.1, -0.1, -0.4]))
     assert one_excerpt["interval"] is None and 0 < one_excerpt["p"] < 1
@@ -80,7 +88,7 @@ def run_of(seed, accuracy=0.6, surer=0.0, n=400):
     random = np.random.default_rng(seed)
     correct, odds = random.random(n) < accuracy, random.normal(0.4 + surer, 0.8, n)
     ratios = (-np.log1p(np.exp(-odds))).tolist()
-    return [Outcome(f"q{i}", f"e{i // 4}", bool(correct[i]), ratios[i]) for i in range(n)]
+    return outcomes(ratios, correct.tolist())
 
 
 def compared_with_controls(**planted):
@@ -125,15 +133,13 @@ def test_an_advantage_of_a_simulated_reader_is_found_through_its_answers():
     def told(row):
         """A reader whose probabilities agree with its answers, and leave a tenth to other tokens."""
         p_a = 0.7 if row.predicted == "A" else 0.2
-        return record_of(replace(row, p_a=p_a, p_b=0.9 - p_a))
+        return replace(row, p_a=p_a, p_b=0.9 - p_a)
 
     better, worse = (
-        outcomes_in(
-            pd.DataFrame(map(told, simulated(lambda *_, p=p: log_odds(p), seed=seed, lengths=(250,), excerpts=10)))
-        )
+        table(map(told, simulated(lambda *_, p=p: log_odds(p), seed=seed, lengths=(250,), excerpts=10)))
         for seed, p in ((0, 0.85), (1, 0.6))
     )
-    assert {round(one.log_ratio, 6) for one in better} == {round(math.log(p / 0.9), 6) for p in (0.7, 0.2)}
+    assert set(better["log_ratio"].round(6)) == {round(math.log(p / 0.9), 6) for p in (0.7, 0.2)}
     (pair,) = compare_runs({"better": better, "worse": worse})
     assert pair["log_ratio"]["p_holm"] == pytest.approx(2 * pair["log_ratio"]["p"])  # the other direction counts too
     assert pair["n"] == 360 and pair["p"] < 1e-6 and pair["log_ratio"]["p"] < 1e-6
@@ -153,7 +159,7 @@ def test_holm_corrects_both_directions_together():
     (untested,) = (pair for pair in found if pair["log_ratio"]["p"] is None)
     assert untested["runs"] == ["c", "same as c"] and untested["log_ratio"]["p_holm"] is None
     assert untested["p"] == untested["p_corrected"] == 1.0 and untested["log_ratio"]["p_less_holm"] is None
-    none = [replace(one, log_ratio=None) for one in runs["a"]]
+    none = runs["a"].assign(log_ratio=math.nan)
     assert [pair["log_ratio"] for pair in compare_runs({"a": runs["a"], "none": none})] == [None]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from epbench.booksort.scores.scoring import mass_warnings, score_run
-from tests.booksort.simulated_runs import log_odds, simulated
+from tests.booksort.simulated_runs import log_odds, simulated, table
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def told(row, mass, written):
 
 
 def test_a_model_that_never_writes_a_label_is_seen_through(rows):
-    scores = score_run([told(row, 6e-5, "The") for row in rows])
+    scores = score_run(table([told(row, 6e-5, "The") for row in rows]))
     assert scores["accuracy"] > 0.6 and scores["n_invalid"] == 0  # all that stood there before
     assert scores["label_mass"] == pytest.approx(6e-5) and scores["low_mass"] == 1.0
     assert scores["greedy_accuracy"] == 0.0 and scores["greedy_invalid"] == 1.0
@@ -32,7 +32,7 @@ def test_a_model_that_never_writes_a_label_is_seen_through(rows):
 
 
 def test_a_model_that_writes_its_label_has_no_warning(rows):
-    scores = score_run([told(row, 0.99, row.predicted) for row in rows])
+    scores = score_run(table([told(row, 0.99, row.predicted) for row in rows]))
     assert scores["label_mass"] == pytest.approx(0.99) and scores["low_mass"] == 0.0 and scores["warnings"] == []
     assert scores["greedy_accuracy"] == scores["accuracy"] and scores["greedy_invalid"] == 0.0
     assert scores["intervals"]["greedy_accuracy"] == scores["intervals"]["accuracy"]
@@ -40,7 +40,7 @@ def test_a_model_that_writes_its_label_has_no_warning(rows):
 
 def test_mass_and_greedy_accuracy_by_group(rows):
     mixed = [told(row, 0.9, row.answer) if row.book_idx else told(row, 0.2, "Well") for row in rows]
-    scores = score_run(mixed)
+    scores = score_run(table(mixed))
     silent, plain = scores["by_group"]["book"].values()
     assert (silent["label_mass"], plain["label_mass"]) == (pytest.approx(0.2), pytest.approx(0.9))
     assert (silent["greedy_accuracy"], plain["greedy_accuracy"], scores["greedy_accuracy"]) == (0.0, 1.0, 0.5)
@@ -48,7 +48,7 @@ def test_mass_and_greedy_accuracy_by_group(rows):
 
 
 def test_where_no_probabilities_are_known_there_is_no_mass(rows):
-    scores = score_run(rows)
+    scores = score_run(table(rows))
     assert scores["label_mass"] is scores["low_mass"] is None and scores["n_label_mass"] == 0
     assert scores["greedy_accuracy"] == scores["accuracy"] and scores["warnings"] == []
 
@@ -56,14 +56,14 @@ def test_where_no_probabilities_are_known_there_is_no_mass(rows):
 def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
     """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
     some = [told(row, 0.9, row.predicted) if i % 4 == 0 else row for i, row in enumerate(rows)]
-    scores = score_run(some)
+    scores = score_run(table(some))
     assert scores["label_mass"] == pytest.approx(0.9) and scores["n_label_mass"] == len(rows) // 4
 
 
 def test_failed_questions_have_no_mass(rows):
     some = [told(row, 0.9, row.predicted) for row in rows]
     some[0] = replace(some[0], failed=True, p_a=None, p_b=None)
-    scores = score_run(some)
+    scores = score_run(table(some))
     assert scores["n_label_mass"] == len(rows) - 1 and scores["greedy_accuracy"] is None
 
 

@@ -11,7 +11,7 @@ from epbench.booksort.context.retrieval import RECALL
 from epbench.booksort.scores.report import comparison_report, html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import accuracy, markdown_table, screen_tables
-from tests.booksort.simulated_runs import log_odds, simulated
+from tests.booksort.simulated_runs import log_odds, simulated, table
 
 RUN = {
     "identity": {"benchmark": "booksort", "memory": "in-context", "model": "<tiny> & co"},
@@ -38,8 +38,8 @@ def svgs(page: str) -> list[ElementTree.Element]:
 
 
 def test_markdown_has_the_papers_tables(rows):
-    text = markdown_table({"ours": score_run(rows)})
-    whole = score_run(rows)
+    text = markdown_table({"ours": score_run(table(rows))})
+    whole = score_run(table(rows))
     assert accuracy(whole["by_group"]["part"]["SORT-extend"]) in text
     assert "| accuracy | all | SORT | SORT-extend | 20 words |" in text
     assert "| by words of the excerpt | 250 | 10000 |" in text
@@ -54,23 +54,26 @@ def test_markdown_has_the_papers_tables(rows):
 
 @pytest.mark.slow
 def test_a_run_that_lost_questions_is_shown_as_a_range(rows):
-    scores = score_run(with_lost(rows, 80))
+    scores = score_run(table(with_lost(rows, 80)))
     low, high = scores["incomplete"]["accuracy"]
     shown = f"{low:.2f}–{high:.2f} (incomplete)"
     console = Console(width=200, record=True)
     console.print(screen_tables({"ours": scores}))
     assert high - low == 80 / 320 and shown in markdown_table({"ours": scores}) and shown in console.export_text()
-    page, both = html_report("ours", RUN, scores, with_lost(rows, 80), USAGE), comparison_report("x", {"a": scores})
+    page, both = (
+        html_report("ours", RUN, scores, table(with_lost(rows, 80)), USAGE),
+        comparison_report("x", {"a": scores}),
+    )
     assert shown in page and shown in both and len(svgs(page)) == 3
     assert "(80 questions without an answer are left out here)" in page
 
 
 def test_a_small_label_mass_is_a_warning_everywhere(rows):
     small = [replace(row, p_a=3e-5, p_b=2e-5, greedy="The", written="X") for row in rows]
-    scores = score_run(small)
+    scores = score_run(table(small))
     console = Console(width=500, record=True)
     console.print(screen_tables({"ours": scores}))
-    page = html_report("ours", RUN, scores, small, USAGE)
+    page = html_report("ours", RUN, scores, table(small), USAGE)
     for text in (
         markdown_table({"ours": scores}),
         console.export_text(),
@@ -84,21 +87,23 @@ def test_a_small_label_mass_is_a_warning_everywhere(rows):
 
 def test_consistency_is_shown_where_both_orders_were_asked(rows):
     twice = [asking for row in rows for asking in (row, replace(row, id=f"{row.id}/swapped"))]
-    scores = score_run(twice)
-    assert "| both orders | consistency |" in markdown_table({"ours": scores, "other": score_run(rows)})
-    assert "320 pairs, each asked in both orders: 640 questions" in html_report("ours", RUN, scores, twice, USAGE)
+    scores = score_run(table(twice))
+    assert "| both orders | consistency |" in markdown_table({"ours": scores, "other": score_run(table(rows))})
+    assert "320 pairs, each asked in both orders: 640 questions" in html_report(
+        "ours", RUN, scores, table(twice), USAGE
+    )
     assert "always A" in comparison_report("x", {"ours": scores})
 
 
 def test_screen_shows_every_run(rows):
     console = Console(width=200, record=True)
-    console.print(screen_tables({"one": score_run(rows), "two": score_run(rows[:160])}))
+    console.print(screen_tables({"one": score_run(table(rows)), "two": score_run(table(rows[:160]))}))
     shown = console.export_text()
     assert shown.count("one") == 4 and shown.count("two") == 4 and "10000" in shown
 
 
 def test_page_of_a_run(rows):
-    page = html_report("tiny", RUN, score_run(rows), rows, USAGE)
+    page = html_report("tiny", RUN, score_run(table(rows)), table(rows), USAGE)
     assert "&lt;tiny&gt; &amp; co" in page and "<tiny>" not in page and "&lt;broken&gt;" in page
     first, second, third = svgs(page)
     texts = ["".join(text.itertext()) for text in first.iter("{http://www.w3.org/2000/svg}text")]
@@ -106,30 +111,30 @@ def test_page_of_a_run(rows):
     assert (
         "10,000 words" in ElementTree.tostring(third, "unicode") and len(second) > 0 and "reported, Section 5.2" in page
     )
-    assert page == html_report("tiny", RUN, score_run(rows), rows, USAGE)
+    assert page == html_report("tiny", RUN, score_run(table(rows)), table(rows), USAGE)
 
 
 def test_page_says_where_the_middle_cannot_be_told(rows):
     right = [replace(row, correct=True, predicted=row.answer) for row in rows]
-    page = html_report("oracle", RUN, score_run(right), right, USAGE)
+    page = html_report("oracle", RUN, score_run(table(right)), table(right), USAGE)
     assert "cannot be estimated: only 0 wrong answers" in page
 
 
 def test_page_with_retrieval_and_a_single_excerpt(rows):
     few = [replace(row, retrieved_both=True, retrieved_order=False) for row in rows[:4]]
-    scores = score_run(few)
+    scores = score_run(table(few))
     scores["retrieval"][RECALL] = 0.875
-    page = html_report("rag", RUN, scores, few, USAGE)
+    page = html_report("rag", RUN, scores, table(few), USAGE)
     assert "Retrieval" in page and "in order: –" in page and len(svgs(page)) == 3
     assert "first 10 passages (recall)</td><td>0.875" in page
     assert "| rag | 0.875 | 1.000 | 0.000 | – |" in markdown_table({"rag": scores})
 
 
 def test_segments_of_any_length_are_drawn(rows):
-    page = comparison_report("own", {"a": score_run([replace(row, segment_length=7) for row in rows])})
+    page = comparison_report("own", {"a": score_run(table([replace(row, segment_length=7) for row in rows]))})
     assert "a, 7 words" in page
 
 
 def test_runs_side_by_side(rows):
-    page = comparison_report("booksort", {"a": score_run(rows), "b": score_run(rows[:160])})
+    page = comparison_report("booksort", {"a": score_run(table(rows)), "b": score_run(table(rows[:160]))})
     assert len(svgs(page)) == 2 and page.count("<td>a</td>") >= 2 and page.count("<td>b</td>") >= 2

@@ -9,7 +9,7 @@ import pytest
 from epbench.booksort.scores.scoring import GROUPINGS, by_distance, by_group, score_run, summary
 from epbench.errors import RunFailed
 from epbench.metric_folders import metric_module
-from tests.booksort.simulated_runs import log_odds, simulated
+from tests.booksort.simulated_runs import log_odds, simulated, table
 
 accuracy_interval = metric_module("sort_accuracy").accuracy_interval
 
@@ -24,7 +24,7 @@ def test_accuracy_by_bin_of_distance_is_recovered():
     hits = 0
     for seed in range(8):
         rows = simulated(lambda length, start, distance, number: log_odds(planted[number]), seed=seed)
-        found = by_group(rows, GROUPINGS["distance"])
+        found = by_group(table(rows), GROUPINGS["distance"])
         assert list(found) == ["1", "2", "3", "4"]
         assert all(abs(found[str(number)]["accuracy"] - p) < 0.04 for number, p in planted.items())
         hits += sum(inside(p, found[str(number)]) for number, p in planted.items())
@@ -35,7 +35,7 @@ def test_accuracy_by_bin_of_distance_is_recovered():
 def test_accuracy_by_length_of_excerpts_is_recovered():
     planted = {250: 0.95, 1000: 0.85, 2500: 0.7, 10000: 0.6}
     rows = simulated(lambda length, *_: log_odds(planted[length]), seed=2, lengths=tuple(planted))
-    scores = score_run(rows)
+    scores = score_run(table(rows))
     found = scores["by_group"]["excerpt_length"]
     assert list(found) == ["250", "1000", "2500", "10000"]  # as numbers, not as texts
     assert all(inside(p, found[str(length)]) for length, p in planted.items())
@@ -45,7 +45,7 @@ def test_accuracy_by_length_of_excerpts_is_recovered():
 
 def test_curve_over_distance_follows_the_planted_one():
     rows = simulated(lambda length, start, distance, _: log_odds(0.55 + 0.4 * distance / 2000), seed=3, lengths=[2500])
-    curve = by_distance(rows)
+    curve = by_distance(table(rows))
     assert len(curve) == 10 and sum(part["n"] for part in curve) == len(rows)
     assert all(a["to"] < b["from"] for a, b in itertools.pairwise(curve))
     hits = [inside(0.55 + 0.4 * part["mean"] / 2000, part) for part in curve]
@@ -54,7 +54,7 @@ def test_curve_over_distance_follows_the_planted_one():
 
 def test_few_distances_make_few_parts():
     rows = [replace(row, distance=30 + row.excerpt_idx % 3) for row in simulated(lambda *_: 1.0, seed=4, books=1)]
-    assert [(part["from"], part["to"]) for part in by_distance(rows)] == [(30, 30), (31, 31), (32, 32)]
+    assert [(part["from"], part["to"]) for part in by_distance(table(rows))] == [(30, 30), (31, 31), (32, 32)]
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_interval_by_excerpts_holds_what_it_promises_and_the_naive_one_does_not(
     for seed in range(runs):
         rows = simulated(lambda *_: 0.8, seed=1000 + seed, lengths=[250], books=1, excerpt_effect=2.0)
         correct = [row.correct for row in rows]
-        low, high = accuracy_interval(correct, [row.excerpt for row in rows])
+        low, high = accuracy_interval(correct, table(rows)["excerpt"].tolist())
         by_excerpt += low <= expected <= high
         low, high = accuracy_interval(correct)
         naive += low <= expected <= high
@@ -82,10 +82,12 @@ def _normal_quantiles() -> list[float]:
 
 @pytest.mark.slow
 def test_a_guesser_is_seldom_significant_and_a_habit_shows():
-    p_values = [summary(simulated(lambda *_: 0.0, seed=seed, lengths=[250], books=2))["p_value"] for seed in range(60)]
+    p_values = [
+        summary(table(simulated(lambda *_: 0.0, seed=seed, lengths=[250], books=2)))["p_value"] for seed in range(60)
+    ]
     assert sum(p < 0.05 for p in p_values) <= 8
     assert 0.3 < sum(p_values) / len(p_values) < 0.7
-    biased = score_run(simulated(lambda *_: 0.0, seed=5, habit=0.8, invalid=0.1))
+    biased = score_run(table(simulated(lambda *_: 0.0, seed=5, habit=0.8, invalid=0.1)))
     assert 0.87 < biased["share_a"] < 0.93 and biased["accuracy"] < 0.5
     assert 0.05 < biased["n_invalid"] / biased["n_questions"] < 0.15 and biased["n_failed"] == 0
 
@@ -100,20 +102,20 @@ def lost(rows, *places):
 
 def test_a_run_that_lost_questions_has_a_range_and_no_accuracy():
     rows = simulated(lambda *_: 9.0, seed=6, lengths=[250], books=1, excerpts=5)
-    scores = score_run(lost(rows, 0))
+    scores = score_run(table(lost(rows, 0)))
     assert scores["n_questions"] == len(rows) - 1 and scores["n_failed"] == 1 and scores["n_invalid"] == 0
     assert scores["accuracy"] is scores["greedy_accuracy"] is scores["p_value"] is None
     assert scores["incomplete"] == {"accuracy": [19 / 20, 1.0], "greedy_accuracy": [19 / 20, 1.0]}
     assert "accuracy" not in scores["intervals"] and "greedy_accuracy" not in scores["intervals"]
-    assert score_run(rows)["accuracy"] == 1.0 and "incomplete" not in score_run(rows)
+    assert score_run(table(rows))["accuracy"] == 1.0 and "incomplete" not in score_run(table(rows))
     with pytest.raises(RunFailed, match="all 20 questions failed"):
-        score_run(lost(rows, *range(20)))
+        score_run(table(lost(rows, *range(20))))
 
 
 def test_a_group_that_lost_questions_says_so_and_the_others_stay():
     rows = simulated(lambda *_: 9.0, seed=6, lengths=[250], books=2, excerpts=5)
     gone = [i for i, row in enumerate(rows) if row.book_idx == 1]
-    scores = score_run(lost(rows, 0, *gone))
+    scores = score_run(table(lost(rows, 0, *gone)))
     nearest, whole = scores["by_group"]["distance"]["1"], scores["by_group"]["distance"]["4"]
     assert (nearest["n"], nearest["n_failed"], nearest["accuracy"]) == (4, 6, None)
     assert nearest["incomplete"]["accuracy"] == [0.4, 1.0] and (whole["n"], whole["n_failed"]) == (5, 5)
@@ -130,13 +132,13 @@ def test_retrieval_is_told_apart():
         replace(row, retrieved_both=i % 2 == 0, retrieved_order=i % 4 == 0, correct=i % 4 == 0, predicted=row.answer if i % 4 == 0 else "X")
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    retrieval = score_run(marked)["retrieval"]
+    retrieval = score_run(table(marked))["retrieval"]
     assert (retrieval["n"], retrieval["both_found"], retrieval["in_order"]) == (40, 0.5, 0.25)
     assert retrieval["where_in_order"]["accuracy"] == 1.0
-    assert "retrieval" not in score_run(rows)
+    assert "retrieval" not in score_run(table(rows))
 
 
 def test_one_excerpt_has_no_interval():
     rows = simulated(lambda *_: 0.0, seed=8, lengths=[250], books=1, excerpts=1)
-    assert summary(rows)["ci_low"] is None
-    assert score_run(rows)["intervals"] == {}
+    assert summary(table(rows))["ci_low"] is None
+    assert score_run(table(rows))["intervals"] == {}

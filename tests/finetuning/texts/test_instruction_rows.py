@@ -66,9 +66,9 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
     ("content", "message"),
     [
         ({"text": "a"}, "expected the field 'conversations' or 'messages', found 'text'"),
-        (row("a", None), "field 'conversations[1]', field 'value': expected a text, found None"),
-        (turns(("tool", "a")), "field 'conversations[0]', field 'from': expected system, human, user, gpt, assistant, found 'tool'"),
-        ({"messages": [{"role": "user"}]}, "field 'messages[0]', field 'content': expected a text, found nothing"),
+        (row("a", None), "field 'conversations[1].value': expected a text, found None"),
+        (turns(("tool", "a")), "field 'conversations[0].from': expected system, human, user, gpt, assistant, found 'tool'"),
+        ({"messages": [{"role": "user"}]}, "field 'messages[0].content': expected a text, found nothing"),
         ({"messages": "a"}, "field 'messages': expected a list, found 'a'"),
         (row("a", "b", 3), "field 'category': expected a text or null, found 3"),
     ],

@@ -5,6 +5,7 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.scores.question_files import record_of, table_of
 from epbench.booksort.scores.results import scored_pairs
 from epbench.booksort.scores.scoring import score_run
 from epbench.journals.answers import ANSWERS
@@ -46,7 +47,8 @@ def scored_by_us(pairs, probabilities, folder):
         said = "A" if a > 0.5 else "B" if b > 0.5 else ""
         journal.add(id_, id=id_, repeat=0, answer=said, probabilities={"A": a, "B": b})
     journal.close()
-    return score_run(scored_pairs(folder, pairs, {pair.id: pair.id for pair in pairs}))
+    rows = scored_pairs(folder, pairs, {pair.id: pair.id for pair in pairs})
+    return score_run(table_of(map(record_of, rows)))
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from epbench.memfail.dataset.text_statistics import (
 )
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
-from epbench.models.cl100k import cl100k_tokens
+from epbench.models.estimate import cl100k_tokens
 from tests.conftest import SHARED
 from tests.memfail.made_rows import limited_rows
 from tests.memfail.memfail_samples import SOURCES, rows_in

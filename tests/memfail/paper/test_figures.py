@@ -8,14 +8,13 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from epbench.exhibits.exhibit import Exhibit, Missing
-from epbench.memfail.paper.by_model import figure_2, figure_5
+from epbench.exhibits.exhibit import Missing
 from epbench.memfail.paper.inputs import Inputs
-from epbench.memfail.paper.scaling import scaling
-from epbench.memfail.paper.stages import figures_6_to_9
-from epbench.memfail.paper.success import figure_1, figure_4
-from epbench.memfail.paper.tokens import figure_3, tokens_and_cost
+from epbench.memfail.paper.rows import notes_on, rows_of
+from epbench.memfail.paper.stages import figures_6_to_9, tokens_and_cost
+from epbench.memfail.paper.systems import figure_1, figure_2, figure_3, figure_4, figure_5, scaling
 from epbench.memfail.scores.cost import read_prices, spent
+from epbench.reports.exhibit import Exhibit
 from epbench.reports.figures import drawing
 from tests.memfail.paper.conftest import SYSTEMS, K
 from tests.memfail.paper.plain import counts, labels, lines_of, wilson
@@ -54,9 +53,13 @@ def test_success_by_k_is_that_of_the_journals(made, make):
             found = counts(labels(made.folder / name / config, made.rows[config]))
             n, failed, right = len(made.rows[config]), found["failed"], found["correct"]
             (record,) = own(exhibit.records, name, config)
-            assert (record["k"], record["n"], record["n_failed"], record["n_right"]) == (K, n, failed, right)
-            assert record["success"] == pytest.approx(right / (n - failed))
-            assert (record["low"], record["high"]) == pytest.approx(wilson(right, n - failed))
+            assert (record["k"], record["n"], record["n_failed"], record["n_right"]) == (K, n - failed, failed, right)
+            if failed:
+                assert record["mean"] is record["low"] is record["high"] is None
+                assert (record["lowest"], record["highest"]) == pytest.approx((right / n, (right + failed) / n))
+            else:
+                assert record["mean"] == pytest.approx(right / n) and record["lowest"] is record["highest"] is None
+                assert (record["low"], record["high"]) == pytest.approx(wilson(right, n))
             for stage in SHORT[1:]:
                 assert record[f"{stage}_error"] == pytest.approx(found[stage] / (n - failed))
             (shown,) = cells_of(exhibit.table, config, LABELS[name])
@@ -76,7 +79,7 @@ def test_reported_rates_stand_beside_them_with_a_mark_and_intervals(made):
             (record,) = [
                 r for r in exhibit.records if (r["label"], r["config"], r["k"]) == (label, "long_hop", row["k"])
             ]
-            assert record["success"] == row["success_rate"] and record["source"] == "reported"
+            assert record["mean"] == row["success_rate"] and record["source"] == "reported"
             assert (record["low"], record["high"]) == pytest.approx(row["wilson95_z1.96"], abs=1e-4)
             (shown,) = cells_of(exhibit.table, "long_hop", label)
             assert shown[f"k = {row['k']}"].startswith(f"{row['success_rate']:.3f} (")
@@ -103,7 +106,8 @@ def test_the_drawings_have_a_panel_for_each_config_and_one_legend(made):
     assert {"Coexisting facts", "Long hop", "oracle (baseline)", "Mem0, gpt-4.1-mini (reported)"} <= set(texts)
     assert texts.count("oracle (baseline)") == 1
     grid = drawn(figure_4(made.inputs))
-    assert len(grid.axes) == 5 * 5 and grid.axes[0].get_ylabel() == "gpt-4.1-mini\nsuccess"
+    shown = {text for text in texts_in(grid) if ", " in text}
+    assert {"gpt-4.1-mini, Long hop", "no model inside, Coexisting facts"} <= shown
 
 
 def test_success_by_model_has_the_systems_that_were_run_with_two(made):
@@ -176,7 +180,8 @@ def test_scaling_is_that_of_the_journals(made):
                 (record,) = [r for r in own(exhibit.records, name, config) if r[column] == size]
                 judged = part.total() - part["failed"]
                 assert (record["n_right"], record["n_failed"]) == (part["correct"], part["failed"])
-                assert record["success"] == (pytest.approx(part["correct"] / judged) if judged else None)
+                whole = not part["failed"]
+                assert record["mean"] == (pytest.approx(part["correct"] / judged) if whole else None)
                 (shown,) = cells_of(exhibit.table, LABELS[name])
                 assert shown[f"{exhibit.name[-1]} = {size}"].endswith(f"[{judged}]")
         assert drawn(exhibit).axes
@@ -210,4 +215,16 @@ def test_tokens_and_cost_are_those_of_the_runs(made, tmp_path):
     about = json.loads((run.folder / "run.json").read_text())
     usage = json.loads((run.folder / "usage.json").read_text())
     priced = tokens_and_cost(Inputs([replace(run, spent=spent(about, usage, prices))], prices=prices))
-    assert isinstance(priced, Exhibit) and any("in USD" in note for note in priced.table.notes)
+    assert isinstance(priced, Exhibit) and "cost in USD" in priced.table.head
+
+
+def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
+    errors = {"storage_error": 1.0, "summary_error": 0.0, "retrieval_error": 0.0, "reasoning_error": 0.0}
+    by_k = {"5": {"success_rate": 0.0, "n": 92, "intervals": {}, **errors}}
+    rates = {"config": "long_hop", "system": "StructMem", "system_model": "small", "reported": True, "by_k": by_k}
+    inputs = Inputs(reported={"StructMem, small, reported (long_hop)": rates})
+    (one,) = rows_of(inputs)
+    assert (one["label"], one["source"]) == ("StructMem, small (reported)", "reported")
+    assert any("StructMem, small (reported) on long_hop is a storage error" in note for note in notes_on(inputs, [one]))
+    by_k["5"]["storage_error"] = 0.9
+    assert not any("storage error" in note for note in notes_on(inputs, rows_of(inputs)))

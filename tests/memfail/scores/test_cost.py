@@ -123,10 +123,10 @@ def test_tables(prices):
     [
         ("currency = ", "expected prices in TOML"),
         ('currency = "EUR"', "field 'models': expected an object, found nothing"),
-        ('currency = "EUR"\n[models.a]\noutput = 1', "field 'input': expected"),
-        ('currency = "EUR"\n[models.a]\ninput = "1"', "field 'input': expected"),
-        ('currency = "EUR"\n[models.a]\ninput = -1', "model 'a', field 'input': expected 0 or more, found -1"),
-        ('currency = "EUR"\n[models.a]\ninput = nan', "field 'input': expected"),
+        ('currency = "EUR"\n[models.a]\noutput = 1', "field 'models.a.input': expected a number"),
+        ('currency = "EUR"\n[models.a]\ninput = "1"', "field 'models.a.input': expected a number"),
+        ('currency = "EUR"\n[models.a]\ninput = -1', "field 'models.a.input': expected a number >= 0.0, found -1"),
+        ('currency = "EUR"\n[models.a]\ninput = nan', "field 'models.a.input': expected a number"),
     ],
 )
 def test_bad_files_are_one_line(tmp_path, text, message):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.question_files import COLUMNS, nearest, question_rows, write_questions
+from epbench.memfail.scores.question_files import COLUMNS, nearest, question_rows
 from epbench.runs.question_table import read_questions
-from epbench.runs.results import QUESTIONS
+from epbench.runs.results import QUESTIONS, write_questions
 
 GOLD = (
     GoldMemory("r1/0", "Ada keeps bees on the roof.", ("Ada", "bees"), ("roof",)),
@@ -61,11 +61,11 @@ def test_the_table_has_the_way_of_each_fact_from_what_was_told_to_the_answer():
 
 def test_the_file_has_the_same_rows_and_the_same_bytes_each_time(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
-    write_questions(tmp_path, rows())
+    write_questions(tmp_path, COLUMNS, rows())
     first = (tmp_path / QUESTIONS).read_bytes()
     assert pq.read_table(tmp_path / QUESTIONS).to_pylist() == [{name: row[name] for name in COLUMNS} for row in rows()]
     assert list(read_questions(tmp_path, COLUMNS).columns) == list(COLUMNS)
-    write_questions(tmp_path, rows())
+    write_questions(tmp_path, COLUMNS, rows())
     assert (tmp_path / QUESTIONS).read_bytes() == first and [p.name for p in tmp_path.iterdir()] == [QUESTIONS]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.memories.systems.environment import environment_python
+from epbench.memories.systems.hosting import environment_python
 from tests.memories.systems.scripted_endpoint import DIMENSIONS
 from tests.own_home import USERS_CACHE
 

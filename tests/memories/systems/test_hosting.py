@@ -21,14 +21,14 @@ from epbench.memories.guard import Limits
 from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.memories.spec import Endpoint, Installation, SystemSpec
-from epbench.memories.systems import environment
-from epbench.memories.systems.environment import environment_python
+from epbench.memories.systems import hosting
+from epbench.memories.systems.hosting import environment_python
 from epbench.progress import no_progress
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
 
 LONE = Path(__file__).with_name("lone_system.py")
-LOCKS = Path(environment.__file__).parent / "locks"
+LOCKS = Path(hosting.__file__).parent / "locks"
 QUERIES = [Query("q1", "q1", "", "where?", 2)]
 
 
@@ -229,7 +229,7 @@ def test_an_installation_builds_nothing_and_has_no_key(tmp_path, monkeypatch):
         environment_python(lock)
     assert not found.exists()
     # Even the one package that is built from its source does not see the key.
-    monkeypatch.setattr(environment, "_INSTALL", environment._INSTALL.replace("langdetect", "spy"))
+    monkeypatch.setattr(hosting, "_INSTALL", hosting._INSTALL.replace("langdetect", "spy"))
     with pytest.raises(BadInput, match="cannot be built"):
         environment_python(lock)
     assert found.read_text() == "no key"

@@ -8,7 +8,7 @@ import pytest
 from epbench.errors import BadInput
 from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.protocol import Request
-from epbench.models.vllm.model import VllmModel
+from epbench.models.vllm import VllmModel
 from epbench.starting.extras import install_hint
 from tests.tiny_model import make_tiny_model
 

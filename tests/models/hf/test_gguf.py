@@ -10,8 +10,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from epbench.errors import BadInput
-from epbench.models.hf import gguf
-from epbench.models.hf.gguf import checkpoint_of
+from epbench.models.hf import checkpoint
+from epbench.models.hf.checkpoint import checkpoint_of
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
 from tests.models.tiny_gguf import write_gguf
@@ -62,7 +62,7 @@ def test_it_is_converted_once_and_again_when_its_content_changes(tiny, file, cac
     assert folder.parent == cache / "checkpoints" and folder.name.startswith("tiny-")
     assert sorted(path.name for path in cache.glob("checkpoints/*")) == [folder.name, f"{folder.name}.lock"]
     with monkeypatch.context() as patch:
-        patch.setattr(gguf, "_convert", lambda file, folder: pytest.fail("it was converted before"))
+        patch.setattr(checkpoint, "_convert", lambda file, folder: pytest.fail("it was converted before"))
         assert checkpoint_of(file) == folder
         assert checkpoint_of(shutil.copy(file, file.with_name("tiny-too.gguf")).rename(file)) == folder
     other = make_tiny_model(file.parent / "other", TEXT, window=4096, seed=1)
@@ -70,7 +70,7 @@ def test_it_is_converted_once_and_again_when_its_content_changes(tiny, file, cac
 
 
 def test_a_file_without_a_chat_template_is_said_to_be_one(tiny, tmp_path, caplog):
-    caplog.set_level(logging.INFO, "epbench.models.hf.gguf")
+    caplog.set_level(logging.INFO, "epbench.models.hf.checkpoint")
     folder = checkpoint_of(write_gguf(tiny, tmp_path / "base.gguf", template=False))
     assert AutoTokenizer.from_pretrained(folder).chat_template is None
     assert "base.gguf: it has no chat template, so prompts will be plain text" in caplog.text
@@ -81,7 +81,7 @@ def refused(file):
     with pytest.raises(BadInput, match=f"model {file}: ") as error:
         checkpoint_of(file)
     assert "\n" not in str(error.value) and len(str(error.value)) < 700
-    assert not [path for path in gguf.cache_folder("checkpoints").glob("*") if path.suffix != ".lock"]
+    assert not [path for path in checkpoint.cache_folder("checkpoints").glob("*") if path.suffix != ".lock"]
     return str(error.value)
 
 
@@ -152,7 +152,7 @@ def test_a_file_with_another_alignment_is_read(tmp_path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    assert gguf._blocks_and_weights(aligned) == (2, 38)
+    assert checkpoint._blocks_and_weights(aligned) == (2, 38)
 
 
 def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
@@ -161,4 +161,4 @@ def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
         BadInput, match=r"take 0\.01 GB, but 0\.00 GB are free on this disk; set EPBENCH_CACHE to a folder"
     ):
         checkpoint_of(file)
-    assert not list(gguf.cache_folder("checkpoints").glob("tiny*/*"))
+    assert not list(checkpoint.cache_folder("checkpoints").glob("tiny*/*"))

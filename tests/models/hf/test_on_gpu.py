@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from epbench.models.hf.device_memory import free_bytes, release
 from epbench.models.hf.likelihood import Likelihoods
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prefix_batches import Prompt
+from epbench.models.hf.prefix_rows import free_bytes, release
 from epbench.models.hf.shared_prefix import SharedPrefix
 from epbench.models.protocol import Request, Sampling
 from tests.models.hf.test_shared_prefix import prompts

@@ -6,7 +6,7 @@ from accelerate.utils import send_to_device
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from epbench import BadInput
-from epbench.models.hf import prefix_attention, prefix_strategies, shared_prefix
+from epbench.models.hf import prefix_attention, prefix_rows, shared_prefix
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prompt_tokens import common_prefix
@@ -188,8 +188,8 @@ def test_a_strategy_is_judged_by_probabilities_as_well_as_logits():
     with pytest.raises(
         ValueError, match=r"differ by 0\.004\d of their standard deviation, distributions by 0\.46 nats"
     ):
-        prefix_strategies._compare(found, expected, (0.08, 0.02))
-    prefix_strategies._compare(expected + 7, expected, (0.08, 0.02))
+        prefix_rows._compare(found, expected, (0.08, 0.02))
+    prefix_rows._compare(expected + 7, expected, (0.08, 0.02))
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000])

@@ -11,7 +11,7 @@ from inspect_ai.model import ChatCompletionChoice, Logprob, Logprobs, ModelOutpu
 from epbench.errors import BadInput, RunFailed
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import read_journal
-from epbench.models.inspect_ai.model import MOST_GIVEN_UP, InspectModel
+from epbench.models.inspect_ai import MOST_GIVEN_UP, InspectModel
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import KeepsReplies, Request, Sampling, Usage
 from tests.models.inspect_ai.scripted_provider import saying

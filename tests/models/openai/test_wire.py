@@ -1,14 +1,19 @@
 """What is sent for labels and schemas, and how a reply is read: probabilities, tokens, reasoning."""
 
 import json
+import logging
 import math
+import threading
 from importlib.util import find_spec
 
 import pytest
 
+from epbench.models.openai.wire import Dialect, chat_body
 from epbench.models.protocol import Request, Sampling, Usage
+from epbench.tulving.judging.prompts import load_judge_prompts
+from epbench.tulving.judging.protocol import JudgeInput
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
-from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
 pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 
@@ -88,3 +93,166 @@ def test_reasoning_is_apart_from_the_answer(message, reasoning, text):
     with LoopbackEndpoint(more=lambda body: {"message": message}) as endpoint:
         reply = replies(endpoint, book(1))["the book-0"]
     assert (reply.reasoning, reply.text, reply.failure) == (reasoning, text, None)
+
+
+def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def script(number, body):
+        return Fault("status", 400, words=words) if "max_tokens" in body else None
+
+    with LoopbackEndpoint(script=script) as endpoint:
+        got = replies(endpoint, book(3, sampling=Sampling(max_tokens=9)), attempts=1)
+    assert not any(reply.failure for reply in got.values())
+    assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
+
+
+def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
+    words = (
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
+    )
+
+    def picky(number, body):
+        if "temperature" in body:
+            return Fault("status", 400, words=words)
+        if "logprobs" in body:
+            return Fault("status", 400, words="logprobs is not supported with this model")
+        return None
+
+    asked = [Request(str(i), "", "", f"question {i}", labels=("A", "B")) for i in range(3)]
+    with LoopbackEndpoint(script=picky) as endpoint, caplog.at_level(logging.WARNING):
+        found = replies(endpoint, asked, concurrency=1)
+    assert all(reply.failure is None and reply.probabilities is None for reply in found.values())
+    assert len(endpoint.calls) == 5 and "temperature" not in endpoint.calls[-1].body
+    assert not {"logprobs", "top_logprobs"} & endpoint.calls[-1].body.keys()
+    warnings = [record.getMessage() for record in caplog.records if "it answers without" in record.getMessage()]
+    assert len(warnings) == 2 and "takes no temperature" in warnings[0] and "takes no logprobs" in warnings[1]
+
+
+def refusing(*forms, words, status=400, body=None):
+    """An endpoint's script that refuses these types of response_format."""
+
+    def script(number, sent):
+        found = sent.get("response_format", {}).get("type")
+        return Fault("status", status, words=words, body=body) if found in forms else None
+
+    return script
+
+
+EXTRA = {
+    "type": "extra_forbidden",
+    "loc": ["body", "response_format"],
+    "msg": "Extra inputs are not permitted",
+    "input": {},
+}
+ONE_OF = {
+    "type": "literal_error",
+    "loc": ["body", "response_format", "type"],
+    "msg": "Input should be 'text' or 'json_object'",
+    "input": "json_schema",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "body"),
+    [
+        ("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", 400, None),
+        ('response_format type must be one of "text" or "json_object", but got: json_schema', 400, None),
+        ("This response_format type is unavailable now", 400, None),
+        ("This model does not support response format `json_schema`.", 400, None),
+        ("", 422, {"detail": [ONE_OF]}),
+        ("", 400, {"object": "error", "message": f"[{ONE_OF}]", "type": "BadRequestError"}),
+        ("Failed to parse grammar", 400, None),
+    ],
+)
+def test_an_endpoint_without_schemas_is_asked_for_any_json_object(words, status, body, caplog):
+    script = refusing("json_schema", words=words, status=status, body=body)
+    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
+        got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
+    assert len(got) == 40 and not any(reply.failure for reply in got.values())
+    assert len(endpoint.calls) == 41
+    assert [call.body["response_format"]["type"] for call in endpoint.calls] == ["json_schema"] + ["json_object"] * 40
+    (warning,) = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
+    assert warning.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "body"),
+    [
+        ("", 422, {"detail": [EXTRA]}),
+        ("Unrecognized request argument supplied: response_format", 400, None),
+        ("Extra inputs are not permitted, field: 'response_format'", 400, None),
+    ],
+)
+def test_an_endpoint_without_response_format_is_asked_by_the_prompt_alone(words, status, body, caplog):
+    script = refusing("json_schema", "json_object", words=words, status=status, body=body)
+    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
+        got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
+    assert len(got) == 40 and not any(reply.failure for reply in got.values())
+    assert len(endpoint.calls) == 42 and not any("response_format" in call.body for call in endpoint.calls[2:])
+    assert len([record for record in caplog.records if "JSON" in record.getMessage()]) == 2
+
+
+def test_refusals_of_requests_that_were_open_at_once_count_once():
+    """Eight are refused together; the form that the endpoint does take is not given up with the one that it does not."""
+
+    schemas = refusing("json_schema", words="json_schema is not supported")
+    requests = [Request(str(i), "", "", f"question {i}", schema={}) for i in range(40)]
+    together = threading.Barrier(8)
+
+    def refused_together(number, sent):
+        fault = schemas(number, sent)
+        if fault:
+            together.wait(60)
+        return fault
+
+    with LoopbackEndpoint(lambda prompt: "{}", script=refused_together) as endpoint:
+        got = replies(endpoint, requests, concurrency=8, timeout_s=300)
+    assert not any(reply.failure for reply in got.values())
+    forms = [call.body["response_format"]["type"] for call in endpoint.calls]
+    assert forms.count("json_object") == 40 and forms.count("json_schema") == 8
+
+
+def test_several_refused_fields_are_learned_one_after_another():
+    """A strict gateway names all that it does not know, or only the first."""
+
+    def strict(number, sent):
+        for field in ("seed", "temperature", "response_format"):
+            if field in sent:
+                return Fault("status", 422, body={"detail": [EXTRA | {"loc": ["body", field]}]})
+        return None
+
+    with LoopbackEndpoint(lambda prompt: "{}", script=strict) as endpoint:
+        got = replies(endpoint, book(5, schema={}))
+    assert not any(reply.failure for reply in got.values()) and len(endpoint.calls) == 5 + 4
+    assert not {"seed", "temperature", "response_format"} & endpoint.calls[-1].body.keys()
+
+
+def test_a_prompt_that_is_too_long_is_not_blamed_on_the_schema():
+    words = (
+        "maximum context length is 8192 tokens, yours has 9000 (40 in the response_format schemas): reduce the length"
+    )
+    with LoopbackEndpoint(script=refusing("json_schema", words=words)) as endpoint:
+        got = replies(endpoint, book(3, schema={}))
+    assert all(reply.failure.startswith("400 maximum context") for reply in got.values()) and len(endpoint.calls) == 3
+
+
+def test_a_schema_is_not_unlearned_by_a_request_without_one():
+    with LoopbackEndpoint(script=lambda number, sent: Fault("status", 400, words="no such schema")) as endpoint:
+        got = replies(endpoint, book(2))
+    assert len(endpoint.calls) == len(got) == 2
+
+
+def test_the_word_json_is_in_every_prompt_that_is_not_held_to_a_schema():
+    """OpenAI refuses `json_object` without it."""
+    bare, spoken = (Request("1", "You judge.", "", question, schema={}) for question in ("right?", "right? In JSON."))
+    for form in ("json_object", "prompt"):
+        prompts = [
+            chat_body(asked, "m", Dialect(answer_format=form))["messages"][-1]["content"] for asked in (bare, spoken)
+        ]
+        assert prompts == ["right?\n\nAnswer with one JSON object.", "right? In JSON."]
+    assert chat_body(bare, "m")["messages"][-1]["content"] == "right?"
+    case = JudgeInput("1", "who?", "entities", "all", ("Zoe", "Ann"), "Zoe and Ann")
+    ours = load_judge_prompts()
+    for asked in (ours.verdict_request(case, "k", 9), ours.order_request(case, "k", 9)):
+        assert "JSON" in asked.user + asked.system

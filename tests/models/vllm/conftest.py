@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.models.vllm.model import VllmModel
+from epbench.models.vllm import VllmModel
 from epbench.tulving.dataset.build import Recipe, make_book
 from tests.tiny_model import make_tiny_model
 

@@ -13,7 +13,7 @@ from epbench.models.hf.checkpoint import load_tokenizer
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
-from epbench.models.vllm.model import VllmModel
+from epbench.models.vllm import VllmModel
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
@@ -191,7 +191,7 @@ def test_closing_the_iterator_empties_the_engine(model, eight_thousand_tokens):
 
 
 def test_more_requests_than_are_handed_over_at_once(model, monkeypatch):
-    monkeypatch.setattr("epbench.models.vllm.model._OPEN", 3)
+    monkeypatch.setattr("epbench.models.vllm._OPEN", 3)
     too_long = ask("word " * 40_000, 5, name="long")
     replies = answers(model, [*ask("A story.", 7), *too_long])
     assert [reply.failure is None for reply in replies] == [True] * 7 + [False] * 5

@@ -1,7 +1,7 @@
 import pytest
 
 from epbench import BadInput
-from epbench.retrieval.bm25 import Bm25, terms
+from epbench.retrieval.load import Bm25, terms
 from epbench.tulving.context.requests import MEMORIES, QuestionView, chunks_of, published_top_k, requests_for
 from epbench.tulving.dataset.load import Book
 

@@ -87,7 +87,7 @@ USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "co
     [
         ([{"id": "a"}], "config 'finetune', row 0, field 'messages': expected a list, found nothing"),
         ([{"id": 3, "messages": [USER, ASSISTANT]}], "row 0, field 'id': expected a text, found 3"),
-        ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0]', field 'content': expected"),
+        ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0].content': expected"),
         (
             [{"id": "a", "messages": [USER, ASSISTANT]}, {"id": "b", "messages": [USER]}],
             "row 1, field 'messages': expected a message of the user and one of the assistant, found 'user'",
@@ -96,7 +96,7 @@ USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "co
         ([{"id": "a", "messages": [ASSISTANT, USER]}], "found 'assistant', 'user'"),
         (
             [{"id": "a", "messages": [USER, ASSISTANT | {"content": " \n"}]}],
-            "row 0, field 'messages[1]', field 'content': expected a text, found a blank one",
+            "row 0, field 'messages[1].content': expected a text, found a blank one",
         ),
         (
             [{"id": "a", "messages": [USER, ASSISTANT]}] * 2,

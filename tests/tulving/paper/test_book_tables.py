@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Missing, write_exhibits
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
 from epbench.reports.figures import drawing, svg
@@ -30,6 +29,7 @@ from tests.tulving.paper.given_books import published, rows
 
 BINS = ("0", "1", "2", "3-5", "6+")
 OFTEN = BINS[1:]
+SONNET = "claude-3-5-sonnet-20240620"
 ELEMENTS = ("time", "space", "entity", "content")
 REPORTED = read_reported(packaged("epbench.tulving", "reported_books.json"), "tulving")
 LONG = SHARED / "tulving" / "released_n200.zip"
@@ -247,7 +247,7 @@ def test_the_tables_for_people_show_the_frames(made):
     cells = {name: [list(row) for row in one.table.rows] for name, one in made.items() if not isinstance(one, Missing)}
     last = cells["Table 2"][3]
     assert last == [
-        "short (reported)", "claude-3-5-sonnet-20240620", "20", "19", "10,397 tokens", "14", "12", "13", "12", "–", "–",
+        "short (reported)", SONNET, "20", "19", "10,397 tokens", "14", "12", "13", "12", "–", "–",
         "456", "180", "180", "72", "24", "0",
     ]  # fmt: skip
     assert re.fullmatch(r"[\d,]+ words", cells["Table 2"][0][4]) and "not at hand" in " ".join(made["Table 2"].notes)
@@ -259,7 +259,7 @@ def test_the_tables_for_people_show_the_frames(made):
     assert [int(one.rsplit(" ", 1)[1]) for one in named] == [n for n, _ in failed[:3]]
     assert cells["Table 7"][-1] == ["long (reported)", "gpt-4o-2024-05-13", "9", "–", "6", "4", "0", "196 of 200"]
     assert made["Table 8"].table.head == ["property", "value", "short by template", "short by openai:tiny", "scifi-short",
-                                          "short (released)", "long (reported)"]  # fmt: skip
+                                          "short (released)", f"long by {SONNET} (reported)"]  # fmt: skip
     assert [
         "style",
         "horror",
@@ -267,10 +267,10 @@ def test_the_tables_for_people_show_the_frames(made):
     ] in cells["Table 8"]
     assert [row[1] for row in cells["Table 8"] if row[0] == "paragraphs"] == [str(n) for n in range(1, 11)]
     first = made["Table 9"].records[0]
-    assert cells["Table 9"][0][3] == f"{first['items']} ({first['expected_mean']:.1f} ± {first['expected_sd']:.1f})"
-    assert cells["Table 9"][-1] == ["long (reported)", "–", "content", "9", "4", "7", "14"]
-    assert cells["Table 12"][-1] == ["long (reported)", "others", "–", "5", "5", "0", "0", "0"]
-    assert cells["Table 12"][10][1] == cue_written("te") == "(t, *, e, *)" and cue_written("tsec") == "(t, s, e, c)"
+    assert cells["Table 9"][0][4] == f"{first['items']} ({first['expected_mean']:.1f} ± {first['expected_sd']:.1f})"
+    assert cells["Table 9"][-1] == ["long (reported)", SONNET, "–", "content", "9", "4", "7", "14"]
+    assert cells["Table 12"][-1] == ["long (reported)", SONNET, "others", "–", "5", "5", "0", "0", "0"]
+    assert cells["Table 12"][10][2] == cue_written("te") == "(t, *, e, *)" and cue_written("tsec") == "(t, s, e, c)"
     for number, name in ((2, "Table 2"), (7, "Table 7"), (8, "Table 8"), (9, "Table 9"), (12, "Table 12")):
         assert f"(reported): Huet et al., ICLR 2025, Table {number}." in made[name].notes
     places = [r["position"] for r in made["Figure 5"].records[:20]]
@@ -295,9 +295,19 @@ def test_the_overview_tells_what_each_book_is_for(made, books):
 
 
 def test_templates_with_different_numbers_show_both(books):
-    book = replace(books[-1], selected=[Asked(0, "t", "2", [1, 2]), Asked(0, "t", "2", [1, 3])], n_events=None)
+    book = replace(books[-1], selected=[Asked(0, "t", "2")] * 2, n_events=None)
     found = by_name(exhibits([book], repeats=2))
-    assert found["Table 12"].table.rows[0] == ["short (released)", "(t, *, *, *)", "3", "0", "0", "0–2", "0", "0"]
+    assert found["Table 12"].table.rows[0] == [
+        "short (released)",
+        "made",
+        "(t, *, *, *)",
+        "3",
+        "0",
+        "0",
+        "0–2",
+        "0",
+        "0",
+    ]
     assert found["Table 2"].table.rows[0][2] == "–"
     assert any(note.startswith("No report on the writing says how many events") for note in found["Table 2"].notes)
 

@@ -40,8 +40,8 @@ def test_a_book_by_templates(short_book):
     assert book.fingerprint == load_book(str(short_book)).fingerprint and book.marked == "short"
     (text,) = rows(short_book, "book")
     assert (book.tokens, book.tokenizer) == (len(text["text"].split()), "words")
-    asked = [(q.template, q.cue, q.bin, q.chapters) for q in book.selected]
-    assert asked == [(row["template"], row["cue"], row["bin"], row["chapters"]) for row in rows(short_book, "qa")]
+    asked = [(q.template, q.cue, q.bin) for q in book.selected]
+    assert asked == [(row["template"], row["cue"], row["bin"]) for row in rows(short_book, "qa")]
     empty = [row for row in rows(short_book, "all_questions") if not row["answer"] and row["n_chapters"] == 0]
     assert (book.n_empty, book.n_answerable) == (len(empty), len(rows(short_book, "all_questions")) - len(empty))
     assert (book.n_events, book.universe_size, book.rounds) == (20, 100, [])

@@ -39,7 +39,7 @@ def questions_in(folder):
     import pyarrow.parquet as pq
 
     table = pq.read_table(folder / QUESTIONS)
-    assert tuple(table.column_names) == COLUMNS
+    assert table.column_names == list(COLUMNS)
     return table.to_pylist()
 
 

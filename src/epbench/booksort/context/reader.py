@@ -14,8 +14,7 @@ from epbench.booksort.context.prompts import Pack
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.models.load import Options, load_model, refuse_variant
-from epbench.models.protocol import Model, Request
-from epbench.models.rules import RuleBasedReader
+from epbench.models.protocol import Model, Request, RuleBasedReader
 
 
 class Oracle(RuleBasedReader):

@@ -15,8 +15,7 @@ from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
 from epbench.booksort.context.retrieval import Passage, Retrieved
 from epbench.booksort.dataset.load import BookText, Pair
 from epbench.errors import BadInput
-from epbench.models.protocol import Request, Sampling
-from epbench.models.scheduling import by_context
+from epbench.models.protocol import Request, Sampling, by_context
 
 LABELS = ("A", "B")
 

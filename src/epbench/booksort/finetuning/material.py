@@ -15,8 +15,8 @@ from epbench.booksort.texts.cleaning import gutenberg_title, split_at_markers
 from epbench.booksort.texts.gutenberg import Published, check_published, published_books, read_text
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
+from epbench.finetuning.packing import Kind, Sample
 from epbench.finetuning.texts.chunks import chunk_texts
-from epbench.finetuning.texts.samples import Kind, Sample
 from epbench.finetuning.texts.tokens import Learn, SampleTokens
 
 _BLANK_LINES = re.compile(r"\n\s*\n")

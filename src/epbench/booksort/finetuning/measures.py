@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.booksort.dataset.load import Pair, group_of
 from epbench.booksort.evaluate import Prepared
-from epbench.booksort.scores.comparison import read_outcomes
+from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.results import finish
 from epbench.errors import BadInput
-from epbench.finetuning.measuring.asking import ask_together
-from epbench.finetuning.measuring.perplexity import check_texts, text_perplexity
+from epbench.finetuning.measuring import ask_together, check_texts, text_perplexity
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
-from epbench.finetuning.texts.samples import Sample
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
@@ -192,17 +191,15 @@ def summary_of(folder: Path, scores: Mapping[str, Any]) -> dict[str, Any]:
         log(p(right) / (p(A) + p(B))) in nats, with log_ratio_interval likewise; and the numbers n of answered and n_failed
         of failed questions. What is unknown is None: the accuracies, if questions have failed.
     """
-    import numpy as np
-
-    known = [(one.log_ratio, one.excerpt) for one in read_outcomes(folder) if one.log_ratio is not None]
-    ratios = np.array([ratio for ratio, _ in known])
-    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, ratios), [excerpt for _, excerpt in known])
+    known = read_questions(folder).dropna(subset="log_ratio")
+    ratios = known["log_ratio"].to_numpy()
+    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, ratios), known["excerpt"].tolist())
     return {
         "accuracy": scores["accuracy"],
         "interval": scores["intervals"].get("accuracy"),
         "greedy_accuracy": scores["greedy_accuracy"],
         "label_mass": scores["label_mass"],
-        "log_ratio": float(ratios.mean()) if known else None,
+        "log_ratio": float(ratios.mean()) if len(known) else None,
         "log_ratio_interval": list(interval) if interval else None,
         "n": scores["n_questions"],
         "n_failed": scores["n_failed"],
@@ -231,9 +228,9 @@ def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[st
     """
     from epbench.statistics.correlation import pearson
 
-    ratios = {one.id: one.log_ratio for one in read_outcomes(folder) if one.log_ratio is not None}
-    surprise = [-segments[id_].log_likelihood / segments[id_].n_tokens for id_ in ratios]
-    found = pearson(surprise, list(ratios.values()))
+    known = read_questions(folder).dropna(subset="log_ratio")
+    surprise = [-segments[id_].log_likelihood / segments[id_].n_tokens for id_ in known["id"]]
+    found = pearson(surprise, known["log_ratio"].tolist())
     return {**asdict(found), "interval": list(found.interval)} if found else None
 
 

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.finetuning.curves import Series, curves, training_summary
-from epbench.finetuning.measuring.page import training_page
-from epbench.finetuning.measuring.tables import epoch_name, perplexity_table
+from epbench.finetuning.curves import Series, curves, epoch_name, perplexity_table, training_page, training_summary
 from epbench.reports.comparison import comparison_html
 from epbench.reports.tables import Table, cell, interval_cell
-from epbench.statistics.comparison import Comparison
+from epbench.statistics.paired import Comparison
 
 Record = Mapping[str, Any]
 CHANCE = 0.5

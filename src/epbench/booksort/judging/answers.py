@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from epbench.booksort.dataset.load import Pair, is_swapped, pair_id
+from epbench.booksort.dataset.load import Pair
 
 Label = Literal["A", "B"]
 
@@ -168,21 +168,6 @@ class ScoredPair:
     retrieved_both: bool | None = None
     retrieved_order: bool | None = None
     failure: str | None = None
-
-    @property
-    def excerpt(self) -> str:
-        """The excerpt that the question is about. Its four questions share one reading, and so their errors."""
-        return f"{self.book_idx} {self.excerpt_length} {self.segment_length} {self.excerpt_idx}"
-
-    @property
-    def pair(self) -> str:
-        """The pair of segments that the question asks about; with both orders, two questions ask about each pair."""
-        return pair_id(self.id)
-
-    @property
-    def swapped(self) -> bool:
-        """Whether this is the second asking of its pair, with the segments swapped."""
-        return is_swapped(self.id)
 
     @property
     def label_mass(self) -> float | None:

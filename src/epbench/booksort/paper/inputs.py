@@ -14,7 +14,7 @@ from epbench.exhibits.exhibit import Source
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
-from epbench.files.shapes import check
+from epbench.files.typed import typed
 from epbench.finetuning.run import measured_folder
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
@@ -48,7 +48,7 @@ class PaperRun:
             about the same pairs.
         identity: The field identity of run.json; of several, that of the first.
         scores: The content of scores.json of each part, in the order of the parts.
-        questions: The content of questions.parquet of all parts; see `epbench.booksort.scores.question_files`.
+        questions: The questions of all parts; see `epbench.booksort.scores.question_files.read_questions`.
         training: The label of the training that this run measures; None for other runs.
         epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
     """
@@ -191,7 +191,7 @@ def _run(
         benchmark = found[part]["identity"].get("benchmark")
         if benchmark != "booksort":
             raise BadInput(f"{part / 'run.json'}: its benchmark is {benchmark!r}; expected a run of Book-SORT")
-        check(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
+        typed(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
     first = found[parts[0]]
     questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
     lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))

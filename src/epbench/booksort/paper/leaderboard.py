@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import CHANCE, prepared
+from epbench.booksort.paper.results.rates import CHANCE
 from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
 from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module
@@ -44,7 +44,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
 
 def _of_run(run: PaperRun) -> Standing:
-    questions = prepared(run.questions)
+    questions = run.questions
     parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
     parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}
     interval = metric_module("sort_accuracy").accuracy_interval

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from epbench.booksort.dataset.load import Pair, group_of, is_swapped
-from epbench.booksort.judging.answers import Record, ScoredPair
+from epbench.booksort.judging.answers import Record
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 
@@ -19,12 +19,12 @@ _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not sh
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
-def questions_html(pairs: Sequence[Pair], rows: Sequence[ScoredPair], found: Mapping[str, Record]) -> str:
+def questions_html(pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record]) -> str:
     """Question by question, as HTML for the page of a run.
 
     Args:
         pairs: The pairs that were asked.
-        rows: What became of them, in the same order.
+        rows: Their rows of questions.parquet, in the same order.
         found: By id of a pair, the record of what was retrieved for it; empty where nothing is retrieved.
     """
     excerpts = Excerpts()
@@ -62,13 +62,13 @@ class Excerpts:
 
 
 def cards_of(
-    pairs: Sequence[Pair], rows: Sequence[ScoredPair], found: Mapping[str, Record], excerpts: Excerpts
+    pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record], excerpts: Excerpts
 ) -> list[QuestionCard]:
     """A card for each pair that was asked; the texts of the excerpts are gathered on the way.
 
     Args:
         pairs: The pairs.
-        rows: What became of them, in the same order.
+        rows: Their rows of questions.parquet, in the same order.
         found: By id of a pair, the record of what was retrieved for it.
         excerpts: Where the texts are gathered.
     """
@@ -76,41 +76,43 @@ def cards_of(
     return [_card(pair, row, found, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
 
 
-def _card(pair: Pair, row: ScoredPair, found: Mapping[str, Record], excerpts: Excerpts, swapped: bool) -> QuestionCard:
+def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: Excerpts, swapped: bool) -> QuestionCard:
     facets = {
         "distance, bin up to": f"{pair.distance_bin}",
         "excerpt": f"{pair.excerpt_length} words",
         "segment": f"{pair.segment_length} words",
         "book": pair.title,
-        "answered": "–" if row.failed else row.predicted,
+        "answered": row["predicted"] or "–",
     }
     if found:
-        facets["both segments retrieved"] = _YES_NO[row.retrieved_both]
+        facets["both segments retrieved"] = _YES_NO[row["retrieved_both"]]
     if swapped:
         facets["order"] = "swapped" if is_swapped(pair.id) else "as it is"
     first, second = pair.shown
     return QuestionCard(
         id=pair.id,
         facets=facets,
-        outcome="failed" if row.failed else "right" if row.correct else "wrong",
+        outcome=row["outcome"],
         question=f"Which comes first?\n\nA: {first}\n\nB: {second}",
         reference=[pair.answer],
-        answer=None if row.failed else row.greedy or row.predicted,
+        answer=None if row["outcome"] == "failed" else row["greedy"] or row["predicted"],
         verdict=_verdict(pair, row),
-        reason=row.failure or "",
+        reason=row["failure"] or "",
         evidence=list(_evidence(pair, excerpts)),
         retrieved=_passages(found.get(pair.id)) if found else None,
     )
 
 
-def _verdict(pair: Pair, row: ScoredPair) -> str:
+def _verdict(pair: Pair, row: Record) -> str:
     """What the answer counts as, the probabilities, and where the segments are."""
     lines = [f"distance {pair.distance:,} words: from {pair.positions[0]:,} to {pair.positions[1]:,}"]
-    if not row.failed:
-        named = "neither segment" if row.predicted == "X" else row.predicted
+    if row["outcome"] != "failed":
+        named = "neither segment" if row["predicted"] == "X" else row["predicted"]
         lines.insert(0, f"counts as {named}; right is {pair.answer}")
-    if row.p_a is not None:
-        lines.append(f"probability of A {cell(row.p_a)}, of B {cell(row.p_b)}, of either {cell(row.label_mass)}")
+    if row["p_a"] is not None:
+        lines.append(
+            f"probability of A {cell(row['p_a'])}, of B {cell(row['p_b'])}, of either {cell(row['label_mass'])}"
+        )
     return "\n".join(lines)
 
 

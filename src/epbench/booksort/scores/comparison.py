@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,52 +12,13 @@ from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.run_files import SCORES, read_run
 from epbench.runs.folder import read_scores
 from epbench.runs.several import check_same
-from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.statistics.paired import DIGITS, holm
+from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_outcomes, holm, with_holm
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of one question.
-
-    Attributes:
-        id: The id of the question; with both orders, two questions ask about each pair.
-        excerpt: The excerpt that the question is about.
-        correct: Whether the answer is right; None if the question failed.
-        log_ratio: The logarithm of p(right segment) / (p(A) + p(B)); None if a probability is unknown or 0.
-    """
-
-    id: str
-    excerpt: str
-    correct: bool | None
-    log_ratio: float | None
-
-
-def read_outcomes(folder: Path) -> list[Outcome]:
-    """The outcome of each question of a run, from its questions.parquet.
-
-    Raises:
-        BadInput: There is no such file and it cannot be made, or it is damaged.
-    """
-    return outcomes_in(read_questions(folder))
-
-
-def outcomes_in(table: pd.DataFrame) -> list[Outcome]:
-    """The outcome of each question in a table with the columns of questions.parquet."""
-    excerpt = table[["book_idx", "excerpt_length", "segment_length", "excerpt_idx"]].astype(str).agg(" ".join, axis=1)
-    right = table["p_a"].where(table["answer"] == "A", table["p_b"])
-    known = right.gt(0) & (table["outcome"] != "failed") & table["p_a"].notna() & table["p_b"].notna()
-    share = right / (table["p_a"] + table["p_b"])
-    return [
-        Outcome(id_, of, None if outcome == "failed" else outcome == "right", math.log(part) if is_known else None)
-        for id_, of, outcome, part, is_known in zip(table["id"], excerpt, table["outcome"], share, known, strict=True)
-    ]
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -77,19 +36,19 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     for folder in runs.values():
         read_scores(folder, SCORES)  # a run that did not end has none
     check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"), ("texts",))
-    outcomes_of = {name: read_outcomes(folder) for name, folder in runs.items()}
-    return Comparison("accuracy", compare_runs(outcomes_of, progress))
+    tables = {name: read_questions(folder) for name, folder in runs.items()}
+    return Comparison("accuracy", compare_runs(tables, progress))
 
 
-def compare_runs(runs: Mapping[str, Sequence[Outcome]], progress: Progress = iter) -> list[dict[str, Any]]:
+def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the accuracy of any two runs (Appendix F.2), and their log ratios (Appendix F.3).
 
     Args:
-        runs: The outcomes by the name of the run.
+        runs: The questions as `read_questions` returns them, by the name of the run.
         progress: Shows a bar.
 
     Returns:
-        For each two runs what `epbench.statistics.comparison.compare_two` returns, with excerpts as clusters and McNemar's
+        For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
         the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
         and p_less_holm, or None if a run has no probabilities; and p_holm. Holm's correction of p is for the number of
@@ -98,20 +57,16 @@ def compare_runs(runs: Mapping[str, Sequence[Outcome]], progress: Progress = ite
     Raises:
         RunFailed: Two runs have no answered question in common.
     """
-    excerpts = {one.id: one.excerpt for of_run in runs.values() for one in of_run}
     found = []
-    for one, other in progress(list(combinations(runs, 2))):
-        names = (one, other)
-        values = [{o.id: float(o.correct) for o in runs[name] if o.correct is not None} for name in names]
-        pair = compare_two(names, values, cluster_of=excerpts.__getitem__, unit_of=pair_id, outcomes=True)
-        pair["n_failed"] = [sum(o.correct is None for o in runs[name]) for name in names]
-        pair["log_ratio"] = compare_log_ratios(runs[one], runs[other])
-        found.append(pair)
+    for names in progress(list(combinations(runs, 2))):
+        tables = [runs[name] for name in names]
+        pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
+        found.append(pair | {"log_ratio": compare_log_ratios(*tables)})
     _correct([pair["log_ratio"] for pair in found if pair["log_ratio"]])
     return with_holm(found)
 
 
-def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> dict[str, Any] | None:
+def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
     """Test whether the first run gives the right segment a larger part of p(A) + p(B), by a one-sided paired t-test.
 
     Two askings of one pair of segments count once, by their mean. The test treats pairs as independent; the interval,
@@ -126,24 +81,26 @@ def compare_log_ratios(first: Sequence[Outcome], second: Sequence[Outcome]) -> d
     """
     import numpy as np
 
-    theirs = {one.id: one.log_ratio for one in second}
-    by_pair: dict[str, list[float]] = {}
-    excerpts: dict[str, str] = {}
-    for one in first:
-        other = theirs.get(one.id)
-        if one.log_ratio is not None and other is not None:
-            by_pair.setdefault(pair_id(one.id), []).append(one.log_ratio - other)
-            excerpts[pair_id(one.id)] = one.excerpt
-    if len(by_pair) < 2:
+    pairs = pair_differences(first, second, "log_ratio")
+    if len(pairs) < 2:
         return None
     # Rounded, so that differences which are equal but for rounding are equal.
-    differences = np.round([sum(values) / len(values) for values in by_pair.values()], DIGITS)
-    interval = cluster_bootstrap(
-        lambda weights: weighted_mean(weights, differences), [excerpts[pair] for pair in by_pair]
-    )
+    differences = np.round(pairs["difference"].to_numpy(float), DIGITS)
+    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, differences), pairs["excerpt"].tolist())
     p, p_less = _one_sided(differences)
     difference = float(differences.mean())
-    return {"n": len(by_pair), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
+    return {"n": len(pairs), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
+
+
+def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:
+    """By how much a column of the first run exceeds that of the second, for each pair of segments where both have values.
+
+    Returns:
+        For each pair its excerpt, and the difference, which is the mean over both askings of a pair.
+    """
+    both = first[["id", "pair", "excerpt", column]].merge(second[["id", column]], on="id", suffixes=("", "_other"))
+    both = both.assign(difference=both[column] - both[f"{column}_other"]).dropna(subset="difference")
+    return both.groupby("pair", sort=False).agg({"excerpt": "first", "difference": "mean"})
 
 
 def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[None, None]:

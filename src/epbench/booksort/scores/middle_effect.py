@@ -9,29 +9,29 @@ effect would be taken for one of the middle; with it, only the nearer bins can s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.judging.answers import ScoredPair
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_IN_A_CELL = 5
 """The fewest right, and wrong, answers on pairs in the middle, and on other pairs, for which the model is estimated."""
 
 
-def both_in_the_middle(row: ScoredPair) -> bool:
+def both_in_the_middle(rows: pd.DataFrame) -> pd.Series[bool]:
     """Whether the first words of both segments lie in the middle third of the excerpt."""
-    third = row.excerpt_length / 3
-    return third <= row.seg1_pos and row.seg2_pos < 2 * third
+    third = rows["excerpt_length"] / 3
+    return (third <= rows["seg1_pos"]) & (rows["seg2_pos"] < 2 * third)
 
 
-def middle_effect(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
     """The effect of the middle on the odds of a right answer.
 
     Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors
     are clustered by excerpt.
 
     Args:
-        rows: All questions; those that failed are left out.
+        rows: All questions, as `read_questions` returns them; those that failed are left out.
 
     Returns:
         n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy of
@@ -39,12 +39,9 @@ def middle_effect(rows: Sequence[ScoredPair]) -> dict[str, Any]:
         (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
         not_estimable, the reason why there are none. If all excerpts have one length, the terms of length are left out.
     """
-    answered = [row for row in rows if not row.failed]
-    middle = [both_in_the_middle(row) for row in answered]
-    parts = {
-        name: [row for row, inside in zip(answered, middle, strict=True) if inside is wanted]
-        for name, wanted in (("in_middle", True), ("elsewhere", False))
-    }
+    answered = rows[rows["right"].notna()]
+    middle = both_in_the_middle(answered)
+    parts = {"in_middle": answered[middle], "elsewhere": answered[~middle]}
     found: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
     found |= {name: _share(part) for name, part in parts.items()}
     found["confound"] = _confound(answered, middle)
@@ -52,16 +49,15 @@ def middle_effect(rows: Sequence[ScoredPair]) -> dict[str, Any]:
     return found | ({"not_estimable": reason} if reason else _fit(answered, middle))
 
 
-def _share(rows: Sequence[ScoredPair]) -> dict[str, Any]:
-    return {"n": len(rows), "accuracy": sum(row.correct for row in rows) / len(rows) if rows else None}
+def _share(rows: pd.DataFrame) -> dict[str, Any]:
+    return {"n": len(rows), "accuracy": int(rows["right"].sum()) / len(rows) if len(rows) else None}
 
 
-def _confound(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, Any]:
+def _confound(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     """The share of pairs in the middle by relative distance, and the correlation of both."""
     import numpy as np
 
-    inside = np.array(middle, dtype=float)
-    distance = np.array([row.distance / row.excerpt_length for row in rows])
+    inside, distance = middle.to_numpy(float), (rows["distance"] / rows["excerpt_length"]).to_numpy(float)
     varies = len(rows) > 1 and inside.std() > 0 and distance.std() > 0
     shares = {}
     for name, low, high in (
@@ -76,40 +72,38 @@ def _confound(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, A
     return {"share_in_middle_by_distance": shares, "correlation_with_distance": correlation}
 
 
-def _why_not(parts: dict[str, list[ScoredPair]]) -> str | None:
+def _why_not(parts: dict[str, pd.DataFrame]) -> str | None:
     """Why the model cannot be estimated: a cell of (middle or not) x (right or wrong) is nearly empty; None if it can."""
     names = {"in_middle": "pairs in the middle", "elsewhere": "other pairs"}
     for name, rows in parts.items():
-        right = sum(row.correct for row in rows)
+        right = int(rows["right"].sum())
         for what, n in (("right", right), ("wrong", len(rows) - right)):
             if n < FEWEST_IN_A_CELL:
                 return f"only {n} {what} answers on {names[name]}; at least {FEWEST_IN_A_CELL} are needed"
     return None
 
 
-def _fit(rows: Sequence[ScoredPair], middle: Sequence[bool]) -> dict[str, Any]:
+def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     import numpy as np
     import statsmodels.api as sm
     from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
-    inside = np.array(middle, dtype=float)
-    length, distance = (
-        np.log(np.array([getattr(row, name) for row in rows], dtype=float)) for name in ("excerpt_length", "distance")
-    )
+    inside = middle.to_numpy(float)
+    length, distance = (np.log(rows[name].to_numpy(float)) for name in ("excerpt_length", "distance"))
     length, distance = length - length.mean(), distance - distance.mean()
     columns = {"middle": inside}
-    if len({row.excerpt_length for row in rows}) > 1:
+    if rows["excerpt_length"].nunique() > 1:
         columns |= {"middle x length": inside * length, "length": length}
     columns["distance"] = distance
-    if len({row.distance for row in rows}) == 1:
+    if rows["distance"].nunique() == 1:
         del columns["distance"]
     design = sm.add_constant(np.column_stack(list(columns.values())), has_constant="add")
     if np.linalg.matrix_rank(design) < design.shape[1]:
         return {"not_estimable": "middle, length and distance determine one another in these questions"}
-    clusters = np.unique([row.excerpt for row in rows], return_inverse=True)[1]
+    clusters = np.unique(rows["excerpt"].tolist(), return_inverse=True)[1]
     try:
         with np.errstate(all="ignore"):
-            model = sm.Logit(np.array([row.correct for row in rows], dtype=float), design)
+            model = sm.Logit(rows["right"].to_numpy(float), design)
             fit = model.fit(disp=0, warn_convergence=False, cov_type="cluster", cov_kwds={"groups": clusters})
     except (PerfectSeparationError, np.linalg.LinAlgError) as error:
         return {"not_estimable": f"the regression has no finite solution ({error})"}

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.dataset.load import SWAPPED
 from epbench.booksort.judging.answers import ScoredPair
-from epbench.runs import question_table, results
+from epbench.runs import question_table
+from epbench.runs.results import Columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "id", "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length", "seg1_pos", "seg2_pos",
-    "answer", "predicted", "outcome", "failure", "p_a", "p_b", "label_mass", "greedy", "written", "retrieved_both",
-    "retrieved_order",
-)  # fmt: skip
+COLUMNS: Columns = {
+    "id": "string",
+    **dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"), "int32"),
+    **dict.fromkeys(("seg1_pos", "seg2_pos"), "int32"),
+    **dict.fromkeys(("answer", "predicted", "outcome", "failure"), "string"),
+    **dict.fromkeys(("p_a", "p_b", "label_mass"), "double"), **dict.fromkeys(("greedy", "written"), "string"),
+    **dict.fromkeys(("retrieved_both", "retrieved_order"), "bool"),
+}  # fmt: skip
 """The columns, with the meanings that they have in `ScoredPair`.
 
 id ends in `/swapped` where a pair is asked a second time with its segments swapped. distance, distance_bin, excerpt_length,
@@ -44,28 +50,39 @@ def record_of(row: ScoredPair) -> dict[str, Any]:
     }
 
 
-def write_questions(folder: Path, rows: Sequence[ScoredPair]) -> None:
-    """Write questions.parquet of a run; see `epbench.runs.results`.
+def table_of(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The table of questions with these rows, as `read_questions` returns it."""
+    import pandas as pd
 
-    Raises:
-        OSError: The file could not be written; the error names it.
-    """
-    import pyarrow as pa
-
-    text, whole, share, flag = pa.string(), pa.int32(), pa.float64(), pa.bool_()
-    types = dict.fromkeys(COLUMNS, text)
-    types |= dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin"), whole)
-    types |= dict.fromkeys(("excerpt_length", "segment_length", "seg1_pos", "seg2_pos"), whole)
-    types |= dict.fromkeys(("p_a", "p_b", "label_mass"), share) | dict.fromkeys(
-        ("retrieved_both", "retrieved_order"), flag
-    )
-    results.write_questions(folder, pa.schema(types), [record_of(row) for row in rows])
+    return _measured(pd.DataFrame(list(records), columns=list(COLUMNS)))
 
 
 def read_questions(folder: Path) -> pd.DataFrame:
-    """Read questions.parquet of a run, with the columns of `COLUMNS`.
+    """Read questions.parquet of a run.
+
+    Returns:
+        The columns of `COLUMNS`, and: excerpt (which excerpt the question is about; its questions share one reading, and so
+        their errors), pair (the id of the pair; with both orders, two questions ask about each), swapped (whether it is the
+        second asking of its pair), right (1, 0, or NaN if the question failed), share (the part of p(A) + p(B) that the
+        right segment has), and log_ratio (its logarithm; NaN if that is unknown, or the question failed).
 
     Raises:
-        BadInput: There is no such file, it is no Parquet file, or it lacks a column.
+        BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
     """
-    return question_table.read_questions(folder, COLUMNS)
+    return _measured(question_table.read_questions(folder, COLUMNS))
+
+
+def _measured(table: pd.DataFrame) -> pd.DataFrame:
+    p_a, p_b = (table[label].astype("float64") for label in ("p_a", "p_b"))
+    share, failed = p_a.where(table["answer"] == "A", p_b) / (p_a + p_b), table["outcome"] == "failed"
+    places = zip(
+        *(table[name] for name in ("book_idx", "excerpt_length", "segment_length", "excerpt_idx")), strict=True
+    )
+    return table.assign(
+        excerpt=[" ".join(map(str, place)) for place in places],
+        pair=table["id"].str.removesuffix(SWAPPED),
+        swapped=table["id"].str.endswith(SWAPPED),
+        right=(table["outcome"] == "right").astype("float64").mask(failed),
+        share=share,
+        log_ratio=[math.log(part) if part > 0 else math.nan for part in share.mask(failed)],
+    )

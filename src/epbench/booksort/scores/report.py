@@ -1,13 +1,17 @@
-"""Reports of Book-SORT: one HTML file that needs nothing else, with figures of accuracy by distance and by length."""
+"""Reports of Book-SORT: one HTML file that needs nothing else, with figures of accuracy by distance and by length.
+
+A report is of one run, or of several side by side.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieval import DEPTH, RECALL
-from epbench.booksort.judging.answers import ScoredPair
+from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.booksort.scores.tables import (
     ANSWERS,
     accuracy,
@@ -15,16 +19,22 @@ from epbench.booksort.scores.tables import (
     both_orders_table,
     by_book,
     groups,
+    markdown_table,
     mass,
     middle_table,
     whole,
 )  # fmt: skip
+from epbench.errors import BadInput
+from epbench.files.typed import fields, typed
+from epbench.files.writing import write_text
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
+from epbench.runs.several import check_same, labels_of
 from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words, over 25,000 words apart": 0.76}
@@ -35,7 +45,7 @@ def html_report(
     title: str,
     run: Mapping[str, Any],
     scores: Scores,
-    rows: Sequence[ScoredPair],
+    rows: pd.DataFrame,
     usage: Mapping[str, Any],
     more: str = "",
 ) -> str:
@@ -45,7 +55,7 @@ def html_report(
         title: The name of the run.
         run: The content of run.json.
         scores: The content of scores.json.
-        rows: All questions, to say how many there are, about how many excerpts and books.
+        rows: The table of all questions, to say how many there are, about how many excerpts and books.
         usage: The content of usage.json.
         more: What follows on the page, as HTML.
     """
@@ -94,11 +104,39 @@ def comparison_report(dataset: str, runs: Runs) -> str:
     )
 
 
-def _size(rows: Sequence[ScoredPair]) -> str:
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Write OUT/table.md and OUT/report.html.
+
+    Args:
+        folders: The folders of the runs; the name of a folder is the label of its run.
+        out: The folder of the two files; it is made if it does not exist.
+
+    Returns:
+        The scores of each run by its label, and no notes: the tables have them.
+
+    Raises:
+        BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
+    """
+    labels = labels_of(folders)
+    scores = {label: read_scores(folder) for label, folder in labels.items()}
+    described = {folder: read_run(folder) for folder in labels.values()}
+    rows = {folder: run["identity"].get("fingerprint") for folder, run in described.items()}
+    if len(set(rows.values())) > 1:
+        raise BadInput(
+            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
+        )
+    check_same(described, (), ("texts",))
+    first_folder, first = next(iter(described.items()))
+    typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
+    write_text(out / "table.md", markdown_table(scores))
+    write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
+    return scores, []
+
+
+def _size(rows: pd.DataFrame) -> str:
     """How many questions there are, and about what."""
-    excerpts, books = len({row.excerpt for row in rows}), len({row.book_idx for row in rows})
-    both = len({row.pair for row in rows})
-    asked = f"{both:,} pairs, each asked in both orders: " if any(row.swapped for row in rows) else ""
+    excerpts, books, pairs = (rows[name].nunique() for name in ("excerpt", "book_idx", "pair"))
+    asked = f"{pairs:,} pairs, each asked in both orders: " if rows["swapped"].any() else ""
     return f"{asked}{len(rows):,} questions about {excerpts:,} excerpts of {books} books."
 
 

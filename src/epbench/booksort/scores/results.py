@@ -10,14 +10,14 @@ from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import Pair
 from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
 from epbench.booksort.scores.cards import questions_html
-from epbench.booksort.scores.question_files import write_questions
+from epbench.booksort.scores.question_files import COLUMNS, record_of, table_of
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
-from epbench.runs.results import write_results
+from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 
 
@@ -48,8 +48,9 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     Returns:
         The content of scores.json; with memory `rag` also how many segments were found (Table 8).
     """
-    rows = scored_pairs(folder, pairs, keys)
-    scores = score_run(rows)
+    questions = [record_of(row) for row in scored_pairs(folder, pairs, keys)]
+    table = table_of(questions)
+    scores = score_run(table)
     asked = {pair.id for pair in pairs}
     found = {id_: record for id_, record in _retrieved(folder).items() if id_ in asked}
     if found:
@@ -59,11 +60,10 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = questions_html(pairs, rows, found)
-    report = html_report(label, read_json(folder / "run.json"), scores, rows, usage, explorer)
-    table = markdown_table({label: scores})
-    write_questions(folder, rows)
-    write_results(folder, scores=scores, usage=usage, table=table, report=report)
+    explorer = questions_html(pairs, questions, found)
+    report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
+    write_questions(folder, COLUMNS, questions)
+    write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
     return scores
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Summary = dict[str, Any]
-Key = Callable[[ScoredPair], tuple[int | str, ...]]
 
 DISTANCE_QUANTILES = 10
 LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
@@ -21,11 +22,12 @@ LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""
 
 
-def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: All questions. Those whose request failed are neither right nor wrong.
+        rows: All questions, as `epbench.booksort.scores.question_files.read_questions` returns them. Those whose request
+            failed are neither right nor wrong.
 
     Returns:
         The fields of `summary` for all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
@@ -43,40 +45,40 @@ def score_run(rows: Sequence[ScoredPair]) -> dict[str, Any]:
     Raises:
         NothingToScore: There is no answer.
     """
-    answered = [row for row in rows if not row.failed]
-    if not answered:
-        reasons = commonest(row.failure for row in rows if row.failure)
+    n_answered = int(rows["right"].notna().sum())
+    if not n_answered:
+        reasons = commonest(rows["failure"].dropna())
         raise NothingToScore(
             f"nothing to score: all {len(rows)} questions failed{reasons}; start the run again to retry them"
         )
     whole = summary(rows)
     ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
-    if len(answered) == len(rows):
-        ends["greedy_accuracy"] = interval_of([row.written == row.answer for row in rows], rows) or (None, None)
+    if n_answered == len(rows):
+        ends["greedy_accuracy"] = interval_of(rows["written"] == rows["answer"], rows) or (None, None)
     scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
     scores |= {"n_questions": whole.pop("n"), "n_failed": whole.pop("n_failed")} | whole
-    if any(row.swapped for row in rows):
-        pairs = both_orders_scores(rows)
-        ends["consistency"] = interval_of(*consistent(rows)) or (None, None)
+    if rows["swapped"].any():
+        pairs, askings = both_orders_scores(rows), pairs_of(rows)
+        ends["consistency"] = interval_of(askings["same"], askings) or (None, None)
         scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
     scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
     scores["warnings"] = mass_warnings(scores)
-    scores["by_group"] = {name: by_group(rows, key) for name, key in GROUPINGS.items()}
+    scores["by_group"] = {name: by_group(rows, columns) for name, columns in GROUPINGS.items()}
     scores["distances"] = by_distance(rows)
     scores["lost_in_the_middle"] = middle_effect(rows)
-    retrieved = [row for row in rows if row.retrieved_both is not None]
-    if retrieved:
-        in_order = [row for row in retrieved if row.retrieved_order]
+    retrieved = rows[rows["retrieved_both"].notna()]
+    if len(retrieved):
+        in_order = retrieved[retrieved["retrieved_order"].astype(bool)]
         scores["retrieval"] = {
             "n": len(retrieved),
-            "both_found": sum(bool(row.retrieved_both) for row in retrieved) / len(retrieved),
+            "both_found": int(retrieved["retrieved_both"].astype(bool).sum()) / len(retrieved),
             "in_order": len(in_order) / len(retrieved),
-            "where_in_order": summary(in_order) if in_order else None,
+            "where_in_order": summary(in_order) if len(in_order) else None,
         }
     return scores
 
 
-def summary(rows: Sequence[ScoredPair]) -> Summary:
+def summary(rows: pd.DataFrame) -> Summary:
     """The scores of some questions.
 
     Args:
@@ -90,53 +92,57 @@ def summary(rows: Sequence[ScoredPair]) -> Summary:
         are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
         wrong, and if all were right.
     """
-    answered = [row for row in rows if not row.failed]
+    answered = rows[rows["right"].notna()]
     n_failed = len(rows) - len(answered)
     found: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
     found |= {"p_value": None}
-    if answered:
-        found = metric_module("sort_accuracy").sort_accuracy(
-            [row.predicted for row in answered],
-            [row.answer for row in answered],
-            None,
-            [row.excerpt for row in answered],
-        )
-    if any(row.swapped for row in rows):
+    if len(answered):
+        predicted, answer, excerpt = (answered[name].tolist() for name in ("predicted", "answer", "excerpt"))
+        found = metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt)
+    if rows["swapped"].any():
         found["p_value"] = sign_test(rows)
     found |= label_scores(answered) | {"n_failed": n_failed}
     if n_failed:
         found["incomplete"] = {
-            "accuracy": _bounds(sum(row.correct for row in answered), rows, n_failed),
-            "greedy_accuracy": _bounds(sum(row.written == row.answer for row in answered), rows, n_failed),
+            "accuracy": _bounds(answered["right"], n_failed),
+            "greedy_accuracy": _bounds(answered["written"] == answered["answer"], n_failed),
         }
         found |= dict.fromkeys(("accuracy", "ci_low", "ci_high", "p_value", "greedy_accuracy"))
     return found
 
 
-def _bounds(right: int, rows: Sequence[ScoredPair], n_failed: int) -> list[float]:
+def _bounds(right: pd.Series[Any], n_failed: int) -> list[float]:
     """The accuracy if all failed answers were wrong, and if all were right."""
-    return [right / len(rows), (right + n_failed) / len(rows)]
+    n_right, n = int(right.sum()), len(right) + n_failed
+    return [n_right / n, (n_right + n_failed) / n]
 
 
-def interval_of(values: Sequence[bool], rows: Sequence[ScoredPair]) -> tuple[float, float] | None:
+def interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, float] | None:
     """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
-    if not values:
+    if values.empty:
         return None
     found: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
-        values, [row.excerpt for row in rows]
+        values.tolist(), rows["excerpt"].tolist()
     )
     return found
 
 
-def by_group(rows: Sequence[ScoredPair], key: Key) -> dict[str, Summary]:
-    """A summary of each group, in rising order; the name of a group has its values, such as `250` or `250 x 20`."""
-    groups: dict[tuple[int | str, ...], list[ScoredPair]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return {" x ".join(map(str, values)): summary(groups[values]) for values in sorted(groups)}
+def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
+    """A summary of each group, in rising order; the name of a group has its values, such as `250` or `250 x 20`.
+
+    Args:
+        rows: The questions.
+        columns: The columns that have one value in each group: those of the questions, part and quarter.
+    """
+    length, bin_ = rows["excerpt_length"], rows["distance_bin"]
+    is_long = length >= LONG_EXCERPT
+    edges = [(length // 4).mask(is_long, 1000), (length // 3).mask(is_long, length // 4), length // 2]
+    part = is_long.map({False: "SORT", True: "SORT-extend"})
+    groups = rows.assign(part=part, quarter=1 + sum((bin_ > edge).astype(int) for edge in edges)).groupby(list(columns))
+    return {" x ".join(map(str, values)): summary(members) for values, members in groups}
 
 
-def by_distance(rows: Sequence[ScoredPair], parts: int = DISTANCE_QUANTILES) -> list[Summary]:
+def by_distance(rows: pd.DataFrame, parts: int = DISTANCE_QUANTILES) -> list[Summary]:
     """Accuracy by the distance of the segments, in parts of about equal numbers of questions.
 
     Returns:
@@ -144,62 +150,48 @@ def by_distance(rows: Sequence[ScoredPair], parts: int = DISTANCE_QUANTILES) -> 
     """
     import numpy as np
 
-    distances = np.array([row.distance for row in rows])
+    distances = rows["distance"].to_numpy()
     edges = np.unique(np.quantile(distances, np.linspace(0, 1, parts + 1)[1:-1], method="higher"))
     part_of_row = np.searchsorted(edges, distances, side="left")
     curve = []
     for part in np.unique(part_of_row):
-        members = [row for row, of in zip(rows, part_of_row, strict=True) if of == part]
-        far = [row.distance for row in members]
-        curve.append({"from": min(far), "to": max(far), "mean": sum(far) / len(far), **summary(members)})
+        far = distances[part_of_row == part]
+        about = {"from": int(far.min()), "to": int(far.max()), "mean": int(far.sum()) / len(far)}
+        curve.append(about | summary(rows[part_of_row == part]))
     return curve
 
 
-def _quarter(row: ScoredPair) -> int:
-    """The number of the bin of Table 4 that a distance lies in, 1 to 4, for any length of the excerpt."""
-    left = [row.excerpt_length // 4, row.excerpt_length // 3, row.excerpt_length // 2]
-    if row.excerpt_length >= LONG_EXCERPT:
-        left = [1000, row.excerpt_length // 4, row.excerpt_length // 2]
-    return 1 + sum(row.distance_bin > edge for edge in left)
-
-
-def _part(row: ScoredPair) -> str:
-    return "SORT" if row.excerpt_length < LONG_EXCERPT else "SORT-extend"
-
-
-GROUPINGS: dict[str, Key] = {
-    "book": lambda row: (row.book_idx,),
-    "distance_bin": lambda row: (row.excerpt_length, row.distance_bin),
-    "distance": lambda row: (_quarter(row),),
-    "excerpt_length": lambda row: (row.excerpt_length,),
-    "segment_length": lambda row: (row.segment_length,),
-    "excerpt_length x segment_length": lambda row: (row.excerpt_length, row.segment_length),
-    "part": lambda row: (_part(row),),
-    "part x segment_length": lambda row: (_part(row), row.segment_length),
-    "book x part x segment_length": lambda row: (row.book_idx, _part(row), row.segment_length),
+GROUPINGS: dict[str, Sequence[str]] = {
+    "book": ["book_idx"],
+    "distance_bin": ["excerpt_length", "distance_bin"],
+    "distance": ["quarter"],
+    "excerpt_length": ["excerpt_length"],
+    "segment_length": ["segment_length"],
+    "excerpt_length x segment_length": ["excerpt_length", "segment_length"],
+    "part": ["part"],
+    "part x segment_length": ["part", "segment_length"],
+    "book x part x segment_length": ["book_idx", "part", "segment_length"],
 }
-"""How questions are grouped, by the name of the grouping. `distance` is the bin, from 1 (nearest) to 4, over all lengths of
-excerpts. `part` is that of the paper: `SORT` with excerpts of up to 2,500 words, `SORT-extend` with longer ones."""
+"""How questions are grouped, by the name of the grouping. quarter is the number of the bin of Table 4 that the distance lies in,
+from 1 (nearest) to 4, for any length of the excerpt. part is that of the paper: `SORT` with excerpts of up to 2,500 words,
+`SORT-extend` with longer ones."""
 
 
-def pairs_of(rows: Sequence[ScoredPair]) -> list[tuple[ScoredPair, ScoredPair]]:
-    """The two askings of each pair that was answered both times: as in the dataset, and with its segments swapped."""
-    swapped = {row.pair: row for row in rows if row.swapped and not row.failed}
-    return [(row, swapped[row.pair]) for row in rows if not row.swapped and not row.failed and row.pair in swapped]
+def pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """The pairs that were answered both times: as in the dataset, and with their segments swapped.
+
+    Returns:
+        The columns of the first asking; predicted, right and share of the second, which end in `_again`; and same, whether
+        both answers name the same segment. An answer that names neither agrees with none.
+    """
+    answered = rows[rows["right"].notna()]
+    first, second = answered[~answered["swapped"]], answered[answered["swapped"]]
+    pairs = first.merge(second[["pair", "predicted", "right", "share"]], on="pair", suffixes=("", "_again"))
+    named = (pairs["predicted"] != "X") & (pairs["predicted_again"] != "X")
+    return pairs.assign(same=named & (pairs["right"] == pairs["right_again"]))
 
 
-def same_segment(first: ScoredPair, second: ScoredPair) -> bool:
-    """Whether both answers name the same segment; an answer that names neither agrees with none."""
-    return first.correct == second.correct and "X" not in (first.predicted, second.predicted)
-
-
-def consistent(rows: Sequence[ScoredPair]) -> tuple[list[bool], list[ScoredPair]]:
-    """For each pair with two answers, whether they name the same segment, and its first asking."""
-    pairs = pairs_of(rows)
-    return [same_segment(*pair) for pair in pairs], [first for first, _ in pairs]
-
-
-def both_orders_scores(rows: Sequence[ScoredPair]) -> dict[str, Any]:
+def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
     """The scores of pairs that were asked in both orders.
 
     Args:
@@ -214,20 +206,22 @@ def both_orders_scores(rows: Sequence[ScoredPair]) -> dict[str, Any]:
         askings (equal means count as wrong); None unless all probabilities are known.
     """
     pairs = pairs_of(rows)
-    n = len(pairs)
-    decided = [_decided_right(*pair) for pair in pairs]
-    known = [right for right in decided if right is not None]
+    n, shares = len(pairs), pairs["share"] + pairs["share_again"]
+    always = {
+        label: int(((pairs["predicted"] == label) & (pairs["predicted_again"] == label)).sum()) / n if n else None
+        for label in "AB"
+    }
     return {
-        "consistency": sum(same_segment(*pair) for pair in pairs) / n if n else None,
+        "consistency": int(pairs["same"].sum()) / n if n else None,
         "n_pairs": n,
-        "n_incomplete": len({row.pair for row in rows}) - n,
-        "always_a": sum(one.predicted == other.predicted == "A" for one, other in pairs) / n if n else None,
-        "always_b": sum(one.predicted == other.predicted == "B" for one, other in pairs) / n if n else None,
-        "pair_accuracy": sum(known) / n if n and len(known) == n else None,
+        "n_incomplete": rows["pair"].nunique() - n,
+        "always_a": always["A"],
+        "always_b": always["B"],
+        "pair_accuracy": int((shares > 1).sum()) / n if n and shares.notna().all() else None,
     }
 
 
-def sign_test(rows: Sequence[ScoredPair]) -> float | None:
+def sign_test(rows: pd.DataFrame) -> float | None:
     """Test pairs that were asked twice against guessing: right both times against wrong both times, one-sided.
 
     The two askings of a pair are not independent, so a test over all askings would take chance for skill.
@@ -238,26 +232,14 @@ def sign_test(rows: Sequence[ScoredPair]) -> float | None:
     from scipy.stats import binomtest
 
     pairs = pairs_of(rows)
-    if not pairs:
+    if pairs.empty:
         return None
-    right = sum(one.correct and other.correct for one, other in pairs)
-    wrong = sum(not one.correct and not other.correct for one, other in pairs)
+    times = pairs["right"] + pairs["right_again"]
+    right, wrong = int((times == 2).sum()), int((times == 0).sum())
     return float(binomtest(right, right + wrong, 0.5, alternative="greater").pvalue) if right + wrong else 1.0
 
 
-def _decided_right(first: ScoredPair, second: ScoredPair) -> bool | None:
-    """Whether the probabilities of both askings together choose the earlier segment; None if any are unknown."""
-    shares = [_share_right(first), _share_right(second)]
-    return None if None in shares else sum(share for share in shares if share is not None) > 1
-
-
-def _share_right(row: ScoredPair) -> float | None:
-    if row.p_a is None or row.p_b is None or row.p_a + row.p_b == 0:
-        return None
-    return (row.p_a if row.answer == "A" else row.p_b) / (row.p_a + row.p_b)
-
-
-def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
+def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
     """What the answers show beyond which label is more probable: how much of them is A or B at all.
 
     Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still
@@ -265,7 +247,7 @@ def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
     that its first token is A or B.
 
     Args:
-        answered: The questions that did not fail.
+        answered: The questions that did not fail, with the columns of questions.parquet.
 
     Returns:
         greedy_accuracy: the share of questions whose written answer names the right segment. greedy_invalid: the share of
@@ -275,10 +257,10 @@ def label_scores(answered: Sequence[ScoredPair]) -> dict[str, Any]:
         known. Endpoints list only their most probable tokens, so their label mass is a lower bound.
     """
     n = len(answered)
-    masses = [row.label_mass for row in answered if row.label_mass is not None]
+    masses = [float(mass) for mass in answered["label_mass"].dropna()]
     return {
-        "greedy_accuracy": sum(row.written == row.answer for row in answered) / n if n else None,
-        "greedy_invalid": sum(row.written == "X" for row in answered) / n if n else None,
+        "greedy_accuracy": int((answered["written"] == answered["answer"]).sum()) / n if n else None,
+        "greedy_invalid": int((answered["written"] == "X").sum()) / n if n else None,
         "label_mass": sum(masses) / len(masses) if masses else None,
         "n_label_mass": len(masses),
         "low_mass": sum(mass < LOW_MASS for mass in masses) / len(masses) if masses else None,

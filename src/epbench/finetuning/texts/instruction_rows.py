@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from epbench.errors import BadInput
 from epbench.files.json_files import json_objects
-from epbench.files.shapes import MAYBE_TEXT, Items, Shape, check
 from epbench.files.text import shown
-from epbench.finetuning.texts.turns import Message
+from epbench.files.typed import fields, typed
+from epbench.finetuning.texts.tokens import Message
 from epbench.hub.rows import Row, bounded_rows, parquet_errors
 from epbench.models.protocol import whole
 from epbench.progress import Progress
@@ -20,8 +20,13 @@ SUFFIXES = (".parquet", ".jsonl", ".json")
 MAX_ROWS = 50_000_000  # in a file; OpenHermes-2.5 has 1,001,551
 
 _FIELDS = {"conversations": ("from", "value"), "messages": ("role", "content")}
-_MORE = {"system_prompt": MAYBE_TEXT, "category": MAYBE_TEXT}
-_SHAPES = {name: Shape({name: Items(Shape(dict.fromkeys(fields, (str,))))}, _MORE) for name, fields in _FIELDS.items()}
+_MORE = {"system_prompt": str | None, "category": str | None}
+_TURN: Any = fields({"from": str, "value": str})
+_MESSAGE: Any = fields({"role": str, "content": str})
+_KINDS = {
+    "conversations": fields({"conversations": list[_TURN]}, _MORE),
+    "messages": fields({"messages": list[_MESSAGE]}, _MORE),
+}
 _ROLES = {"system": "system", "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant"}
 _ABOUT = ("dataset_info.json", "dataset_infos.json")  # say what is in other files
 _PIECE = 2**23  # bytes
@@ -94,13 +99,13 @@ def _example(where: str, row: Row) -> Example:
     if name is None:
         found = ", ".join(map(shown, list(row)[:9])) or "nothing"
         raise BadInput(f"{where}: expected the field 'conversations' or 'messages', found {found}")
-    check(where, row, _SHAPES[name])
+    typed(where, row, _KINDS[name])
     role, content = _FIELDS[name]
     messages: list[Message] = []
     for number, turn in enumerate(row[name]):
         if turn[role] not in _ROLES:
             raise BadInput(
-                f"{where}, field '{name}[{number}]', field {role!r}: expected {', '.join(_ROLES)}, found {shown(turn[role])}"
+                f"{where}, field '{name}[{number}].{role}': expected {', '.join(_ROLES)}, found {shown(turn[role])}"
             )
         messages.append({"role": _ROLES[turn[role]], "content": whole(turn[content])})
     if messages and messages[0]["role"] != "system":

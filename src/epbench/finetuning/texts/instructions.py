@@ -17,10 +17,9 @@ from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.finetuning.packing import Sample
 from epbench.finetuning.texts.instruction_rows import Example, examples_of, find_source
-from epbench.finetuning.texts.samples import Sample
-from epbench.finetuning.texts.tokens import Learn, SampleTokens
-from epbench.finetuning.texts.turns import Message
+from epbench.finetuning.texts.tokens import Learn, Message, SampleTokens
 from epbench.journals.answers import fingerprint_of
 from epbench.progress import Progress, no_progress
 

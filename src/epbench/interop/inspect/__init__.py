@@ -1,8 +1,8 @@
 """The benchmarks as tasks of inspect_ai, which finds them by the entry point of the package.
 
 `tulving_task`, `booksort_task` and `memfail_task` have a task each, with its scorer; `contexts` keeps a long text in the log
-only once, `answers` tells a lost answer from a wrong one, and `refusing` says in one line what a task cannot use. This room
-is loaded by inspect_ai, and by what writes its logs.
+only once, tells a lost answer from a wrong one, and says in one line what a task cannot use. This room is loaded by
+inspect_ai, and by what writes its logs.
 """
 
 from epbench.interop.inspect.booksort_task import booksort

@@ -11,11 +11,9 @@ from inspect_ai.solver import TaskState, generate
 from epbench.booksort.dataset.load import fingerprint, group_of
 from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import QuestionFailed
-from epbench.hub.revision import dataset_revision
+from epbench.hub.rows import dataset_revision
 from epbench.interop import booksort_questions as questions
-from epbench.interop.inspect.answers import reply_in
-from epbench.interop.inspect.contexts import messages_of, show_contexts
-from epbench.interop.inspect.refusing import refusing
+from epbench.interop.inspect.contexts import messages_of, refusing, reply_in, show_contexts
 from epbench.models.openai.wire import TOP_LOGPROBS
 from epbench.models.protocol import Reply
 

@@ -1,8 +1,9 @@
-"""Long texts that many questions are about, such as a book: a model reads all of the text, and the log holds it once.
+"""What the tasks share: long texts in a log once, lost answers as errors, and bad input as one line.
 
-A log of inspect_ai keeps what each sample's model was shown, so that a book would be in it as often as there are questions.
-Here a sample has a reference in the place of the text. A model gets the text, as the reference is replaced below
-everything that is logged, and the sample that first shows a text notes it in its transcript.
+Many questions may be about one text, such as a book. A log of inspect_ai keeps what each sample's model was shown, so that a
+book would be in it as often as there are questions. Here a sample has a reference in the place of the text. A model gets the
+text, as the reference is replaced below everything that is logged, and the sample that first shows a text notes it in its
+transcript.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import copy
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+from inspect_ai import Task
+from inspect_ai._util.error import PrerequisiteError  # what its command shows as one line
 from inspect_ai.log import transcript
 from inspect_ai.log._samples import clear_active_model_event
 from inspect_ai.model import (
@@ -29,8 +33,12 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolChoice, ToolInfo
+from rich.markup import escape
 
-from epbench.models.protocol import Request
+from epbench.errors import BadInput, QuestionFailed
+from epbench.judges.replies import FAILURES, kind_of_reply
+from epbench.models.inspect_ai import read_output
+from epbench.models.protocol import Reply, Request
 
 LONG = 1_000
 """Characters from which a text that several samples show is noted once."""
@@ -137,3 +145,45 @@ def _hidden(value: Any, texts: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {name: _hidden(item, texts) for name, item in value.items()}
     return value
+
+
+T = TypeVar("T")
+
+
+def reply_in(state: TaskState, request: Request) -> Reply:
+    """Return the reply to a request, as our own evaluation would read it.
+
+    Raises:
+        QuestionFailed: There is no answer: it is empty, or was cut off or refused. inspect_ai then counts the sample as
+            an error and leaves it out of all scores.
+    """
+    reply = read_output(state.output, request, "")
+    if reply.failure is not None:
+        raise QuestionFailed(reply.failure)
+    kind = kind_of_reply(reply.text)
+    if reply.probabilities is None and (kind == "empty" or (kind == "refusal" and not request.labels)):
+        raise QuestionFailed(FAILURES[kind])
+    return reply
+
+
+async def in_a_thread(work: Callable[[], T]) -> T:
+    """Do some work beside the event loop, as a judge may take long."""
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(work)
+
+
+P = ParamSpec("P")
+
+
+def refusing(make: Callable[P, Task]) -> Callable[P, Task]:
+    """Have a function that makes a task raise what inspect_ai shows as one line where it raises `BadInput`."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Task:
+        try:
+            return make(*args, **kwargs)
+        except BadInput as error:
+            raise PrerequisiteError(escape(str(error))) from error
+
+    return made

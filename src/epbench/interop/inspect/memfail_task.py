@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -11,12 +17,100 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState, generate
 
 from epbench.errors import BadInput, QuestionFailed
-from epbench.hub.revision import dataset_revision
-from epbench.interop import memfail_questions as questions
-from epbench.interop.inspect.answers import in_a_thread, reply_in
-from epbench.interop.inspect.contexts import messages_of, show_contexts
-from epbench.interop.inspect.refusing import refusing
+from epbench.hub.rows import dataset_revision
+from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, show_contexts
+from epbench.memfail.context.conversations import conversations_of
+from epbench.memfail.context.prompts import load_prompts
+from epbench.memfail.context.requests import Setting, gold_of, requests_of
+from epbench.memfail.dataset.load import Loaded, load_memfail
+from epbench.memfail.dataset.types import Question, QuestionRecord
+from epbench.memfail.evaluate import remember
+from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.load import load_judge
+from epbench.memfail.judging.protocol import Judge
+from epbench.memories.load import load_memory
+from epbench.models.protocol import Request, Sampling
+from epbench.progress import no_progress
+
+MAX_TOKENS = 1024
+"""The longest answer in tokens, as in our own evaluation."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A config with what a memory system did with it.
+
+    Attributes:
+        questions: By their ids.
+        requests: What our own evaluation asks, by the id of the question; without those whose retrieval failed.
+        records: What the system did, by the id of the question, still without an answer; with the reason if it failed.
+        stores: By name of a store, all its memories.
+        warnings: What a reader of the results must know.
+    """
+
+    questions: Mapping[str, Question]
+    requests: Mapping[str, Request]
+    records: Mapping[str, QuestionRecord]
+    stores: Mapping[str, list[str]]
+    warnings: list[str]
+
+
+@lru_cache(maxsize=16)
+def load(dataset: str, config: str) -> Loaded:
+    """Return a config; it is read once.
+
+    Raises:
+        BadInput: The dataset or the config does not exist.
+    """
+    return load_memfail(dataset, config)
+
+
+@lru_cache(maxsize=16)
+def asked(dataset: str, config: str, system: str, k: int) -> Asked:
+    """Store all facts of a config, and retrieve memories for each question; this is done once.
+
+    Args:
+        dataset: A name on the Hub, or the folder of a dataset.
+        config: Such as `long_hop`.
+        system: A memory system, as our own evaluation takes it.
+        k: The number of memories for a question, at least 1.
+
+    Raises:
+        BadInput: The dataset, the config or the system does not exist, or k is below 1.
+    """
+    data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
+    setting.check()
+    spec = load_memory(system, gold_of(data.questions, setting), limits=setting.limits)
+    conversations = conversations_of(data.facts, setting)
+    with tempfile.TemporaryDirectory(prefix="epbench-memories-") as scratch:
+        recall, records = remember(Path(scratch), conversations, data.questions, spec, setting, no_progress)
+    requests = requests_of(records, load_prompts(), setting.sampling)
+    return Asked(
+        questions={question.id: question for question in data.questions},
+        requests={record.question.id: requests[record.id] for record in records if record.id in requests},
+        records={record.question.id: record for record in records},
+        stores=recall.stores,
+        warnings=recall.warnings,
+    )
+
+
+_judging = threading.Lock()
+
+
+def diagnosis(found: Asked, id_: str, answer: str, judge: Judge) -> Outcome:
+    """Judge one answer stage by stage.
+
+    Args:
+        found: The config, as `asked` returns it.
+        id_: The id of the question.
+        answer: As the model gave it.
+        judge: The judge.
+    """
+    record = replace(found.records[id_], answer=answer)
+    with _judging, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
+        (outcome,) = diagnose(Path(scratch), [record], found.stores, judge, no_progress)
+    return outcome
+
 
 LABELS = ("correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
 
@@ -44,7 +138,7 @@ def memfail(
     Raises:
         PrerequisiteError: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
     """
-    data, found = questions.load(dataset, config), questions.asked(dataset, config, system, k)
+    data, found = load(dataset, config), asked(dataset, config, system, k)
     if not found.requests:
         raise BadInput(f"{system} retrieved nothing: {next(iter(found.records.values())).failure}")
     messages = messages_of(found.requests)
@@ -64,7 +158,7 @@ def memfail(
         setup=show_contexts(),
         solver=generate(),
         scorer=stage_that_failed(dataset, config, system, k, judge),
-        config=GenerateConfig(max_tokens=questions.MAX_TOKENS, temperature=0.0),
+        config=GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0),
         fail_on_error=False,
         metadata=about | {"warnings": found.warnings, "dataset_revision": dataset_revision(dataset, config)},
     )
@@ -102,11 +196,11 @@ def stage_that_failed(dataset: str, config: str, system: str, k: int, judge: str
 
     async def score(state: TaskState, target: Target) -> Score:
         id_ = state.metadata["id"]
-        found = questions.asked(dataset, config, system, k)
+        found = asked(dataset, config, system, k)
         if id_ not in found.requests:
             raise QuestionFailed(f"{found.records[id_].failure}")
         answer = reply_in(state, found.requests[id_]).text
-        outcome = await in_a_thread(lambda: questions.diagnosis(found, id_, answer, chosen))
+        outcome = await in_a_thread(lambda: diagnosis(found, id_, answer, chosen))
         if outcome.label == "failed":
             raise QuestionFailed(f"{outcome.failure}")
         about = {"label": outcome.label, "vacuous": outcome.vacuous, "answer_right": outcome.answer_right}

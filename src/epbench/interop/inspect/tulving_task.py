@@ -14,11 +14,9 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState, generate
 
 from epbench.errors import QuestionFailed
-from epbench.hub.revision import dataset_revision
+from epbench.hub.rows import dataset_revision
 from epbench.interop import tulving_questions as questions
-from epbench.interop.inspect.answers import in_a_thread, reply_in
-from epbench.interop.inspect.contexts import messages_of, show_contexts
-from epbench.interop.inspect.refusing import refusing
+from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, show_contexts
 from epbench.judges.protocol import Judgement
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import QuestionToScore, Verdict

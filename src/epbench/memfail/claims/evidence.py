@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 Side = Literal["for", "against", "neither"]
 Rule = Literal["all", "most", "some"]

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from epbench.memfail.dataset.word_rules import content_of, sentences_of, stands_in
-from epbench.models.protocol import Request
-from epbench.models.rules import RuleBasedReader
+from epbench.models.protocol import Request, RuleBasedReader
 
 NOTHING = "I have no information about that."
 HEARD = "Thank you, I will keep that in mind."

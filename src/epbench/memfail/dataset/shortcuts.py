@@ -14,7 +14,7 @@ from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, Row
 from epbench.memfail.dataset.text_statistics import sentences
 from epbench.memfail.dataset.word_rules import content_of
-from epbench.retrieval.bm25 import Bm25
+from epbench.retrieval.load import Bm25
 
 K = 5  # texts that a search brings back, as in the paper's smallest setting of most tasks (Section 5)
 

@@ -7,13 +7,13 @@ from itertools import combinations
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
+from epbench.exhibits.exhibit import Missing, Value, marked
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.paper.notes import judges
-from epbench.memfail.scores.comparison import compare_records
-from epbench.reports.tables import Table, interval_cell
-from epbench.statistics.comparison import with_holm
+from epbench.memfail.paper.rows import judges
+from epbench.reports.exhibit import Column, Exhibit, interval
+from epbench.statistics.estimate import framed
+from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 NAME = "Differences"
@@ -29,16 +29,32 @@ def differences(inputs: Inputs) -> Exhibit | Missing:
     if not pairs:
         needs = "two runs of one config with one judge and one k; reported rates have no answers to compare"
         return Missing(NAME, _TITLE, needs)
-    head = ["config", "systems", "k", "n", "success", "difference (95 %)", "better / equal / worse", "p", "p (Holm)",
-            "different", "smallest difference: alone / corrected"]  # fmt: skip
-    rows = [_row(pair) for pair in pairs]
-    ends = [i for i in range(len(rows) - 1) if rows[i][0] != rows[i + 1][0]]
-    table = Table(head, rows, notes=[*_notes(pairs), *judges(inputs.runs)], text_columns=2, sections=ends)
-    return Exhibit(NAME, _TITLE, [_record(pair) for pair in pairs], table)
+    columns = [
+        Column("config", "config", text=True),
+        Column("systems", lambda row: f"{row['label_first']} / {row['label_second']}", text=True),
+        Column("k", "k"), Column("n", "n"),
+        Column("success", lambda row: f"{row['success_first']:.3f} / {row['success_second']:.3f}"),
+        Column("difference (95 %)", _difference),
+        Column("better / equal / worse", lambda row: f"{row['better']} / {row['equal']} / {row['worse']}"),
+        Column("p", lambda row: f"{row['p']:.3g}"), Column("p (Holm)", lambda row: f"{row['p_holm']:.3g}"),
+        Column("different", lambda row: "yes" if row["p_holm"] < ALPHA else "not shown"),
+        Column("smallest difference: alone / corrected", _smallest_two),
+    ]  # fmt: skip
+    notes = [*_notes(pairs), *judges(inputs.runs)]
+    return Exhibit(NAME, _TITLE, framed(_record(pair) for pair in pairs), columns, notes, sections="config")
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    return f"{row['difference']:+.3f} ({interval('low', 'high', 2)(row).replace('–', ' to ')})"
+
+
+def _smallest_two(row: Mapping[str, Any]) -> str:
+    both = (row["smallest_difference"], row["smallest_difference_corrected"])
+    return " / ".join("–" if value is None else f"{value:.3f}" for value in both)
 
 
 def _pairs(runs: Sequence[PaperRun]) -> list[dict[str, Any]]:
-    """What `compare_records` returns for each two runs and k, with config, k and the smallest difference."""
+    """What `compare_outcomes` returns for each two runs and k, with config, k and the smallest difference."""
     found = []
     for config in CONFIGS:
         of_config = [run for run in runs if run.config == config]
@@ -56,7 +72,8 @@ def _compared(one: PaperRun, other: PaperRun, k: int) -> dict[str, Any] | None:
     """Two runs at one k; None if no question was answered and judged in both."""
     names = (marked(one.label, one.source), marked(other.label, other.source))
     try:
-        pair = compare_records(names, [_records(one, k), _records(other, k)])
+        tables = [run.questions[run.questions["k"] == k] for run in (one, other)]
+        pair = compare_outcomes(names, tables, cluster="row")
     except RunFailed:
         return None
     source = one.source if one.source == other.source else f"{one.source} / {other.source}"
@@ -67,27 +84,6 @@ def _smallest(pair: Mapping[str, Any], comparisons: int) -> float | None:
     """What as many questions show at the strictest level of Holm's correction for so many comparisons."""
     rate = sum(pair["means"]) / 2
     return smallest_difference_of_rates(rate, pair["n"], paired=True, alpha=ALPHA / comparisons)
-
-
-def _records(run: PaperRun, k: int) -> list[dict[str, Any]]:
-    """The id, row and success of each question; pandas may hold truth values of its own."""
-    at_k = run.questions[run.questions["k"] == k]
-    outcomes = {"right": True, "wrong": False, "failed": None}
-    return [
-        {"id": id_, "row": row, "success": outcomes[outcome]}
-        for id_, row, outcome in zip(at_k["id"], at_k["row"], at_k["outcome"], strict=True)
-    ]
-
-
-def _row(pair: Mapping[str, Any]) -> list[str]:
-    rates = " / ".join(f"{mean:.3f}" for mean in pair["means"])
-    smallest = " / ".join("–" if v is None else f"{v:.3f}" for v in (pair["smallest"], pair["smallest_corrected"]))
-    return [
-        pair["config"], " / ".join(pair["runs"]), str(pair["k"]), str(pair["n"]), rates,
-        f"{pair['difference']:+.3f} ({interval_cell(pair['interval'], ' to ', 2)})",
-        f"{pair['wins']} / {pair['ties']} / {pair['losses']}", f"{pair['p']:.3g}", f"{pair['p_holm']:.3g}",
-        "yes" if pair["p_holm"] < ALPHA else "not shown", smallest,
-    ]  # fmt: skip
 
 
 def _record(pair: Mapping[str, Any]) -> dict[str, Value]:

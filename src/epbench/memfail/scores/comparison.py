@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.scores.run_files import read_run, run_folders
 from epbench.runs.question_table import read_questions
-from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
+from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
 
-Results = Mapping[tuple[str, int], Sequence[Mapping[Any, Any]]]
-"""Rows of questions.parquet by config and k."""
+if TYPE_CHECKING:
+    import pandas as pd
+
+Results = Mapping[tuple[str, int], "pd.DataFrame"]
+"""Rows of questions.parquet, with id, row and outcome, by config and k."""
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -32,13 +35,13 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     """
     found = run_folders(runs.values())
     judge = _one_judge([run for _, run in found])
-    results: dict[str, dict[tuple[str, int], list[Mapping[Any, Any]]]] = {name: {} for name in runs}
+    results: dict[str, dict[tuple[str, int], pd.DataFrame]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
     for folder, run in found:
-        table = read_questions(run, ("id", "k", "row", "config", "success"))
-        for record in table.to_dict("records"):
-            place = str(record["config"]), int(record["k"])
-            results[name_of[folder]].setdefault(place, []).append(record)
+        table = read_questions(run, ("id", "k", "row", "config", "outcome"))
+        results[name_of[folder]] |= {
+            (str(config), int(str(k))): rows for (config, k), rows in table.groupby(["config", "k"], sort=False)
+        }
     about = about_judge(judge, "judge")
     return Comparison("success", compare_runs(results, progress), about, left_out(results))
 
@@ -65,7 +68,7 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
         progress: Shows a bar.
 
     Returns:
-        For each two runs, config and k: config, k, what `epbench.statistics.comparison.compare_two` returns, with rows as
+        For each two runs, config and k: config, k, what `epbench.statistics.paired.compare_two` returns, with rows as
         clusters and McNemar's test, n_failed (the number of failed questions of each run), and p_holm, corrected for all.
 
     Raises:
@@ -78,9 +81,8 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
         if not common:
             raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")
         for config, k in common:
-            found.append(
-                {"config": config, "k": k, **compare_records((one, other), [runs[n][config, k] for n in (one, other)])}
-            )
+            tables = [runs[name][config, k] for name in (one, other)]
+            found.append({"config": config, "k": k, **compare_outcomes((one, other), tables, cluster="row")})
     return with_holm(found)
 
 
@@ -92,26 +94,6 @@ def left_out(runs: Mapping[str, Results]) -> list[str]:
             if extra := {place: None for place in runs[name] if place not in runs[lacking]}:
                 found.append(f"{one} / {other}: only {name} has {_places(extra)}, which is left out")
     return found
-
-
-def compare_records(names: tuple[str, str], records: Sequence[Sequence[Mapping[Any, Any]]]) -> dict[str, Any]:
-    """Compare the success rates of two runs on one config at one k.
-
-    Args:
-        names: The names of the runs.
-        records: The id, row and success of each question (None if it failed), for the first and the second run.
-
-    Returns:
-        What `epbench.statistics.comparison.compare_two` returns, with rows as clusters and McNemar's test, and n_failed.
-
-    Raises:
-        RunFailed: The runs have no question in common that failed in neither.
-    """
-    row_of = {record["id"]: record["row"] for of_run in records for record in of_run}
-    values = [{r["id"]: float(r["success"]) for r in of_run if r["success"] is not None} for of_run in records]
-    pair = compare_two(names, values, cluster_of=row_of.__getitem__, outcomes=True)
-    pair["n_failed"] = [sum(record["success"] is None for record in of_run) for of_run in records]
-    return pair
 
 
 def _places(results: Mapping[tuple[str, int], object]) -> str:

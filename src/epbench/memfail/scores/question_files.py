@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import log
-from pathlib import Path
 from typing import Any
 
 from epbench.memfail.dataset.types import GoldMemory, QuestionRecord
@@ -31,12 +30,17 @@ from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.stages import Label
-from epbench.runs import results
+from epbench.runs.results import Columns
 
-COLUMNS = (
-    "id", "k", "row", "kind", "group", "config", "system", "outcome", "success", "label", "vacuous", "answer_right",
-    "needs", "question", "reference", "answer", "retrieved", "n_stored", "reason", "failure",
-)  # fmt: skip
+_NEED = dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), "string")
+
+COLUMNS: Columns = {
+    "id": "string", "k": "int32",
+    **dict.fromkeys(("row", "kind", "group", "config", "system", "outcome"), "string"),
+    "success": "bool", "label": "string", "vacuous": "bool", "answer_right": "bool", "needs": [_NEED],
+    **dict.fromkeys(("question", "reference", "answer"), "string"),
+    "retrieved": ["string"], "n_stored": "int32", "reason": "string", "failure": "string",
+}  # fmt: skip
 """The columns of questions.parquet, in their order."""
 
 
@@ -81,28 +85,6 @@ def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories
         "reason": outcome.reason,
         "failure": outcome.failure,
     }
-
-
-def write_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write questions.parquet of a run; see `epbench.runs.results`.
-
-    Args:
-        folder: The run's folder.
-        rows: What `question_rows` returns.
-
-    Raises:
-        OSError: The file could not be written; the error names it.
-    """
-    import pyarrow as pa
-
-    text, flag = pa.string(), pa.bool_()
-    need = pa.struct(dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), text))
-    others = {
-        "k": pa.int32(), "success": flag, "vacuous": flag, "answer_right": flag, "needs": pa.list_(need),
-        "retrieved": pa.list_(text), "n_stored": pa.int32(),
-    }  # fmt: skip
-    schema = pa.schema({name: others.get(name, text) for name in COLUMNS})
-    results.write_questions(folder, schema, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a paper reports, as reference rows of a table; the numbers come from files of the user.
+"""What a paper reports, as reference rows of a table; the numbers come from the package, or from files of the user.
 
 A file has success rates, or counts of errors by stage, or both kinds of rows are in files of their own: then they are put
 together by config, system, internal model and k.
@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.text import kind_named, parse_json, shown
+from epbench.files.packaged import packaged
+from epbench.files.text import shown
+from epbench.files.typed import fields, typed
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 _CONFIGS = {
     "Conditional-Facts": "conditional_facts_easy",
@@ -36,8 +40,19 @@ _PANELS = {
 _COUNTS = {error: error.removesuffix("_error") for error in ERRORS}
 _CORRECT = "correct_or_unanalysed"
 _TOKENS = "mean_tokens_per_graded_question"
-_FIELDS: dict[str, type] = {"dataset": str, "system": str, "internal_model": str, "k": int, "n": int}
+_STAGES = (*_COUNTS.values(), _CORRECT)
 _MOST = 10**9
+_Positive = Annotated[int, Meta(ge=1, le=_MOST)]
+_Count = Annotated[int, Meta(ge=0, le=_MOST)]
+
+_FILE = fields({"rows": list[dict[str, Any]]})
+_ANY_ROW = {**dict.fromkeys(("dataset", "system", "internal_model"), str), "k": _Positive, "n": _Positive}
+_USED = {_TOKENS: Annotated[float, Meta(ge=0.0, le=_MOST)] | None}
+_RATE_ROW = fields({**_ANY_ROW, "success_rate": Annotated[float, Meta(ge=0.0, le=1.0)]}, _USED)
+_ERRORS_ROW = fields(_ANY_ROW | dict.fromkeys(_STAGES, _Count), _USED)
+
+PAPER = Path("paper")
+"""Stands for the numbers of the paper on MemFail, which the package holds."""
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]
@@ -48,7 +63,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
     """Read reported numbers in the form of runs, by label; they have 95 % intervals (Wilson).
 
     Args:
-        paths: JSON files with a list `rows` of objects with dataset, system, internal_model, k and n (the number of
+        paths: `PAPER`, or JSON files with a list `rows` of objects with dataset, system, internal_model, k and n (the number of
             questions), and either success_rate (0 to 1) and perhaps mean_tokens_per_graded_question, or the numbers of
             questions storage, summary, retrieval, reasoning and correct_or_unanalysed, which add up to n.
 
@@ -75,7 +90,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
                 of_place = parts.setdefault(_place(config, row), {})
                 if kind in of_place:
                     raise BadInput(f"{where}: {row['dataset']} has two rows of {row['system']} at k = {row['k']}")
-                of_place[kind] = _shares({name: row[name] for name in (*_COUNTS.values(), _CORRECT)})
+                of_place[kind] = _shares({name: row[name] for name in _STAGES})
     runs: dict[str, dict[str, Any]] = {}
     for place in sorted({**rates, **parts}, key=lambda place: (*place[:3], int(place[3]))):
         config, system, model, k = place
@@ -88,10 +103,14 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
 def sources_of(*paths: Path) -> dict[str, str]:
     """What files of reported numbers say of their source, by the name of the file; empty for one that says nothing."""
     found = {}
-    for path in paths:
+    for path in map(_file, paths):
         content = read_json(path)
         found[path.name] = str(content.get("source", ""))
     return found
+
+
+def _file(path: Path) -> Path:
+    return packaged("epbench.memfail", "reported_rates.json") if path == PAPER else path
 
 
 def _place(config: str, row: Row) -> Place:
@@ -126,9 +145,7 @@ def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, A
     """One cell of rates and errors; a success rate that is reported as such comes first."""
     if not parts:
         return dict(rate or {})
-    pooled = _shares(
-        {name: sum(part["counts"][name] for part in parts.values()) for name in (*_COUNTS.values(), _CORRECT)}
-    )
+    pooled = _shares({name: sum(part["counts"][name] for part in parts.values()) for name in _STAGES})
     by_kind = {kind: {**part} for kind, part in parts.items() if kind}
     if rate is None or rate["n"] != pooled["n"]:  # half of the persona questions, for example
         return {**by_kind, **pooled} if rate is None else {**by_kind, **rate}
@@ -136,44 +153,16 @@ def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, A
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Row]]:
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; expected JSON with reported success rates")
-    try:
-        content = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise BadInput(f"{path}: expected JSON ({error})") from None
-    rows = content.get("rows") if isinstance(content, dict) else None
-    if not isinstance(rows, list):
-        raise BadInput(f"{path}, field 'rows': expected a list of reported rates")
-    for number, row in enumerate(rows):
-        where = f"{path}, row {number}"
-        _check(where, row)
+    path = _file(path)
+    for number, row in enumerate(read_json(path, _FILE)["rows"]):
+        where, with_errors = f"{path}, row {number}", "storage" in row
+        typed(where, row, _ERRORS_ROW if with_errors else _RATE_ROW)
+        names: Sequence[str] = tuple(_PANELS if with_errors else _CONFIGS)
+        if row["dataset"] not in names:
+            raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(names)}, got {shown(row['dataset'])}")
+        if with_errors and sum(row[name] for name in _STAGES) != row["n"]:
+            raise BadInput(f"{where}: expected {', '.join(_STAGES)} to add up to n = {row['n']}")
         yield where, row
-
-
-def _check(where: str, row: Any) -> None:
-    if not isinstance(row, dict):
-        raise BadInput(f"{where}: expected an object, got {shown(row)}")
-    with_errors = "storage" in row
-    names: Sequence[str] = tuple(_PANELS if with_errors else _CONFIGS)
-    numbers = [*_COUNTS.values(), _CORRECT] if with_errors else []
-    fields = _FIELDS | dict.fromkeys(numbers, int) | ({} if with_errors else {"success_rate": float})
-    if row.get(_TOKENS) is not None:
-        fields |= {_TOKENS: float}
-    for field, kind in fields.items():
-        value = row.get(field)
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise BadInput(f"{where}, field {field!r}: expected {kind_named(kind)}, got {shown(value)}")
-    if row["dataset"] not in names:
-        raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(names)}, got {shown(row['dataset'])}")
-    if not 1 <= row["n"] <= _MOST or (not with_errors and not 0 <= row["success_rate"] <= 1):
-        raise BadInput(f"{where}: expected a success rate in [0, 1] and 1 to {_MOST:,} questions")
-    if not 1 <= row["k"] <= _MOST:
-        raise BadInput(f"{where}, field 'k': expected 1 to {_MOST:,}, got {shown(row['k'])}")
-    if _TOKENS in fields and not 0 <= row[_TOKENS] <= _MOST:
-        raise BadInput(f"{where}, field {_TOKENS!r}: expected 0 to {_MOST:,}, got {shown(row[_TOKENS])}")
-    if with_errors and (min(row[name] for name in numbers) < 0 or sum(row[name] for name in numbers) != row["n"]):
-        raise BadInput(f"{where}: expected {', '.join(numbers)} to be at least 0 and to add up to n = {row['n']}")
 
 
 def beside(

@@ -13,11 +13,11 @@ from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
 from epbench.memfail.scores.cards import questions_html
-from epbench.memfail.scores.question_files import question_rows, write_questions
+from epbench.memfail.scores.question_files import COLUMNS, question_rows
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.runs.results import write_results
+from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 
 
@@ -76,7 +76,7 @@ def finish(
     rows = question_rows(outcomes, records, stores, scores["system"])
     report = html_report(label, run, shown, about, questions_html(rows))
     table = markdown_table({label: shown})
-    write_questions(folder, rows)
+    write_questions(folder, COLUMNS, rows)
     write_results(folder, scores=scores, usage=about, table=table, report=report)
     return scores
 

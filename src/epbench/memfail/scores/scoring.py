@@ -15,7 +15,7 @@ from epbench.memfail.dataset.types import Question
 from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import metric_module
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 
 ERRORS = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
-from epbench.files.shapes import MAYBE_TEXT, Shape, check
+from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
@@ -22,11 +22,10 @@ from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.reports.tables import Table, markdown_list
 from epbench.safe_text import html_text
 
-_RUN = Shape(
-    {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "embedder": MAYBE_TEXT})},
-    {"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})},
+_RUN = fields(
+    {"identity": fields({}, dict.fromkeys(("model", "system_model", "embedder"), str | None))},
+    {"judge": fields({"name": str, "prompt_hash": str}, {"setup": str})},
 )
-
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
 
@@ -89,7 +88,7 @@ def judge_notes(runs: Sequence[Path]) -> list[str]:
 def _about(run: Path) -> dict[str, Any]:
     """The content of run.json, with what is needed here checked."""
     about = read_run(run)
-    check(str(run / "run.json"), about, _RUN)
+    typed(str(run / "run.json"), about, _RUN)
     return about
 
 

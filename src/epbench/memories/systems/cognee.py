@@ -15,10 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-DEFAULTS: dict[str, Any] = {
-    "temperature": 0.0,
-    "max_tokens": 16384,
-}
+DEFAULTS: dict[str, Any] = {"temperature": 0.0, "max_tokens": 16384}
 
 _DATASET = "memories"
 _KNOWN_EMBEDDER = (

@@ -1,19 +1,29 @@
-"""Where the stores of an installed memory system run: its environment, and the relay that it talks to."""
+"""Where an installed memory system runs: its environment, built once from its lock, and the relay that it talks to."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from epbench.cache import cache_folder
+from epbench.errors import BadInput
+from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
-from epbench.memories.isolation import sandbox
+from epbench.memories.isolation import clean_environment, sandbox
 from epbench.memories.process import PACKAGE, Home, ProcessGuard, command_elsewhere, own_home
-from epbench.memories.relay.calls import Operation
-from epbench.memories.relay.server import Relay
+from epbench.memories.relay import Relay
+from epbench.memories.relay_calls import Operation
 from epbench.memories.spec import Setting, SystemSpec
-from epbench.memories.systems.environment import environment_python, variables_for
+from epbench.progress import counter
 
 
 class Hosting:
@@ -86,3 +96,113 @@ def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hostin
         return ProcessGuard(system.name, limits, log, home, shared=system.isolation != "bwrap")
     limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
     return ProcessGuard(system.installation.class_name, limits, log, hosting.home, shared=False)
+
+
+_FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)
+_REQUIREMENT = re.compile(r"^[A-Za-z0-9]", re.M)
+# Wheels run nothing when they are installed. langdetect, which cognee needs, has none: its source is known by its hash.
+_INSTALL = "-m pip install --no-deps --require-hashes --only-binary :all: --no-binary langdetect --no-input -r"
+_FOR_PIP = re.compile(r"PIP_\w+|(https?|all|no)_proxy", re.I)  # how it reaches its index
+
+
+def environment_folder(lock: Path) -> Path:
+    """Return the folder of the environment of a lock, whether it exists or not."""
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    return cache_folder("systems") / f"{lock.stem}-{digest}-py{sys.version_info[0]}{sys.version_info[1]}"
+
+
+def environment_python(lock: Path) -> Path:
+    """Return the interpreter of the environment of a lock; the environment is built if there is none yet.
+
+    Args:
+        lock: a list of packages with exact versions and the hashes of their files. A comment `# python: 3.11 to 3.13`
+            says for which versions of Python it was made.
+
+    Raises:
+        BadInput: there is no such lock, it is for another Python, or a package cannot be installed, which is also so
+            if it has no wheel or other contents than the lock says.
+    """
+    if not lock.is_file():
+        raise BadInput(f"{lock}: expected the list of packages of a memory system, found no such file")
+    if (found := _FOR_PYTHON.search(lock.read_text("utf-8"))) is not None:
+        low, high = (int(found[1]), int(found[2])), (int(found[3]), int(found[4]))
+        if not low <= sys.version_info[:2] <= high:
+            raise BadInput(
+                f"{lock}: it is for Python {low[0]}.{low[1]} to {high[0]}.{high[1]}, this is "
+                f"{sys.version_info[0]}.{sys.version_info[1]}; run epbench with one of these"
+            )
+    folder = environment_folder(lock)
+    if not folder.exists():
+        _build(lock, folder)
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def variables_for(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables of the process of a system.
+
+    Args:
+        folder: the store's own folder; it is the home folder, too, so that nothing is written into the user's.
+        more: what the system needs besides.
+    """
+    quiet = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUTF8": "1"}
+    return {**clean_environment(), "HOME": str(folder), **quiet, **more}
+
+
+def _build(lock: Path, folder: Path) -> None:
+    """Build the environment beside its place, and move it there when it is complete."""
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.parent / f".{folder.name}.lock"):
+        if folder.exists():  # another process has built it meanwhile
+            return
+        draft = folder.with_name(f"{folder.name}.draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            _run([sys.executable, "-m", "venv", str(draft)], lock)
+            _install(lock, draft)
+            draft.replace(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _install(lock: Path, environment: Path) -> None:
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    command = [str(python), *shlex.split(_INSTALL), str(lock)]
+    n = len(_REQUIREMENT.findall(lock.read_text("utf-8")))
+    with counter(f"packages of {lock.stem}", n) as show:
+        _run(command, lock, show_line=_collected(show))
+
+
+def _collected(show: Callable[[int, int], None]) -> Callable[[str], None]:
+    """Return a function that counts the packages of which pip's lines tell."""
+    done = 0
+
+    def see(line: str) -> None:
+        nonlocal done
+        if line.startswith("Collecting "):
+            done += 1
+            show(done, 0)
+
+    return see
+
+
+def _run(command: list[str], lock: Path, show_line: Callable[[str], None] | None = None) -> None:
+    """Run a command of the build; what it prints last explains a failure."""
+    lines: list[str] = []
+    with subprocess.Popen(
+        command, env=clean_environment(filter(_FOR_PIP.fullmatch, os.environ)), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip():
+                lines.append(line.strip())
+            if show_line:
+                show_line(line)
+    if process.returncode:
+        said = next((line for line in reversed(lines) if "ERROR" in line), lines[-1] if lines else "it printed nothing")
+        raise BadInput(
+            f"{lock}: the environment of this memory system cannot be built: {without_secrets(said)[:300]}; it needs a "
+            f"package index once, and is kept in {cache_folder('systems')}"
+        )

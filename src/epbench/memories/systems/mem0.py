@@ -136,11 +136,7 @@ class Mem0:
                 "llm": {"provider": "openai", "config": {**api, **model}},
                 "embedder": {
                     "provider": "openai",
-                    "config": {
-                        **api,
-                        "model": settings["embedding_model"],
-                        "embedding_dims": settings["dimensions"],
-                    },
+                    "config": {**api, "model": settings["embedding_model"], "embedding_dims": settings["dimensions"]},
                 },
                 "vector_store": {"provider": "qdrant", "config": {"collection_name": "memories", **vectors}},
                 "history_db_path": str(self._store / "history.db"),

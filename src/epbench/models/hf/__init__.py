@@ -1,10 +1,7 @@
 """Models of transformers on this machine: a shared context is read once, and its questions are answered in batches.
 
 Read `model` first, then `prompt_tokens` (from a request to token ids, with `chat_templates`) and `shared_prefix` (from token
-ids to answers). The latter builds on `prefix_batches` (which prompts go together), `prefix_strategies`, `prefix_rows` and
-`prefix_attention`, and on `device_memory`. `checkpoint` is what can be known of a model before its weights are loaded; vLLM
-uses it as well.
-
-`likelihood` tells how probable given texts are, without generating anything. It reads them in `row_batches`, and
-`text_spans` finds parts of a text among its tokens.
+ids to answers). The latter builds on `prefix_batches` (which prompts go together), `prefix_rows` and `prefix_attention`.
+`checkpoint` is what can be known of a model before its weights are loaded; vLLM uses it as well. `likelihood` tells how
+probable given texts are, without generating anything.
 """

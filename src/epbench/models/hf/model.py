@@ -11,12 +11,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.models.ending import as_answered, may_loop
+from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
 from epbench.models.hf.checkpoint import load_tokenizer, no_bars_in_a_log, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens
-from epbench.models.loops import text_of_first_round
 from epbench.models.protocol import Reply, Request, Usage
-from epbench.models.reasoning import split_reasoning
 from epbench.models.variant import Variant, find_variant
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import torch
 from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
-from epbench.models.hf.device_memory import fitting_chunk, free_bytes, release
 from epbench.models.hf.prefix_batches import (
     MOST_ROWS,
     Family,
@@ -26,8 +25,16 @@ from epbench.models.hf.prefix_batches import (
     similar,
     without,
 )
-from epbench.models.hf.prefix_rows import Forward, Rows
-from epbench.models.hf.prefix_strategies import PrefixStrategy, choose_strategy, reads_at_once
+from epbench.models.hf.prefix_rows import (
+    Forward,
+    PrefixStrategy,
+    Rows,
+    choose_strategy,
+    fitting_chunk,
+    free_bytes,
+    reads_at_once,
+    release,
+)
 from epbench.models.hf.prompt_tokens import common_prefix
 
 log = logging.getLogger(__name__)

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput
 from epbench.files.secrets import without_keys, without_secrets
 from epbench.models.openai.address import find_address
-from epbench.models.openai.background import Outbox, iterate
-from epbench.models.openai.concurrency import Gate, Limit, PauseTooLong, backoff_s
-from epbench.models.openai.dialect import Dialect
-from epbench.models.openai.errors import Fault, Outage, fault_of
-from epbench.models.openai.wire import chat_body, read_chat
-from epbench.models.protocol import Reply, Request, whole
-from epbench.models.scheduling import by_context
+from epbench.models.openai.concurrency import (
+    Fault,
+    Gate,
+    Limit,
+    Outage,
+    Outbox,
+    PauseTooLong,
+    backoff_s,
+    fault_of,
+    iterate,
+)
+from epbench.models.openai.wire import Dialect, chat_body, estimated_tokens, one_line, read_chat
+from epbench.models.protocol import Reply, Request, by_context, whole
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -29,9 +35,7 @@ Deliver = Callable[[Reply, Callable[[], None]], None]
 
 log = logging.getLogger(__name__)
 
-CHARACTERS_PER_TOKEN = 4
 _WINDOW_TIMEOUT_S = 10.0
-_LONGEST_FAILURE = 400  # characters
 _FORMAT_WARNINGS = {
     "json_object": "%s takes no JSON schema; it is asked for any JSON object instead (%s)",
     "prompt": "%s takes no response_format; the prompt alone asks for JSON (%s)",
@@ -111,16 +115,14 @@ class EndpointModel:
         return self._window or self._listed_window
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Estimate the tokens at 4 characters each, as in English prose; this is too low for most other languages."""
-        shared = len(request.system) + len(request.context)
-        whole = len(request.system) + len(request.user)
-        return -(-whole // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
+        """See `estimated_tokens`."""
+        return estimated_tokens(request)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Closing the generator cancels open requests.
 
         Raises:
-            RunFailed: the endpoint does not answer or turns requests away; see `epbench.models.openai.errors.Outage`.
+            RunFailed: the endpoint does not answer or turns requests away; see `epbench.models.openai.concurrency.Outage`.
         """
         return self.answer_keeping(requests, lambda reply: None)
 
@@ -132,7 +134,7 @@ class EndpointModel:
     def _listed_window(self) -> int | None:
         import openai
 
-        from epbench.models.openai.reply_size import SizeLimit
+        from epbench.models.openai.address import SizeLimit
 
         try:
             http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
@@ -150,7 +152,7 @@ class EndpointModel:
     ) -> None:
         import openai
 
-        from epbench.models.openai.reply_size import SizeLimit
+        from epbench.models.openai.address import SizeLimit
 
         gate = Gate(self._limit)
         open_tasks: set[asyncio.Task[None]] = set()
@@ -261,8 +263,7 @@ class EndpointModel:
 
     def _clean(self, reason: str) -> str:
         """Shorten a reason to one line without keys, which some endpoints quote."""
-        reason = " ".join(without_secrets(whole(reason), self._address.secrets).split())
-        return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
+        return one_line(reason, self._address.secrets)
 
 
 def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:

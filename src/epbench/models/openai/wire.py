@@ -1,17 +1,74 @@
-"""What is sent to an OpenAI-compatible endpoint and what it answers: chat completions as plain JSON."""
+"""What is sent to an OpenAI-compatible endpoint and what it answers: chat completions as plain JSON.
+
+How an endpoint wants requests written is found out from what it refuses.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from epbench.models.ending import as_answered
-from epbench.models.openai.dialect import Dialect
+from epbench.files.secrets import without_secrets
+from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.protocol import Reply, Request, Usage, whole
-from epbench.models.reasoning import split_reasoning
+
+ANSWER_FORMATS = ("json_schema", "json_object", "prompt")
+"""The ways to ask for JSON, the most reliable first: under a schema, as any object, by the prompt alone."""
+
+_REFUSED = re.compile(
+    r"unsupported|not support|not (?:allowed|permitted)|forbidden|unrecognized|unknown", re.IGNORECASE
+)
+_FORMAT = re.compile(
+    r"response.?format|json.?schema|json.?object|\bschemas?\b|structured.?output|guided|grammar", re.IGNORECASE
+)
+# Such an error may mention the schema among what makes the prompt long. Without a schema it would still be too long.
+_TOO_LONG = re.compile(r"context.?(?:length|window|size)|too long|too many tokens|reduce the length", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How requests are written for one endpoint.
+
+    Attributes:
+        max_tokens: name of the field that limits tokens; OpenAI's newer models only know `max_completion_tokens`.
+        without: those of the fields temperature, seed and logprobs that the endpoint does not take.
+        answer_format: how JSON is asked for, one of `ANSWER_FORMATS`.
+    """
+
+    max_tokens: str = "max_tokens"
+    without: frozenset[str] = frozenset()
+    answer_format: str = ANSWER_FORMATS[0]
+
+    def learned(self, reason: str, *, with_format: bool = False) -> Dialect:
+        """Return the dialect that avoids a refusal; it is the same if the refusal has another reason.
+
+        Args:
+            reason: the refusal, in the words of the endpoint.
+            with_format: whether the refused request asked for JSON by `response_format`.
+        """
+        if self.max_tokens == "max_tokens" and "max_completion_tokens" in reason:
+            return replace(self, max_tokens="max_completion_tokens")
+        named: set[str] = set()
+        if _REFUSED.search(reason):
+            named = {field for field in ("temperature", "seed", "logprobs") if re.search(rf"\b{field}\b", reason)}
+            named -= self.without
+        format_ = self.answer_format
+        if with_format and not named and _FORMAT.search(reason) and not _TOO_LONG.search(reason):
+            format_ = ANSWER_FORMATS[min(ANSWER_FORMATS.index(format_) + 1, len(ANSWER_FORMATS) - 1)]
+        return replace(self, without=self.without | named, answer_format=format_)
+
+    def joined(self, other: Dialect) -> Dialect:
+        """Combine what two dialects have learned, because several open requests may be refused for one reason."""
+        return Dialect(
+            max(self.max_tokens, other.max_tokens, key=len),
+            self.without | other.without,
+            max(self.answer_format, other.answer_format, key=ANSWER_FORMATS.index),
+        )
+
 
 TOP_LOGPROBS = 20  # the most that the API allows
 _MOST_TOKENS = 10**9  # in one request; no model has such a window
@@ -19,6 +76,8 @@ _MOST_DIGITS = 300  # in a number; Python refuses to read integers of more than 
 
 _CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
 _BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
+CHARACTERS_PER_TOKEN = 4
+_LONGEST_FAILURE = 400  # characters
 _JSON_PLEASE = "Answer with one JSON object."
 
 
@@ -42,10 +101,8 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
     """
     messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
     dialect = dialect or Dialect()
-    user = whole(request.user)
     unheld = request.schema is not None and dialect.answer_format != "json_schema"
-    if unheld and "json" not in f"{request.system} {user}".lower():
-        user += f"\n\n{_JSON_PLEASE}"
+    user = user_message(request, json_by_prompt=unheld)
     body: dict[str, Any] = {
         "model": model,
         "messages": [*messages, {"role": "user", "content": user}],
@@ -62,6 +119,25 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
         body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     left_out = dialect.without | ({"top_logprobs"} if "logprobs" in dialect.without else set())
     return {field: value for field, value in body.items() if field not in left_out}
+
+
+def user_message(request: Request, *, json_by_prompt: bool) -> str:
+    """Return the user message; if the prompt alone must ask for JSON, it does so in an extra line unless it already does."""
+    user = whole(request.user)
+    asks = not json_by_prompt or "json" in f"{request.system} {user}".lower()
+    return user if asks else f"{user}\n\n{_JSON_PLEASE}"
+
+
+def estimated_tokens(request: Request) -> tuple[int, int]:
+    """Estimate `Model.count_tokens` at 4 characters a token, as in English prose; too low for most other languages."""
+    shared = len(request.system) + len(request.context)
+    return -(-(len(request.system) + len(request.user)) // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
+
+
+def one_line(reason: str, secrets: Iterable[str]) -> str:
+    """Shorten a reason to one line without keys, which some endpoints quote."""
+    reason = " ".join(without_secrets(whole(reason), secrets).split())
+    return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
 
 
 def read_chat(text: str, request: Request, key: str) -> Reply:

@@ -13,7 +13,7 @@ from typing import Any
 from epbench import __version__
 from epbench.judges.protocol import JudgeIdentity, about_judge
 from epbench.metric_folders import metric_module
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 from epbench.tulving.calibration.answers import CalibrationAnswer, fingerprint_of_set
 from epbench.tulving.calibration.kinds import KINDS, TRAPS
 from epbench.tulving.judging.protocol import Verdict

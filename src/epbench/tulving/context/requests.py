@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from epbench.errors import BadInput
 from epbench.models.protocol import Request, Sampling
-from epbench.retrieval.bm25 import Bm25
+from epbench.retrieval.load import Bm25
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.tulving.context.prompts import Prompts, load_prompts
 from epbench.tulving.dataset.load import Book

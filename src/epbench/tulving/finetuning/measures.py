@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import NothingToScore
-from epbench.finetuning.measuring.asking import ask_together
-from epbench.finetuning.measuring.perplexity import text_perplexity
+from epbench.finetuning.measuring import ask_together, text_perplexity
 from epbench.finetuning.ranks import Ranks
-from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge
@@ -22,17 +21,20 @@ from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.judge import check_judge, judge_of_scores
+from epbench.runs.question_table import read_questions
 from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY, TulvingPlan
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
-from epbench.tulving.judging.verdicts import judge_failures, lost_questions, read_verdicts
+from epbench.tulving.judging.verdicts import judge_failures, lost_questions
 from epbench.tulving.scores.correction import judge_scores
+from epbench.tulving.scores.question_files import COLUMNS
 from epbench.tulving.scores.run_files import read_scores
-from epbench.tulving.scores.scoring import mean, question_f1, scores_or_bounds
+from epbench.tulving.scores.scoring import mean, scores_or_bounds
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from epbench.models.hf.model import TransformersModel
 
 
@@ -110,16 +112,6 @@ TRAINED, NOT_TRAINED, EMPTY = GROUPS = ("trained", "not_trained", "empty")
 """Questions that are trained word for word, others that the book answers, and those about what never happened."""
 
 
-def group_of(row: Row, trained: frozenset[str]) -> str:
-    """Return which of `GROUPS` a question belongs to.
-
-    Args:
-        row: A row of the config `qa`.
-        trained: The ids of the rows that are trained.
-    """
-    return TRAINED if row["id"] in trained else NOT_TRAINED if row["n_chapters"] else EMPTY
-
-
 def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
     """Return the scores of a run as they are now, so that a judge that came later counts too.
 
@@ -133,11 +125,22 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
         with its 95 % interval by drawing cues, or None if some have failed; and then `bounds`, from all of these wrong to all
         right, else None. And `failures`: why there is no answer or no verdict, and how often.
     """
+    import pandas as pd
+
     judge = judge_of_scores(folder)
-    verdicts = read_verdicts(folder, plan.rows, judge) if judge else []
-    lost = lost_questions(plan.rows, verdicts, 1)
-    scores = read_scores(folder) if judge else scores_or_bounds([], lost) | judge_scores(plan.judge(), None)
-    return {**scores, "groups": _groups(plan, verdicts, lost), "failures": _failures(folder, judge)}
+    if judge:
+        scores, table = read_scores(folder), read_questions(folder, COLUMNS)
+    else:
+        lost = lost_questions(plan.rows, (), 1)
+        scores = scores_or_bounds((), lost) | judge_scores(plan.judge(), None)
+        table = pd.DataFrame([{"id": row["id"], "n_chapters": row["n_chapters"], "f1": math.nan} for row in plan.rows])
+    trained = plan.trained_ids
+    groups = [
+        TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY
+        for id_, n in zip(table["id"], table["n_chapters"], strict=True)
+    ]
+    found = {group: _group(part) for group in GROUPS if len(part := table[[one == group for one in groups]])}
+    return {**scores, "groups": found, "failures": _failures(folder, judge)}
 
 
 def _failures(folder: Path, judge: PastJudge | None) -> dict[str, int]:
@@ -145,28 +148,13 @@ def _failures(folder: Path, judge: PastJudge | None) -> dict[str, int]:
     return answers | (judge_failures(folder, judge) if judge else {})
 
 
-def _groups(
-    plan: TulvingPlan, verdicts: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]
-) -> dict[str, dict[str, Any]]:
-    trained = plan.trained_ids
-    groups = {row["id"]: group_of(row, trained) for row in plan.rows}
-    found = {}
-    for group in GROUPS:
-        judged = [one for one in verdicts if groups[one.id] == group]
-        n_failed = sum(groups[one.id] == group for one in lost)
-        if judged or n_failed:
-            found[group] = _group(judged, n_failed)
-    return found
-
-
-def _group(judged: Sequence[ScoredAnswer], n_failed: int) -> dict[str, Any]:
-    import numpy as np
-
-    f1 = question_f1(judged) if judged else []
-    about: dict[str, Any] = {"n": len(f1) + n_failed, "n_failed": n_failed}
+def _group(questions: pd.DataFrame) -> dict[str, Any]:
+    f1 = questions["f1"].dropna()
+    n_failed = len(questions) - len(f1)
+    about: dict[str, Any] = {"n": len(questions), "n_failed": n_failed}
     if n_failed:
         bounds = [mean([*f1, *[value] * n_failed]) for value in (0.0, 1.0)]
         return {**about, "f1": None, "interval": None, "bounds": bounds}
-    values = np.array(f1)
-    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, values), [one.cue for one in judged])
-    return {**about, "f1": mean(f1), "interval": list(interval) if interval else None, "bounds": None}
+    cues = questions[["time", "space", "entity", "content"]].fillna("").itertuples(index=False, name=None)
+    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, f1.to_numpy()), list(cues))
+    return {**about, "f1": mean(f1.tolist()), "interval": list(interval) if interval else None, "bounds": None}

@@ -9,9 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.finetuning.curves import Series, curves, training_summary
-from epbench.finetuning.measuring.page import training_page
-from epbench.finetuning.measuring.tables import perplexity_table
+from epbench.finetuning.curves import Series, curves, perplexity_table, training_page, training_summary
 from epbench.hub.rows import Row
 from epbench.reports.tables import Table
 from epbench.tulving.finetuning.material import TulvingPlan

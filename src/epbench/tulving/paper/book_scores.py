@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import variance
 from typing import TYPE_CHECKING
 
-from epbench.statistics.spread import Spread, spread_of_groups
+from epbench.statistics.intervals import Spread, spread_of_groups
 from epbench.tulving.paper.dots import Point
 from epbench.tulving.paper.inputs import PaperRun
 from epbench.tulving.paper.means import Interval

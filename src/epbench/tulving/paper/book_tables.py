@@ -11,7 +11,7 @@ from itertools import count, product, takewhile
 
 from epbench.exhibits.exhibit import Missing, marked
 from epbench.exhibits.reported import ReportedRow
-from epbench.models.cl100k import CL100K
+from epbench.models.estimate import CL100K
 from epbench.reports.exhibit import Column, Exhibit, Row, of_source, plain
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
@@ -229,8 +229,10 @@ def _widespreadness(books: Sequence[PaperBook], reported: Sequence[ReportedRow])
         "The paper sums them up as others.",
         *sources_of(theirs),
     ]
-    columns = [_BOOK, Column("cue", lambda row: cue_written(row["cue"]), text=True), Column("templates", "templates"),
-               Column("{}", _least_to_most)]  # fmt: skip
+    columns = [
+        _BOOK, _WRITER, Column("cue", lambda row: cue_written(row["cue"]), text=True), Column("templates", "templates"),
+        Column("{}", _least_to_most),
+    ]  # fmt: skip
     return Exhibit("Table 12", TITLES["Table 12"], framed(records), columns, notes, across="bin", sections="label")
 
 
@@ -328,7 +330,7 @@ def _composition(books: Sequence[PaperBook], reported: Sequence[ReportedRow]) ->
     """Table 8, with a column for each book."""
     theirs = [row for row in reported if row.table == "Table 8" and any(map(_is_counted, row.scores))]
     about = [*(book.identity for book in books), *map(identity_of, theirs)]
-    shown = [*(book.marked for book in books), *(marked(row.dataset, "reported") for row in theirs)]
+    shown = [*(book.marked for book in books), *(marked(f"{row.dataset} by {row.model}", "reported") for row in theirs)]
     counts = [*(_composed(book.chapters) for book in books), *map(_reported_composed, theirs)]
     values = sorted({key for of in counts for key in of}, key=_in_order)
     frame = framed(

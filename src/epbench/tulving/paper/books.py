@@ -9,16 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Source, marked
 from epbench.exhibits.reported import ReportedRow
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items, Shape
+from epbench.files.json_files import read_typed
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
-from epbench.models.cl100k import CL100K, cl100k_tokens
+from epbench.models.estimate import CL100K, cl100k_tokens
 from epbench.statistics.estimate import Value
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Iteration
@@ -35,21 +37,12 @@ from epbench.tulving.released.books import read_book
 from epbench.tulving.released.rounds import n_published_events, published_rounds
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the tables need of a selected question.
-
-    Attributes:
-        template: The number of its template, from 0.
-        cue: The letters of the given elements, of `t s e c`.
-        bin: The bin by the number of matching chapters.
-        chapters: The numbers of the matching chapters.
-    """
+class Asked(NamedTuple):
+    """What the tables need of a selected question: its template's number, from 0, the letters of its cue, and its bin."""
 
     template: int
     cue: str
     bin: Bin
-    chapters: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -200,7 +193,7 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
         label=book.name, name=book.name, source="released", length=book.book, universe=book.universe, order=book.order,
         writer=book.generator, seed=int(seed[1]) if seed else None,
         fingerprint=fingerprint_of_book([question._asdict() for question in data.selected], text),
-        chapters=data.chapters, selected=[Asked(q.template, q.cue, q.bin, q.chapters) for q in data.selected],
+        chapters=data.chapters, selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
         n_answerable=n_answerable, n_empty=len(data.questions) - n_answerable, tokens=count(text), tokenizer=unit,
         n_events=n_published_events(archive.files, book), rounds=rounds,
         no_rounds="" if rounds else "the archive does not hold the checks of its candidates",
@@ -210,16 +203,22 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
 
 # A dataset of one's own, from its rows, its title, its card and its report
 
-_CHAPTER = Shape(
+_CHAPTER = fields(
     {
-        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), (str,)),
-        "chapter": (int,), "n_paragraphs": (int,), "secondary_entities": Items((str,)),
+        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str),
+        "chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str],
     }
 )  # fmt: skip
-_ROUND = Shape(
-    {**dict.fromkeys(("candidates", "accepted", "failed_exact", "failed_llm"), (int,)), "failed_checks": Each((int,))}
-)
-_WRITING = Shape({"writer": (str,), "iterations": Items(_ROUND), "dropped": Items(Shape())}, {"checker": (str,)})
+
+
+class _Writing(Struct, frozen=True):
+    """What is read of the report on the writing."""
+
+    writer: str
+    iterations: list[Iteration]
+    dropped: list[dict[str, Any]]
+    checker: str = ""
+
 
 _MADE = re.compile(r"The days of (?P<name>.+?), seed (?P<seed>-?\d+)(?:, written by (?P<writer>.+))?")
 _CONVERTED = re.compile(r"(?P<name>.+?), as published, by (?P<writer>.+)")
@@ -241,11 +240,11 @@ def _own(dataset: str) -> PaperBook:
         _chapter(row, f"{dataset}, config 'chapters', row {number}")
         for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
     ]
-    every = all_checked_rows(dataset, "all_questions", "test", Shape({"n_chapters": (int,)}))
+    every = all_checked_rows(dataset, "all_questions", "test", fields({"n_chapters": Whole}))
     n_answerable = sum(row["n_chapters"] > 0 for row in every)
     report, card = Path(dataset) / "writing.json", Path(dataset) / "README.md"
-    writing = read_json(report, _WRITING) if report.is_file() else None
-    rounds = [Iteration(**one) for one in writing["iterations"]] if writing and "checker" in writing else []
+    writing = read_typed(report, _Writing) if report.is_file() else None
+    rounds = writing.iterations if writing and writing.checker else []
     sized = _SIZE.search(card.read_text("utf-8", errors="replace")) if card.is_file() else None
     size, (count, unit) = int(sized[1]) if sized else PUBLISHED_SIZE, length_counter()
     coordinates: Mapping[str, Point] = {}
@@ -257,9 +256,9 @@ def _own(dataset: str) -> PaperBook:
         label=name, name=name, source=source, length=parts["length"] if parts else "", universe=universe,
         order=("chronological" if parts["ordered"] else "narrative") if parts else _order_of(chapters), writer=writer,
         seed=seed, fingerprint=loaded.fingerprint, chapters=chapters,
-        selected=[Asked(row["template"], row["cue"], row["bin"], row["chapters"]) for row in loaded.rows],
+        selected=[Asked(row["template"], row["cue"], row["bin"]) for row in loaded.rows],
         n_answerable=n_answerable, n_empty=len(every) - n_answerable, tokens=count(loaded.book.text), tokenizer=unit,
-        n_events=len(chapters) + len(writing["dropped"]) if writing else None, universe_size=size, rounds=rounds,
+        n_events=len(chapters) + len(writing.dropped) if writing else None, universe_size=size, rounds=rounds,
         no_rounds="" if rounds else _why_no_rounds(source, writer, report), coordinates=coordinates,
     )  # fmt: skip
 

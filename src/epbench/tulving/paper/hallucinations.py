@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.tables import Table, cell, interval_cell
-from epbench.statistics.proportions import wilson
+from epbench.statistics.intervals import wilson
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
 from epbench.tulving.paper.dots import Point, Series, dots
 from epbench.tulving.paper.inputs import Inputs, PaperRun

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from epbench.errors import BadInput
-from epbench.files.shapes import MAYBE_TEXT, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal, Record
 from epbench.judges.journal import judge_open
 from epbench.judges.protocol import JudgeIdentity, about_judge
@@ -27,10 +27,11 @@ REALISTIC = RATINGS[:2]
 
 JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
 
-_RECORD = Shape(
-    {"chapter": (int,), "judge": (str,), "prompt_hash": MAYBE_TEXT},
-    {"setup": (str,), "rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
-    (("rating",), ("failure",)),
+_RECORD = fields(
+    {"key": str, "chapter": Whole, "judge": str, "prompt_hash": str | None},
+    {"setup": str, "rating": str, "reason": str, "failure": str | None},
+    ("rating",),
+    ("failure",),
 )
 
 

@@ -123,8 +123,8 @@ def actual_table(
         *sources_of(theirs),
     ]
     columns = [
-        Column("book", of_source(), text=True), Column("chapters", "n_chapters", text=True),
-        Column("element", "feature", text=True), Column("{}", _items),
+        Column("book", of_source(), text=True), Column("writer", "writer", text=True),
+        Column("chapters", "n_chapters", text=True), Column("element", "feature", text=True), Column("{}", _items),
     ]  # fmt: skip
     return Exhibit("Table 9", _TITLE_9, framed(records), columns, notes, across="times", sections="label")
 

@@ -12,8 +12,7 @@ from itertools import chain
 from typing import Any
 
 from epbench.metric_folders import metric_module
-from epbench.models.protocol import Request
-from epbench.models.rules import RuleBasedReader
+from epbench.models.protocol import Request, RuleBasedReader
 
 EVERYTHING = "everything"
 """The name of the memory."""

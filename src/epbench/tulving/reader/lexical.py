@@ -12,8 +12,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from epbench.models.protocol import Request
-from epbench.models.rules import RuleBasedReader
+from epbench.models.protocol import Request, RuleBasedReader
 from epbench.tulving.reader.story import DATE, NAME, Chapter, Story, read_story
 
 _QUESTION = re.compile(r"Question:\s*(.+)$", re.MULTILINE)  # the line with the question, if a prompt says more

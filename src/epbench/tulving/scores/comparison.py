@@ -12,7 +12,7 @@ from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.question_table import read_questions
-from epbench.statistics.comparison import Comparison, Progress, compare_two, with_holm
+from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.question_files import COLUMNS
@@ -86,7 +86,7 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         progress: Shows a bar.
 
     Returns:
-        For each two runs what `epbench.statistics.comparison.compare_two` returns, with cues as clusters and Wilcoxon's
+        For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's
         test, p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
         one on all of its own.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
@@ -13,19 +12,18 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record
 from epbench.judges.protocol import JudgeIdentity
 from epbench.judges.replies import FAILURES
-from epbench.runs.results import write_questions
+from epbench.runs.results import Columns
 from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.judging.verdicts import NO_ANSWER, JudgedRecord, answer_records, judged, judgement_records
 from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, tau_of
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-COLUMNS = (
-    "id", "repeat", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
-    "question", "reference", "chapters", "outcome", "failure", "answer", "items", "scores", "order", "reason", "f1",
-    "precision", "recall", "harsh_f1", "tau",
-)  # fmt: skip
+COLUMNS: Columns = {
+    "id": "string", "repeat": "int64", "template": "int64",
+    **dict.fromkeys(("cue", "time", "space", "entity", "content", "trace", "get", "bin"), "string"),
+    "n_chapters": "int64", "origin": "string", "question": "string", "reference": ["string"], "chapters": ["int64"],
+    "outcome": "string", "failure": "string", "answer": "string", "items": ["string"], "scores": ["double"],
+    "order": ["string"], "reason": "string", **dict.fromkeys(("f1", "precision", "recall", "harsh_f1", "tau"), "double"),
+}  # fmt: skip
 """The columns.
 
 id, template (0 to 35), cue (the given elements, of `t s e c`), time, space, entity and content (null where not given), trace,
@@ -51,28 +49,6 @@ _OF_ROW = (
     "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
     "question", "chapters",
 )  # fmt: skip
-
-
-def schema() -> pa.Schema:
-    """The types of the columns."""
-    import pyarrow as pa
-
-    text, number, share = pa.string(), pa.int64(), pa.float64()
-    types = dict.fromkeys(COLUMNS, text)
-    types |= dict.fromkeys(("repeat", "template", "n_chapters"), number) | {"chapters": pa.list_(number)}
-    types |= dict.fromkeys(("reference", "items", "order"), pa.list_(text)) | {"scores": pa.list_(share)}
-    types |= dict.fromkeys(("f1", "precision", "recall", "harsh_f1", "tau"), share)
-    return pa.schema(list(types.items()))
-
-
-def write(folder: Path, records: Iterable[Record]) -> None:
-    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
-
-    Args:
-        folder: The run's folder.
-        records: As from `records_of`.
-    """
-    write_questions(folder, schema(), records)
 
 
 def records_of(

@@ -15,13 +15,13 @@ from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.protocol import PUBLISHED, JudgeIdentity
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
-from epbench.runs.results import write_results
+from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
 from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
 from epbench.tulving.judging.verdicts import answer_records, judgement_records, lost_questions, scored_answers
-from epbench.tulving.scores import question_files
 from epbench.tulving.scores.cards import MOST_CARDS, Chapters, questions_html
 from epbench.tulving.scores.correction import judge_scores, one_score, recall_to_correct
+from epbench.tulving.scores.question_files import COLUMNS, records_of
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.scoring import score_run
 from epbench.tulving.scores.tables import markdown_table
@@ -96,10 +96,10 @@ def finish(
         )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
-    records = question_files.records_of(folder, rows, judge, repeats, found)
+    records = records_of(folder, rows, judge, repeats, found)
     del found
     first = list(islice(records, MOST_CARDS))
-    question_files.write(folder, chain(first, records))
+    write_questions(folder, COLUMNS, chain(first, records))
     explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)

@@ -1,29 +1,29 @@
 import math
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from epbench.booksort.paper.results.rates import p_text, prepared, rate_of, smallest_above_chance, stars
+from epbench.booksort.paper.results.rates import p_text, rate_of, smallest_above_chance, stars
+from epbench.booksort.scores.question_files import table_of
 
 OUTCOMES = st.lists(st.sampled_from(["right", "wrong", "failed"]), min_size=1, max_size=40)
 
 
 def frame(outcomes, per_excerpt=4):
     n = len(outcomes)
-    return pd.DataFrame({
-        "id": [f"q{i}" for i in range(n)], "book_idx": 1, "excerpt_length": 250, "segment_length": 20,
-        "excerpt_idx": [i // per_excerpt for i in range(n)], "outcome": outcomes, "seg1_pos": range(n), "seg2_pos": range(n),
-        "answer": "A",
-    })  # fmt: skip
+    return table_of([
+        {"id": f"q{i}", "book_idx": 1, "excerpt_length": 250, "segment_length": 20, "excerpt_idx": i // per_excerpt,
+         "outcome": outcomes[i], "seg1_pos": i, "seg2_pos": i, "answer": "A"}
+        for i in range(n)
+    ])  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)
 @given(OUTCOMES)
 def test_a_rate_is_a_share_or_a_range(outcomes):
-    rate = rate_of(prepared(frame(outcomes)))
+    rate = rate_of(frame(outcomes))
     right, failed = outcomes.count("right"), outcomes.count("failed")
     assert (rate.n, rate.n_failed) == (len(outcomes) - failed, failed)
     if failed:
@@ -38,7 +38,7 @@ def test_a_rate_is_a_share_or_a_range(outcomes):
 
 
 def test_no_question_is_no_rate():
-    assert rate_of(prepared(frame(["right"])).iloc[:0]) is None
+    assert rate_of(frame(["right"]).iloc[:0]) is None
 
 
 def test_the_smallest_accuracy_is_found_with_the_power_that_is_said():
@@ -53,7 +53,7 @@ def test_the_smallest_accuracy_is_found_with_the_power_that_is_said():
 
 
 def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
-    questions = prepared(frame(["right", "wrong"] * 8)).assign(right=0.5)
+    questions = frame(["right", "wrong"] * 8).assign(right=0.5)
     assert rate_of(questions, pooled=True).p == 1.0
 
 

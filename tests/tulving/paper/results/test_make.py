@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.exhibits.exhibit import Exhibit, Missing, slug
-from epbench.exhibits.folder import write_exhibits
+from epbench.exhibits.exhibit import Exhibit, Missing, slug, write_exhibits
 from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
 from epbench.progress import no_progress

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, legend_below
-from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, rows_of, shown, with_holm
+from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, shown, with_holm
 from epbench.booksort.paper.inputs import PaperRun
+from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.booksort.scores.scoring import LONG_EXCERPT
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.exhibits.reported import ReportedRow
@@ -98,21 +99,16 @@ def _exhibit(name: str, title: str, runs: Sequence[PaperRun], reported: Sequence
         for row in reported
     ]
     for row in reported:
-        about = [row.source, marked(row.model, "reported"), "–", "–", f"{row.scores['accuracy']:.2f}"]
-        rows.append([*about, *["–"] * 5])
+        shown_first = [row.source, marked(row.model, "reported"), "–", "–", f"{row.scores['accuracy']:.2f}"]
+        rows.append([*shown_first, *["–"] * 5])
     sources = [f"Reported: {row.source}, {row.table}. {row.note}".strip() for row in reported]
     table = Table(_HEAD, rows, notes=[note, _GREEDY, CHANCE_TEST, *sources], text_columns=2)
     return Exhibit(name, title, [*own, *records], table, lambda: _draw(own))
 
 
 def _of_run(run: PaperRun) -> list[dict[str, Value]]:
-    rows = rows_of(run)
-    records = []
-    for excerpt, segment in sorted({(row.excerpt_length, row.segment_length) for row in rows}):
-        members = [row for row in rows if (row.excerpt_length, row.segment_length) == (excerpt, segment)]
-        about: dict[str, Value] = {"source": run.source, "label": run.label, "model": run.model, "memory": run.memory}
-        records.append(about | {"excerpt_length": excerpt, "segment_length": segment} | numbers(members))
-    return records
+    groups = by_columns("excerpt_length", "segment_length")(run.questions)
+    return [{**about(run), **group, **numbers(members)} for group, members in groups]
 
 
 def _draw(records: Sequence[dict[str, Value]]) -> Figure:

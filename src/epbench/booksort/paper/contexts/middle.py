@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, legend_below
-from epbench.booksort.paper.contexts.rows import numbers, rows_of, shown
+from epbench.booksort.paper.contexts.rows import numbers, shown
 from epbench.booksort.paper.inputs import PaperRun
+from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.reports.tables import Table, interval_cell
@@ -16,6 +16,7 @@ from epbench.safe_text import one_line
 from epbench.statistics.paired import holm
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -37,30 +38,29 @@ def figure_11(runs: Sequence[PaperRun]) -> list[Exhibit | Missing]:
     Args:
         runs: Of these, those with memory `in-context` are shown.
     """
-    chosen = [(run, rows_of(run)) for run in runs if run.memory == "in-context"]
+    chosen = [run for run in runs if run.memory == "in-context"]
     if not chosen:
         return [Missing(NAME, TITLE, NEEDS), Missing(MODEL_NAME, MODEL_TITLE, NEEDS)]
     return [_picture(chosen), _regression(chosen)]
 
 
-def third_of(row: ScoredPair) -> str:
+def thirds_of(questions: pd.DataFrame) -> pd.Series[str]:
     """The third of the excerpt in which both segments begin, or that they begin in two."""
-    first, second = (int(3 * position / row.excerpt_length) for position in (row.seg1_pos, row.seg2_pos))
-    return THIRDS[min(first, 2)] if first == second else APART
+    first, second = (3 * questions[name] // questions["excerpt_length"] for name in ("seg1_pos", "seg2_pos"))
+    return first.clip(upper=2).map(dict(enumerate(THIRDS))).where(first == second, APART)
 
 
-def _picture(chosen: Sequence[tuple[PaperRun, Sequence[ScoredPair]]]) -> Exhibit:
+def _picture(chosen: Sequence[PaperRun]) -> Exhibit:
     records: list[dict[str, Value]] = []
-    for run, rows in chosen:
-        for length in sorted({row.excerpt_length for row in rows}):
+    for run in chosen:
+        for group, rows in by_columns("excerpt_length")(run.questions):
+            thirds = thirds_of(rows)
             for third in (*THIRDS, APART):
-                members = [row for row in rows if row.excerpt_length == length and third_of(row) == third]
-                if members:
-                    about: dict[str, Value] = {"source": run.source, "label": run.label, "model": run.model}
-                    about |= {"memory": run.memory, "excerpt_length": length, "position": third}
-                    mean = sum(row.distance for row in members) / len(members)
+                members = rows[thirds == third]
+                if len(members):
+                    mean = float(members["distance"].mean())
                     found = {name: value for name, value in numbers(members).items() if name not in _UNUSED}
-                    records.append(about | {"mean_distance": mean} | found)
+                    records.append({**about(run), **group, "position": third, "mean_distance": mean, **found})
     columns = (*THIRDS, APART)
     cells = {(r["label"], r["excerpt_length"], r["position"]): f"{shown(r)} ({r['n']})" for r in records}
     lines = list(dict.fromkeys((r["label"], r["model"], r["excerpt_length"]) for r in records))
@@ -78,8 +78,8 @@ def _picture(chosen: Sequence[tuple[PaperRun, Sequence[ScoredPair]]]) -> Exhibit
     return Exhibit(NAME, TITLE, records, table, lambda: _draw(records))
 
 
-def _regression(chosen: Sequence[tuple[PaperRun, Sequence[ScoredPair]]]) -> Exhibit:
-    effects = [(run, middle_effect(rows)) for run, rows in chosen]
+def _regression(chosen: Sequence[PaperRun]) -> Exhibit:
+    effects = [(run, middle_effect(run.questions)) for run in chosen]
     corrected = {name: _corrected(effects, name) for name in _TERMS}
     records: list[dict[str, Value]] = []
     shown_rows = []

@@ -1,39 +1,24 @@
-"""The questions of a run as the scores take them, and groups of them with their accuracy and its test against guessing."""
+"""Groups of questions with their accuracy and its test against guessing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING
 
-from epbench.booksort.judging.answers import ScoredPair
-from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.scores.scoring import summary
 from epbench.booksort.scores.tables import accuracy
 from epbench.exhibits.exhibit import Value
 from epbench.statistics.paired import holm
 
-_KNOWN = {field.name for field in fields(ScoredPair)}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def rows_of(run: PaperRun) -> list[ScoredPair]:
-    """The questions of a run, from its table of questions."""
-    frame = run.questions.astype(object)
-    found = []
-    for row in frame.where(frame.notna(), None).to_dict("records"):
-        values: dict[str, Any] = {str(name): value for name, value in row.items() if name in _KNOWN}
-        values |= {name: values[name] or "X" for name in ("predicted", "written")}
-        values |= {"greedy": values["greedy"] or ""}
-        outcome = row["outcome"]
-        found.append(ScoredPair(**values, correct=outcome == "right", failed=outcome == "failed"))
-    return found
-
-
-def numbers(rows: Sequence[ScoredPair]) -> dict[str, Value]:
+def numbers(rows: pd.DataFrame) -> dict[str, Value]:
     """The accuracy of some questions, as columns of the data of an exhibit.
 
     Args:
-        rows: At least one question.
+        rows: At least one question; see `epbench.booksort.scores.question_files.read_questions`.
 
     Returns:
         accuracy, low and high (95 %, drawing excerpts), if_failed_wrong and if_failed_right (the accuracy is between them
@@ -46,7 +31,7 @@ def numbers(rows: Sequence[ScoredPair]) -> dict[str, Value]:
         "accuracy": found["accuracy"], "low": found["ci_low"], "high": found["ci_high"], "if_failed_wrong": least,
         "if_failed_right": most, "n": found["n"], "n_failed": found["n_failed"], "p": found["p_value"],
         "greedy_accuracy": found["greedy_accuracy"], "label_mass": found["label_mass"],
-        "needed": None if any(row.swapped for row in rows) else needed(len(rows)),
+        "needed": None if rows["swapped"].any() else needed(len(rows)),
     }  # fmt: skip
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epbench.booksort.judging.answers import ScoredPair
 from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, ends
-from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, rows_of, shown, stars, with_holm
+from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, shown, stars, with_holm
 from epbench.booksort.paper.inputs import PaperRun
+from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.figures import INK
@@ -88,19 +88,17 @@ def _about(record: dict[str, Value]) -> list[str]:
 
 def _of_run(run: PaperRun) -> list[dict[str, Value]]:
     records = []
-    rows = rows_of(run)
-    for book in sorted({row.book_idx for row in rows}):
+    for group, of_book in by_columns("book_idx")(run.questions):
         for low, high in itertools.pairwise(EDGES):
-            members = [row for row in rows if row.book_idx == book and low < row.distance <= high]
-            if members:
-                about: dict[str, Value] = {"source": run.source, "label": run.label, "model": run.model}
-                about |= {"memory": run.memory, "book": book, "over": low, "up_to": high if high < EDGES[-1] else None}
-                records.append(about | {"mean_distance": _mean(members)} | numbers(members))
+            members = of_book[of_book["distance"].between(low, high, inclusive="right")]
+            if len(members):
+                place: dict[str, Value] = {"book": group["book_idx"], "over": low}
+                place |= {
+                    "up_to": high if high < EDGES[-1] else None,
+                    "mean_distance": float(members["distance"].mean()),
+                }
+                records.append({**about(run), **place, **numbers(members)})
     return records
-
-
-def _mean(rows: Sequence[ScoredPair]) -> float:
-    return sum(row.distance for row in rows) / len(rows)
 
 
 def _bin(record: dict[str, Value]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.results.cells import Cell, about, by_columns, cells
 from epbench.booksort.paper.results.drawing import MARKERS
-from epbench.booksort.paper.results.rates import POWER, p_text, prepared, stars
+from epbench.booksort.paper.results.rates import POWER, p_text, stars
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.metric_folders import metric_module
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
@@ -110,7 +110,7 @@ def _longer(run: PaperRun) -> _Longer:
     ends = every[0], every[-1]
     if any(end.rate.accuracy is None for end in ends):
         return _Longer(ends, None, None, None, None)
-    questions = prepared(run.questions)
+    questions = run.questions
     long = (questions["segment_length"] == ends[1].group["segment_length"]).to_numpy()
     short = (questions["segment_length"] == ends[0].group["segment_length"]).to_numpy()
     right = questions["right"].to_numpy()
@@ -131,7 +131,7 @@ def _share(run: PaperRun) -> dict[str, Value]:
     """The record of a run, without the corrected p-value."""
     from scipy.stats import binomtest
 
-    questions = prepared(run.questions)
+    questions = run.questions
     answered = questions[questions["right"].notna()]
     named = answered[answered["predicted"].isin(["A", "B"])]
     said = (named["predicted"] == "A").tolist()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import QUESTION, Rate, prepared, rate_of, smallest_above_chance
+from epbench.booksort.paper.results.rates import QUESTION, Rate, rate_of, smallest_above_chance
 from epbench.booksort.scores.scoring import LONG_EXCERPT
 from epbench.exhibits.exhibit import Value
 from epbench.exhibits.reported import ReportedRow
@@ -75,7 +75,7 @@ def cells(runs: Sequence[PaperRun], split: Split) -> list[Cell]:
     """The rate of each run on each group of its questions, with p-values by Holm for all groups of a run."""
     found = []
     for run in runs:
-        of_run = [(group, rate_of(part)) for group, part in split(prepared(run.questions))]
+        of_run = [(group, rate_of(part)) for group, part in split(run.questions)]
         found += _corrected([Cell(about(run), group, rate) for group, rate in of_run if rate is not None])
     return found
 
@@ -116,7 +116,7 @@ def common_questions(runs: Sequence[PaperRun]) -> pd.DataFrame:
     """The questions of the first run that all runs were asked, with the mean of `right`; NaN where one of them failed."""
     import pandas as pd
 
-    asked = [prepared(run.questions).set_index(list(QUESTION), drop=False) for run in runs]
+    asked = [run.questions.set_index(list(QUESTION), drop=False) for run in runs]
     right = pd.concat([one["right"] for one in asked], axis=1, join="inner").mean(axis=1, skipna=False)
     common = asked[0][asked[0].index.isin(right.index)]
     return common.assign(right=right.reindex(common.index)).reset_index(drop=True)

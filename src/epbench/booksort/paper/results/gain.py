@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.results.cells import Split
-from epbench.booksort.paper.results.rates import QUESTION, prepared, stars
+from epbench.booksort.paper.results.rates import QUESTION, stars
 from epbench.exhibits.exhibit import Value
 from epbench.statistics.paired import Paired, holm, paired_outcomes
 from epbench.statistics.smallest_difference import smallest_difference_of_means
@@ -80,11 +80,11 @@ def gains(run: PaperRun, baselines: Sequence[PaperRun], split: Split) -> dict[Ke
         baselines: Runs without memory.
         split: Divides the questions into groups by book, part and length of segments.
     """
-    with_memory = prepared(run.questions).set_index(list(QUESTION), drop=False)
+    with_memory = run.questions.set_index(list(QUESTION), drop=False)
     for baseline in baselines:
         if baseline.model != run.model:
             continue
-        without = prepared(baseline.questions).set_index(list(QUESTION))["right"]
+        without = baseline.questions.set_index(list(QUESTION))["right"]
         if with_memory.index.isin(without.index).all():
             both = with_memory.assign(without=without.reindex(with_memory.index)).reset_index(drop=True)
             return _corrected(

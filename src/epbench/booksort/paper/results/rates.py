@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from epbench.booksort.dataset.load import SWAPPED
 from epbench.exhibits.exhibit import Value
 from epbench.metric_folders import metric_module
 
@@ -19,8 +18,6 @@ POWER = 1.959964 + 0.841621
 
 QUESTION = ("id", "seg1_pos", "seg2_pos", "answer")
 """The columns that tell whether two rows ask the same question: ids alone are alike in sets of other pairs."""
-
-_EXCERPT = ["book_idx", "excerpt_length", "segment_length", "excerpt_idx"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +61,11 @@ class Rate:
         return f"{self.accuracy:.3f}{half}"
 
 
-def prepared(questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions with what rates need.
-
-    Args:
-        questions: The content of questions.parquet.
-
-    Returns:
-        A copy with the columns excerpt (a number for each excerpt), pair (the id of the pair), swapped (whether it is the
-        second asking of its pair) and right (1, 0, or NaN if the question failed).
-    """
-    known = {"right": 1.0, "wrong": 0.0}
-    return questions.assign(
-        excerpt=questions.groupby(_EXCERPT, sort=False).ngroup(),
-        pair=questions["id"].str.removesuffix(SWAPPED),
-        swapped=questions["id"].str.endswith(SWAPPED),
-        right=questions["outcome"].map(known).astype("float64"),
-    )
-
-
 def rate_of(questions: pd.DataFrame, *, pooled: bool = False) -> Rate | None:
     """The rate of some questions; None without a question.
 
     Args:
-        questions: Rows as `prepared` returns them.
+        questions: Rows as `epbench.booksort.scores.question_files.read_questions` returns them.
         pooled: Whether `right` is a mean over models, 0 to 1.
     """
     if questions.empty:

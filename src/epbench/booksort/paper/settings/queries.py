@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
-from epbench.booksort.dataset.load import is_swapped
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.exhibits.exhibit import Exhibit, Missing, Value
 from epbench.exhibits.reported import ReportedRow
@@ -67,11 +66,8 @@ def table_8(runs: Sequence[PaperRun], reported: Sequence[ReportedRow]) -> Exhibi
 
 def _own(run: PaperRun) -> dict[str, Value]:
     """The recall of a run, from what it retrieved for the pairs that it asked."""
-    excerpt = {
-        row.id: f"{row.book_idx} {row.excerpt_length} {row.segment_length} {row.excerpt_idx}"
-        for row in run.questions.itertuples()
-        if not is_swapped(str(row.id))  # the second asking of a pair has the passages of the first
-    }
+    once = run.questions[~run.questions["swapped"]]  # the second asking of a pair has the passages of the first
+    excerpt = dict(zip(once["id"], once["excerpt"], strict=True))
     found = [
         record
         for part in runs_in(run.folder)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.dataset.load import pair_id
-from epbench.booksort.scores.comparison import Outcome, compare_runs, read_outcomes
+from epbench.booksort.scores.comparison import compare_runs, pair_differences
+from epbench.booksort.scores.question_files import read_questions
 from epbench.exhibits.exhibit import Exhibit, Value
-from epbench.reports.matrices import p_matrix_figure
+from epbench.reports.comparison import p_matrix_figure
 from epbench.reports.tables import Table, cell
-from epbench.statistics.comparison import Comparison, notes_on
+from epbench.statistics.paired import Comparison, notes_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,29 +46,21 @@ def compared(runs: Mapping[str, Path]) -> list[dict[str, Any]]:
     Raises:
         RunFailed: Two runs have no answered question in common.
     """
-    outcomes = {name: read_outcomes(folder) for name, folder in runs.items()}
-    found = compare_runs(outcomes)
-    for pair in found:
-        first, second = (outcomes[name] for name in pair["runs"])
-        pair["smallest"] = _smallest(first, second, lambda one: None if one.correct is None else float(one.correct))
-        if pair["log_ratio"]:
-            pair["log_ratio"]["smallest"] = _smallest(first, second, lambda one: one.log_ratio)
-    return found
-
-
-def _smallest(
-    first: Sequence[Outcome], second: Sequence[Outcome], value_of: Callable[[Outcome], float | None]
-) -> float | None:
-    """The smallest difference that can be seen, over the pairs for which both have a value; askings of a pair are averaged."""
     from epbench.statistics.smallest_difference import smallest_difference_of_means
 
-    theirs = {one.id: value_of(one) for one in second}
-    by_pair: dict[str, list[float]] = {}
-    for one in first:
-        mine, other = value_of(one), theirs.get(one.id)
-        if mine is not None and other is not None:
-            by_pair.setdefault(pair_id(one.id), []).append(mine - other)
-    return smallest_difference_of_means([sum(values) / len(values) for values in by_pair.values()], paired=True)
+    tables = {name: read_questions(folder) for name, folder in runs.items()}
+
+    def smallest(names: Sequence[str], column: str) -> float | None:
+        first, second = (tables[name] for name in names)
+        differences = pair_differences(first, second, column)["difference"].tolist()
+        return smallest_difference_of_means(differences, paired=True)
+
+    found = compare_runs(tables)
+    for pair in found:
+        pair["smallest"] = smallest(pair["runs"], "right")
+        if pair["log_ratio"]:
+            pair["log_ratio"]["smallest"] = smallest(pair["runs"], "log_ratio")
+    return found
 
 
 def figure_18(name: str, base: str, found: Sequence[dict[str, Any]], context: str = "without context") -> Exhibit:

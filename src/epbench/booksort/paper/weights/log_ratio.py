@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from epbench.booksort.paper.weights.lines import Line, line_figure
 from epbench.booksort.paper.weights.trainings import Training
-from epbench.booksort.scores.comparison import read_outcomes
+from epbench.booksort.scores.question_files import read_questions
 from epbench.exhibits.exhibit import Exhibit, Value
 from epbench.reports.tables import Table, cell, interval_cell
 
@@ -52,11 +52,11 @@ def figure_20(trainings: Sequence[Training]) -> Exhibit:
 
 def _record(training: Training, epoch: int) -> dict[str, Value]:
     sort = next(record["sort"] for record in training.epochs if record["epoch"] == epoch)
-    outcomes = read_outcomes(training.run_of(epoch))
+    ratios = read_questions(training.run_of(epoch))["log_ratio"]
     low, high = sort.get("log_ratio_interval") or (None, None)
     about: dict[str, Value] = {"source": "own", "model": training.model, "training": training.label}
     about |= {"trained": training.trained, "epoch": epoch, "log_ratio": sort.get("log_ratio"), "low": low, "high": high}
-    return about | {"n": sum(one.log_ratio is not None for one in outcomes), "n_asked": len(outcomes)}
+    return about | {"n": int(ratios.count()), "n_asked": len(ratios)}
 
 
 def _cells(record: dict[str, Value]) -> list[str]:

@@ -64,7 +64,7 @@ def contrast_table(
         notes: Sentences that come first among the notes.
         lines: Whose judges are named.
     """
-    from epbench.statistics.two_samples import mann_whitney
+    from epbench.statistics.smallest_difference import mann_whitney
 
     answered = [[_answered(sample) for sample in contrast.samples] for contrast in contrasts]
     tests = [mann_whitney(first, second, alternative="greater") for first, second in answered]

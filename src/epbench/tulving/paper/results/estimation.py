@@ -15,7 +15,7 @@ from epbench.tulving.paper.results.ranks import by_text, matched_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from epbench.reports.estimation import Group
+    from epbench.reports.figures import Group
 
 _TITLE = "F1 question by question, and the mean difference of each run from the one before it"
 
@@ -32,8 +32,8 @@ def estimation_plots(lines: Sequence[Line]) -> list[Exhibit | Missing]:
 
 
 def _plot(name: str, title: str, runs: Sequence[Line], f1: pd.DataFrame) -> Exhibit:
-    from epbench.reports.estimation import paired_estimation_plot
-    from epbench.statistics.estimation import paired_estimate
+    from epbench.reports.figures import paired_estimation_plot
+    from epbench.statistics.paired import paired_estimate
     from epbench.statistics.smallest_difference import smallest_difference_of_means
 
     f1_of = f1.mean().to_numpy()

@@ -70,7 +70,7 @@ def _ranks(name: str, lines: Sequence[Line], size: str) -> list[Exhibit | Missin
 
 
 def _diagram(name: str, title: str, runs: Sequence[Line], f1: pd.DataFrame) -> Exhibit:
-    from epbench.reports.ranking import critical_difference_diagram
+    from epbench.reports.figures import critical_difference_diagram
     from epbench.statistics.ranks import rank_methods
 
     ranking = rank_methods({line.who: f1[column].tolist() for column, line in enumerate(runs)})

@@ -1,0 +1,213 @@
+"""The scores of every system on every config at every k, own and reported alike, as rows; and what to know beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from epbench.exhibits.exhibit import marked
+from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.scores.side_by_side import judge_notes
+from epbench.memfail.scores.tables import CEILINGS, FLOOR
+from epbench.reports.exhibit import mean_interval
+from epbench.reports.tables import cell as text
+from epbench.statistics.estimate import Estimate
+from epbench.statistics.intervals import wilson
+
+Row = dict[str, Any]
+"""A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside."""
+
+TITLES: Mapping[str, str] = {
+    "conditional_facts_easy": "Conditional facts, easy",
+    "conditional_facts_hard": "Conditional facts, hard",
+    "coexisting_facts": "Coexisting facts",
+    "persona_retrieval": "Persona retrieval",
+    "long_hop": "Long hop",
+}
+"""What a config is called above a panel."""
+
+ESTIMATE = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
+SUCCESS = mean_interval()
+"""How success is shown: `0.350 (0.26–0.45)`."""
+
+_BESIDE = (
+    *ERRORS, "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy", "memories", "words_per_memory",
+    "tokens_per_memory", "tokens_per_question", "by_group",
+)  # fmt: skip
+
+
+def share(right: int, n: int, failed: int) -> Estimate:
+    """The share of right questions, with its interval by Wilson; a range where questions failed.
+
+    Args:
+        right: The number of questions that count.
+        n: The number of questions that did not fail.
+        failed: The number of those that did.
+    """
+    if failed or not n:
+        return (
+            Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
+            if n
+            else Estimate()
+        )
+    low, high = wilson(right, n) or (None, None)
+    return Estimate(n, 0, right / n, None, low, high)
+
+
+def scored(about: Mapping[str, Any], scores: Mapping[str, Any]) -> Row:
+    """A row of scores as in by_k of scores.json, after the columns that say what they are about."""
+    failed = int(scores.get("failed") or 0)
+    n, rate = int(scores["n"]) - failed, scores.get("success_rate")
+    right = round((rate or 0.0) * n)
+    found = share(right, n, failed).columns(*ESTIMATE) | {"n": n, "n_failed": failed}
+    if found["mean"] is not None and rate is not None:
+        found["mean"] = float(rate)  # as a paper reports it, which may not be a count over n
+    return {**about, **found, "n_right": right, **{name: scores.get(name) for name in _BESIDE}}
+
+
+def rows_of(inputs: Inputs) -> list[Row]:
+    """All rows: config by config, the run without memory first, then own systems, reported ones, and baselines."""
+    found = [
+        (_place(run.config, run.source, run.system, run.baseline),
+         scored(_about(run.config, marked(run.label, run.source), run.source, run.system, run.system_model, run.model, k), at))
+        for run in inputs.runs
+        for k, at in run.scores["by_k"].items()
+    ]  # fmt: skip
+    for rates in inputs.reported.values():
+        system, model = rates["system"], rates["system_model"]
+        label = marked(f"{system}, {model}", "reported")
+        place = _place(rates["config"], "reported", system, False)
+        found += [
+            (place, scored(_about(rates["config"], label, "reported", system, model, "", k), at))
+            for k, at in rates["by_k"].items()
+        ]
+    return [row for _, row in sorted(found, key=lambda one: one[0])]
+
+
+def _about(config: str, label: str, source: str, system: str, inside: str, model: str, k: str) -> Row:
+    return {
+        "config": config, "label": label, "source": source, "system": system, "system_model": inside or None,
+        "model": model or None, "k": int(k),
+    }  # fmt: skip
+
+
+def _place(config: str, source: str, system: str, baseline: bool) -> tuple[int, int]:
+    order = 0 if system == FLOOR else 2 if source != "own" else 3 if baseline else 1
+    return CONFIGS.index(config), 4 if system in CEILINGS else order
+
+
+def values(rows: Iterable[Row], name: str) -> list[Any]:
+    """The values of a column, each once, in their order."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+REPORTED = (
+    "Rows marked (reported) are those of Garg et al. (MemFail, 2026), from the given files; reader and judge were "
+    "gpt-5-mini. Their intervals are computed here from the rate and the number of questions. Their correct questions "
+    "include any that the authors' judge could not analyse."
+)
+_SUCCESS = (
+    "Success means that every stage passed, which is stricter than a right answer. Intervals are 95 %, by Wilson, and take "
+    "questions as independent."
+)
+_LOST = "A range is shown where questions failed: from all of them wrong to all of them right; they are neither."
+_VACUOUS = (
+    "A pass is vacuous if a question about somebody unknown is passed because what could mislead was not stored or not "
+    "retrieved; an empty memory passes all of these (0.523 of the published persona questions)"
+)
+_MOST = 8
+
+
+def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
+    """The notes that stand below the success rates of some rows.
+
+    Args:
+        inputs: The runs that the rows come from.
+        rows: What is shown; notes about other configs and sources are left out.
+    """
+    shown = {(row["config"], row["label"]) for row in rows}
+    configs = sorted({row["config"] for row in rows})
+    runs = [run for run in inputs.runs if run.config in configs]
+    own = [run for run in runs if (run.config, run.label) in shown]
+    notes = [_SUCCESS, *_floors(runs, configs), *_ceilings(rows, runs, configs), *_vacuous(rows)]
+    notes += [_LOST] if any(row["n_failed"] for row in rows) else []
+    notes += [REPORTED] if any(row["source"] == "reported" for row in rows) else []
+    return [*notes, *_never_stored(rows), *_other_rows(own, rows), *_unnoticed(own), *judges(own)]
+
+
+def judges(runs: Sequence[PaperRun]) -> list[str]:
+    """What is known of the judges of some runs."""
+    return judge_notes([run.folder for run in runs])
+
+
+def _rates(run: PaperRun) -> list[float]:
+    """The success rates of a run at each k at which a question did not fail."""
+    return [at["success_rate"] for at in run.scores["by_k"].values() if at["success_rate"] is not None]
+
+
+def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
+    """Success without memory: computed from the questions, and measured where there is a run without memory."""
+    parts = []
+    for config in configs:
+        of_config = [run for run in runs if run.config == config]
+        computed = next((run.scores["floor"]["success_rate"] for run in of_config if "floor" in run.scores), None)
+        measured = [rate for run in of_config if run.system == FLOOR for rate in _rates(run)]
+        says = [f"{text(float(computed))} computed"] if computed is not None else []
+        says += [f"{text(max(measured))} measured"] if measured else []
+        parts += [f"{config} {', '.join(says)}"] if says else []
+    return [f"Floor, success without memory: {'; '.join(parts)}."] if parts else []
+
+
+def _ceilings(rows: Sequence[Row], runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
+    parts = []
+    for config in configs:
+        ceilings = [run for run in runs if run.config == config and run.system in CEILINGS and _rates(run)]
+        best = [f"{run.label} {text(max(_rates(run)))}" for run in ceilings]
+        parts += [f"{config} {', '.join(best)}"] if best else []
+    if parts:
+        return [f"Ceilings, the best success at any k: {'; '.join(parts)}."]
+    own = any(row["source"] == "own" for row in rows)
+    return ["No ceiling is known: there is no run with the memory oracle or full-context."] if own else []
+
+
+def _vacuous(rows: Sequence[Row]) -> list[str]:
+    if not any(row["config"] == "persona_retrieval" for row in rows):
+        return []
+    counted = [row for row in rows if row["vacuous"]]
+    found = [f"{row['label']} at k = {row['k']}: {row['vacuous']} of {row['n_right']}" for row in counted[:_MOST]]
+    more = f" and {len(counted) - _MOST} more" if len(counted) > _MOST else ""
+    return [f"{_VACUOUS}. Vacuous passes: {'; '.join(found)}{more}." if found else f"{_VACUOUS}."]
+
+
+def _never_stored(rows: Sequence[Row]) -> list[str]:
+    empty = [row for row in rows if row["source"] == "reported" and row["storage_error"] == 1.0]
+    places = dict.fromkeys(f"{row['label']} on {row['config']}" for row in empty)
+    if not places:
+        return []
+    return [
+        f"Every question of {'; '.join(places)} is a storage error: a store that stayed empty, perhaps for technical reasons, "
+        f"rather than a memory that fails."
+    ]
+
+
+def _other_rows(runs: Sequence[PaperRun], rows: Sequence[Row]) -> list[str]:
+    other = sorted({run.config for run in runs if not run.on_published_rows})
+    if not other or not any(row["source"] == "reported" for row in rows):
+        return []
+    return [
+        f"One's own runs of {', '.join(other)} are on other rows than the published ones, so that they cannot be compared "
+        f"with reported rates number by number."
+    ]
+
+
+def _unnoticed(runs: Sequence[PaperRun]) -> list[str]:
+    """How many needed facts the judge would not miss, once for each config, judge and count."""
+    found: dict[str, None] = {}
+    for run in runs:
+        counts = run.scores.get("unnoticed")
+        if counts and counts["of"] and (counts["n"] or counts["misplaced"]):
+            misplaced = f" (and {counts['misplaced']} taken for a lost detail)" if counts["misplaced"] else ""
+            found[f"{counts['n']} of {counts['of']} in {run.config}{misplaced}"] = None
+    return [f"Needed facts that the judge would not miss if they were absent: {'; '.join(found)}."] if found else []

@@ -1,0 +1,298 @@
+"""A model behind a provider of inspect_ai: Anthropic, Google, Bedrock, Azure, Mistral, a local server, a class of your own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput, RunFailed
+from epbench.files.secrets import keep_secret, secrets_of, without_keys, without_secrets
+from epbench.models.ending import as_answered, split_reasoning
+from epbench.models.openai.concurrency import Outbox, iterate
+from epbench.models.openai.wire import (
+    CHARACTERS_PER_TOKEN,
+    TOP_LOGPROBS,
+    estimated_tokens,
+    label_probabilities,
+    one_line,
+    user_message,
+)
+from epbench.models.protocol import Reply, Request, Usage, by_context, whole
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, ModelUsage
+
+
+log = logging.getLogger(__name__)
+
+MOST_OPEN = 64
+"""Requests that wait for their replies at most; inspect_ai itself sends fewer at once, as it finds out what is good."""
+MOST_GIVEN_UP = 8
+"""Requests in a row without any reply, after which the others would fail as well."""
+
+_RETRIES = 4
+_REFUSED = (400, 422)  # HTTP statuses of a request that says something that the provider does not know
+_WITH_WEIGHTS = ("hf", "vllm", "sglang", "transformer_lens", "nnterp", "llama-cpp-python")
+
+
+class InspectModel:
+    """A model of inspect_ai, which paces the requests and repeats those that fail for a while.
+
+    The first request of a context goes alone, so that a provider's prefix cache is warm for the others. Each reply is kept
+    as soon as it is read: a kill loses at most the replies of the open requests, which are at most `MOST_OPEN`.
+    """
+
+    costs_nothing = False
+    continues_prompts = False
+
+    def __init__(
+        self, name: str, *, base_url: str | None = None, window: int | None = None, timeout_s: float = 300.0
+    ) -> None:
+        """
+        Args:
+            name: Provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the
+                variable that the provider reads, such as ANTHROPIC_API_KEY.
+            base_url: Address of the provider; by default its own.
+            window: Tokens that prompt and answer may have together; by default what inspect_ai knows of the model.
+            timeout_s: Seconds, more than 0, for one attempt at one request.
+
+        Raises:
+            BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
+                its range.
+            ImportError: inspect_ai is not installed.
+        """
+        keep_secret(base_url)
+        provider, _, model = name.partition("/")
+        if not provider or not model:
+            raise BadInput(
+                f"inspect:{name}: expected a provider and a model, such as inspect:anthropic/claude-sonnet-4-0"
+            )
+        if window is not None and window < 1:
+            raise BadInput(f"window of inspect:{name}: expected at least 1, got {window}")
+        if not 0 < timeout_s < math.inf:
+            raise BadInput(f"timeout of inspect:{name}: expected a finite number of seconds above 0, got {timeout_s}")
+        self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
+        self._local = provider in _WITH_WEIGHTS
+        self._plain = False  # whether the provider has refused what few of them know: a schema, probabilities
+        self._given_up = 0
+        if self._local:
+            import inspect_ai.model  # noqa: F401  # its models with weights are loaded with the first request
+        else:
+            self._provided()
+
+    @property
+    def name(self) -> str:
+        return f"inspect:{self._target}"
+
+    @property
+    def identity(self) -> str:
+        """The name, because nothing is known about the weights behind a provider."""
+        return self.name
+
+    @property
+    def address(self) -> str:
+        """See `HasAddress.address`; without a given one it is that of the variable that the provider reads."""
+        kind, service, *_ = self._target.split("/")
+        variable = f"{service if kind == 'openai-api' else kind}_base_url".upper().replace("-", "_")
+        return without_secrets(self._base_url or os.environ.get(variable, "")).rstrip("/")
+
+    def window(self) -> int | None:
+        """Return the given window, else the one that inspect_ai knows of the model; None if there is none."""
+        if self._window or self._local:
+            return self._window
+        from inspect_ai.model import get_model_info
+
+        try:
+            info = get_model_info(self._target)
+        except Exception:  # whatever happens, an unknown window is no reason to stop
+            return None
+        return info.context_length if info else None
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """See `estimated_tokens`."""
+        return estimated_tokens(request)
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """See `Model.answer`. Closing the generator cancels open requests.
+
+        Raises:
+            RunFailed: So many requests in a row got no reply that the others would get none.
+        """
+        return self.answer_keeping(requests, lambda reply: None)
+
+    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
+        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
+        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
+
+    def _provided(self) -> Model:
+        """A model of inspect_ai of its own for each batch, as its connections belong to one event loop.
+
+        Raises:
+            BadInput: There is no such provider, or its library or key is missing.
+        """
+        from inspect_ai.model import GenerateConfig, ModelAPI, get_model
+        from rich.text import Text
+
+        config = GenerateConfig(max_retries=_RETRIES, attempt_timeout=math.ceil(self._timeout_s))
+        try:
+            model = get_model(self._target, base_url=self._base_url, config=config, memoize=False)
+        except Exception as error:  # of inspect_ai, or of a provider's library
+            raise BadInput(f"model {self.name}: {self._clean(Text.from_markup(str(error)).plain)}") from None
+        if type(model.api).count_text_tokens is ModelAPI.count_text_tokens:
+            # The default loads a tokenizer from the network; only mock models count tokens with it.
+            model.api.count_text_tokens = _count_text_tokens  # type: ignore[method-assign]
+        return model
+
+    async def _answer_all(
+        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
+    ) -> None:
+        slots = asyncio.Semaphore(MOST_OPEN)
+
+        async def answer_one(model: Model, request: Request) -> None:
+            reply = await self._reply(model, request)
+            keep(reply)  # first of all, because it is paid for
+            outbox.put(reply, slots.release)
+            self._check_outage(reply)
+
+        async with self._provided() as model, asyncio.TaskGroup() as tasks:
+            for group in by_context(requests):
+                if len(group) > 1:
+                    await slots.acquire()
+                    await answer_one(model, group.pop(0))
+                for request in group:
+                    await slots.acquire()
+                    tasks.create_task(answer_one(model, request))
+
+    async def _reply(self, model: Model, request: Request) -> Reply:
+        """The reply, or a failure with the reason."""
+        key = request.key(self.identity)
+        try:
+            try:
+                output = await self._output(model, request)
+            except Exception as error:
+                special = request.schema is not None or request.labels
+                if self._plain or not special or getattr(error, "status_code", None) not in _REFUSED:
+                    raise
+                output = await self._output(model, request, plain=True)
+                self._plain = True
+                log.warning("%s takes no schema or gives no probabilities: %s", self.name, self._clean(f"{error}"))
+        except Exception as error:
+            return Reply(key, request.id, failure=self._clean(f"{error}" or type(error).__name__))
+        reply = read_output(output, request, key)
+        served = "" if output.model in (self._target, self._target.partition("/")[2]) else output.model
+        return replace(
+            reply,
+            text=without_keys(reply.text),
+            reasoning=without_keys(reply.reasoning),
+            failure=None if reply.failure is None else self._clean(reply.failure),
+            served=self._clean(served),
+        )
+
+    async def _output(self, model: Model, request: Request, *, plain: bool = False) -> ModelOutput:
+        from inspect_ai.log import Transcript
+        from inspect_ai.log._transcript import init_transcript
+
+        init_transcript(Transcript())  # of this task alone, or the events of all requests would stay in memory
+        return await model.generate(
+            messages_for(request), cache=False, config=asked_for(request, plain=plain or self._plain)
+        )
+
+    def _check_outage(self, reply: Reply) -> None:
+        """
+        Raises:
+            RunFailed: `MOST_GIVEN_UP` requests in a row got no reply.
+        """
+        lost = reply.failure is not None and reply.ended == "stop"
+        self._given_up = self._given_up + 1 if lost else 0
+        if self._given_up >= MOST_GIVEN_UP:
+            self._given_up = 0
+            raise RunFailed(
+                f"{self.name}: {MOST_GIVEN_UP} requests in a row got no answer, the last: {reply.failure}; all answers so "
+                "far are kept: start the run again when the provider works"
+            )
+
+    def _clean(self, reason: str) -> str:
+        """Shorten a reason to one line without keys, which some providers quote."""
+        return one_line(reason, secrets_of(self._base_url))
+
+
+async def _count_text_tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+_CUT = ("max_tokens", "model_length")
+
+
+def messages_for(request: Request) -> list[ChatMessage]:
+    """Return the messages of a request; a prompt that wants JSON says so, as not every provider can enforce it."""
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+    user = user_message(request, json_by_prompt=request.schema is not None)
+    system: list[ChatMessage] = [ChatMessageSystem(content=whole(request.system))] if request.system else []
+    return [*system, ChatMessageUser(content=user)]
+
+
+def asked_for(request: Request, *, plain: bool = False) -> GenerateConfig:
+    """Return how an answer is to be drawn; a provider leaves out what it does not know, or refuses the request.
+
+    Args:
+        request: The request.
+        plain: Whether to ask for neither a schema nor probabilities.
+    """
+    from inspect_ai.model import GenerateConfig, ResponseSchema
+    from inspect_ai.util import JSONSchema
+
+    sampling = request.sampling
+    config = GenerateConfig(
+        max_tokens=sampling.max_tokens, temperature=sampling.temperature, seed=sampling.seed + request.repeat
+    )
+    if request.schema is not None and not plain:
+        schema = JSONSchema.model_validate(request.schema)
+        config.response_schema = ResponseSchema(name="answer", json_schema=schema, strict=True)
+    if request.labels and not plain:
+        config.logprobs, config.top_logprobs = True, TOP_LOGPROBS
+    return config
+
+
+def read_output(output: ModelOutput, request: Request, key: str) -> Reply:
+    """Read the reply in an output; it is a failure if there is no answer in it.
+
+    Args:
+        output: What the model gave.
+        request: The request that it answers.
+        key: The key of the request.
+    """
+    if output.error:
+        return Reply(key, request.id, failure=" ".join(whole(output.error).split()))
+    if not output.choices:
+        return Reply(key, request.id, failure="the reply is empty", ended="empty")
+    choice = output.choices[0]
+    thoughts, answer = split_reasoning(whole(output.completion))
+    parts = [] if isinstance(choice.message.content, str) else choice.message.content
+    apart = [whole(part.reasoning) for part in parts if part.type == "reasoning"]
+    logprobs = choice.logprobs.model_dump() if choice.logprobs else None
+    reply = Reply(
+        key,
+        request.id,
+        answer,
+        reasoning="\n\n".join(part for part in (*apart, thoughts) if part),
+        probabilities=label_probabilities(request.labels, logprobs),
+        usage=_usage(output.usage),
+    )
+    if choice.stop_reason == "content_filter":  # of the provider, or a refusal of the model itself: both look the same
+        return replace(reply, failure="the model refused to answer, or a filter stopped it", ended="content_filter")
+    thought = bool(output.usage and output.usage.reasoning_tokens)
+    return as_answered(request, reply, cut=choice.stop_reason in _CUT, thought=thought)
+
+
+def _usage(usage: ModelUsage | None) -> Usage:
+    """Tokens as we count them: those of the prompt include what came from a cache."""
+    if usage is None:
+        return Usage()
+    cached = usage.input_tokens_cache_read or 0
+    return Usage(usage.input_tokens + cached + (usage.input_tokens_cache_write or 0), cached, usage.output_tokens)

@@ -1,0 +1,350 @@
+"""A model that vLLM runs in this process: many questions share one long context, which is computed once.
+
+vLLM is an extra, `vllm`. The window and token counts only need transformers.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput, RunFailed
+from epbench.files.json_files import read_json
+from epbench.files.typed import Whole, fields
+from epbench.models.ending import as_answered, split_reasoning
+from epbench.models.hf.checkpoint import load_tokenizer, read_window
+from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.protocol import Reply, Request, Usage, batches_by_context
+from epbench.models.variant import Variant, find_variant
+from epbench.starting.extras import install_hint
+
+log = logging.getLogger(__name__)
+
+_OPEN = 512  # requests handed to the engine: as many as it runs at one time, and some that wait; each holds its prompt
+_LONGEST_REASON = 400  # characters
+
+
+class VllmModel:
+    """A model on vLLM's offline engine, with prefix caching."""
+
+    costs_nothing = False
+    continues_prompts = True
+
+    def __init__(
+        self,
+        path_or_id: str,
+        *,
+        tensor_parallel: int = 1,
+        dtype: str = "auto",
+        max_model_len: int | None = None,
+        engine_args: Mapping[str, Any] | None = None,
+        revision: str | None = None,
+        adapter: str | None = None,
+    ) -> None:
+        """
+        Args:
+            path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on
+                the Hub.
+            tensor_parallel: number of GPUs that share the weights, at least 1.
+            dtype: dtype of weights and activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else
+                what vLLM chooses.
+            max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
+                default. Fewer tokens need less memory.
+            engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
+            revision: a branch, tag or commit of a model on the Hub; by default its main branch.
+            adapter: folder of a LoRA adapter that peft has saved, or its name on the Hub.
+
+        Raises:
+            BadInput: a number is out of its range.
+        """
+        for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
+            if value is not None and value < 1:
+                raise BadInput(f"{what}: expected at least 1, got {value}")
+        self._given = path_or_id
+        self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
+        self._engine_args: dict[str, Any] = {
+            "enable_prefix_caching": True,
+            "trust_remote_code": False,  # no code from the model's folder is run
+            # Weak models that may put white space between two keys write nothing else until their tokens are used up.
+            "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
+            **(engine_args or {}),
+        }
+        self._engine_args |= {"tensor_parallel_size": tensor_parallel}
+        self._dtype, self._revision, self._adapter = dtype, revision, adapter
+        self._numbers = count()
+        self._cached = self._repeated = 0
+
+    @cached_property
+    def _variant(self) -> Variant:
+        return find_variant(self._given, self._revision, self._adapter)
+
+    @property
+    def _path(self) -> str:
+        return self._variant.path
+
+    def about_variant(self) -> dict[str, str]:
+        """See `HasVariant.about_variant`."""
+        return self._variant.about()
+
+    @cached_property
+    def identity(self) -> str:
+        """See `Model.identity`."""
+        return self._variant.identity(self.name, self._dtype)
+
+    def window(self) -> int | None:
+        """Return `max_model_len`, else what config and tokenizer say."""
+        return self._max_model_len or self._own_window
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """See `Model.count_tokens`; the model's own tokenizer counts."""
+        return len(self._prompts.ids(request)), self._prompts.shared(request)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The share, 0 to 1, of cached tokens in all prompts that came after the first of their context.
+
+        It covers all calls of `answer`, and is None if every context had only one request.
+        """
+        return self._cached / self._repeated if self._repeated else None
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """See `Model.answer`. Closing the generator takes open requests out of the engine.
+
+        Raises:
+            BadInput: the engine cannot start with these arguments, or a label is not one token.
+            RunFailed: the engine did not start, or stopped.
+        """
+        if not requests:
+            return
+        room = self._room()
+        for first, rest in batches_by_context(requests, lambda request: len(self._prompts.ids(request)), room):
+            yield from self._answer_batch(first, repeated=False)
+            yield from self._answer_batch(rest, repeated=True)
+        if self.hit_rate is not None:
+            log.info("%s: %.1f %% of the repeated prompt tokens came from the cache", self.name, 100 * self.hit_rate)
+
+    @cached_property
+    def _prompts(self) -> PromptTokens:
+        return PromptTokens(load_tokenizer(self._path, self._variant.commit))
+
+    @cached_property
+    def _own_window(self) -> int | None:
+        return read_window(self._path, self._prompts.tokenizer, self._variant.commit)
+
+    @cached_property
+    def _llm(self) -> Any:
+        window = self.window()  # reports an unreadable model before the slow import of vLLM
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
+        try:
+            from vllm import LLM  # type: ignore[import-not-found]
+            from vllm.platforms import current_platform  # type: ignore[import-not-found]
+        except ImportError as error:
+            raise BadInput(f"model {self.name} needs vLLM ({error}); {install_hint('vllm')}") from None
+        # vLLM's own choice on a CPU is 16 bits, with which a small model may answer differently.
+        dtype = "float32" if self._dtype == "auto" and current_platform.is_cpu() else self._dtype
+        try:
+            more = variant_arguments(self._variant) | self._engine_args
+            return LLM(model=self._path, max_model_len=window, dtype=dtype, **more)
+        except Exception as error:
+            if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
+                raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error
+            # What fails in the engine's own process arrives here without a reason.
+            advice = "see its log above; if memory is short, a smaller window or more GPUs help"
+            raise RunFailed(f"{self.name}: vLLM did not start: {_reason(error)} ({advice})") from error
+
+    def _room(self) -> int:
+        """Return how many tokens of contexts to keep at one time: half of the cache; questions and answers take the rest."""
+        cache = self._llm.llm_engine.vllm_config.cache_config
+        tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
+        return int(tokens) // 2
+
+    def _answer_batch(self, requests: Sequence[Request], *, repeated: bool) -> Iterator[Reply]:
+        """Hand requests to the engine as it has room for them, and yield each reply as soon as it is there.
+
+        `LLM.generate` does the same but returns only when the last reply is there, so that a kill would lose them all.
+        """
+        engine = self._llm.llm_engine
+        waiting = iter(requests)
+        running: dict[str, Request] = {}
+        try:
+            while True:
+                taken = list(islice(waiting, _OPEN - len(running)))
+                for request in taken:
+                    ids, number = self._prompts.ids(request), str(next(self._numbers))
+                    failure = self._submit(number, request, ids)
+                    if failure is None:
+                        running[number] = request
+                    else:
+                        yield Reply(request.key(self.identity), request.id, failure=failure, usage=Usage(len(ids)))
+                if not taken and not running:
+                    return
+                for output in self._step() if running else ():
+                    reply = self._read(running.pop(output.request_id), output)
+                    if repeated:
+                        self._cached += reply.usage.cached
+                        self._repeated += reply.usage.prompt
+                    yield reply
+        finally:
+            if running:
+                engine.abort_request(list(running))
+
+    def _submit(self, number: str, request: Request, ids: list[int]) -> str | None:
+        """Hand one request to the engine; return the reason if that is not possible."""
+        most, window = answer_tokens(request), self.window()
+        if window is not None and len(ids) + most > window:
+            return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
+        params = sampling_params(request, self._prompts.label_ids(request.labels))
+        try:
+            self._llm.llm_engine.add_request(
+                number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self._variant)
+            )
+        except refusals() as error:  # such as a schema that the engine does not support
+            return f"vLLM refuses the request: {_reason(error)}"
+        return None
+
+    def _step(self) -> list[Any]:
+        """Do one step of the engine and return the requests that it finished."""
+        try:
+            return [output for output in self._llm.llm_engine.step() if output.finished]
+        except Exception as error:  # the engine is dead then and can answer no other request
+            raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
+
+    def _read(self, request: Request, output: Any) -> Reply:
+        ids, opening = self._prompts.label_ids(request.labels), self._prompts.opening(request)
+        return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
+
+    @cached_property
+    def _specials(self) -> list[str]:
+        tokenizer = self._prompts.tokenizer
+        added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+        return sorted({*added, *tokenizer.all_special_tokens})
+
+
+def _reason(error: Exception) -> str:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
+
+
+_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # those that vLLM has memory layouts for
+_CONFIG = fields({"peft_type": str, "r": Whole})
+
+
+def variant_arguments(variant: Variant) -> dict[str, Any]:
+    """Return arguments for vLLM's `LLM`; none for a model that is named without revision and adapter.
+
+    Raises:
+        BadInput: The adapter is not LoRA, or of a higher rank than vLLM takes.
+    """
+    more: dict[str, Any] = {}
+    if variant.commit:
+        more |= {"revision": variant.commit, "tokenizer_revision": variant.commit}
+    if variant.adapter_folder is not None:
+        more |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _rank(variant.adapter_folder)}
+    return more
+
+
+def lora_request(variant: Variant) -> Any:
+    """Return vLLM's `LoRARequest`; None without an adapter."""
+    if variant.adapter_folder is None:
+        return None
+    from vllm.lora.request import LoRARequest  # type: ignore[import-not-found]
+
+    return LoRARequest("adapter", 1, str(variant.adapter_folder.resolve()))
+
+
+def _rank(folder: Path) -> int:
+    config = read_json(folder / "adapter_config.json", _CONFIG)
+    if config["peft_type"] != "LORA":
+        raise BadInput(f"adapter {folder}: vLLM takes LoRA adapters only, found {config['peft_type']}")
+    for rank in _RANKS:
+        if config["r"] <= rank:
+            return rank
+    raise BadInput(f"adapter {folder}: vLLM takes ranks up to {_RANKS[-1]}, found {config['r']}")
+
+
+LabelIds = Mapping[str, Sequence[int]]
+"""By label, the ids of the tokens that spell it."""
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """Return the exceptions by which vLLM refuses what it was asked for; the engine goes on running."""
+    try:
+        from vllm.exceptions import VLLMClientError  # type: ignore[import-not-found]
+    except ImportError:  # older versions raise a ValueError
+        return (ValueError,)
+    return ValueError, VLLMClientError
+
+
+def answer_tokens(request: Request) -> int:
+    """Return the largest number of tokens that will be generated."""
+    return 1 if request.labels else request.sampling.max_tokens
+
+
+def sampling_params(request: Request, label_ids: LabelIds) -> Any:
+    """Make vLLM's `SamplingParams` for a request.
+
+    Args:
+        request: what is to be answered.
+        label_ids: the token ids of each of its labels.
+    """
+    from vllm import SamplingParams  # type: ignore[import-not-found]
+    from vllm.sampling_params import (  # type: ignore[import-not-found]
+        RequestOutputKind,
+        StructuredOutputsParams,
+    )
+
+    more: dict[str, Any] = {}
+    if request.labels:
+        # For the first token of the answer, over the whole vocabulary; `prompt_logprobs` would bypass the cache.
+        more["logprob_token_ids"] = [token for label in request.labels for token in label_ids[label]]
+    elif request.schema is not None:
+        more["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
+    return SamplingParams(
+        temperature=request.sampling.temperature,
+        seed=request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
+        max_tokens=answer_tokens(request),
+        skip_special_tokens=False,  # tags of reasoning may be special tokens: dropped only after reasoning has been split off
+        output_kind=RequestOutputKind.FINAL_ONLY,
+        **more,
+    )
+
+
+def read_output(
+    request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, specials: Sequence[str]
+) -> Reply:
+    """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it.
+
+    Args:
+        request: the request that was answered.
+        key: the key of the request.
+        output: what the engine returned.
+        label_ids: the token ids of each label.
+        opening: the tag of a block of reasoning that the prompt has opened, or "".
+        specials: special tokens, which are left out of the text.
+    """
+    made = output.outputs[0]
+    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
+    if made.finish_reason not in ("stop", "length"):
+        return Reply(key, request.id, failure=f"vLLM ended the answer: {made.finish_reason}", usage=usage)
+    probabilities = None
+    if request.labels:
+        first = made.logprobs[0]
+        probabilities = {
+            label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in label_ids[label]))
+            for label in request.labels
+        }
+    reasoning, answer = (_without(part, specials) for part in split_reasoning(opening + made.text))
+    reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
+    return as_answered(request, reply, cut=made.finish_reason == "length")
+
+
+def _without(text: str, specials: Sequence[str]) -> str:
+    for special in specials:
+        text = text.replace(special, "")
+    return text.strip()

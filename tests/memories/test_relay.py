@@ -1,0 +1,319 @@
+"""The relay between a memory system and its models, over real HTTP on loopback."""
+
+import contextlib
+import gzip
+import http.client
+import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench import BadInput, RunFailed
+from epbench.memories.guard import RETRIEVE, STORE
+from epbench.memories.relay import Relay
+from epbench.memories.relay_calls import CALLS, Operation, calls_usage, holds_json, streamed, text_of, tokens_of
+from epbench.memories.spec import Endpoint
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.retrieval.conftest import tiny_model  # noqa: F401  a fixture
+
+NAMES = st.sampled_from(["content", "tool_calls", "message", "choices", "text", "usage", "prompt_tokens", "delta"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.fixture
+def endpoint():
+    with ScriptedEndpoint(lambda body: "a reply") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def relay(tmp_path, endpoint):
+    relay = Relay(Endpoint("inner", endpoint.base_url, "openai:vectors"), tmp_path)
+    yield relay
+    relay.close()
+
+
+def post(relay, path="chat/completions", **options):
+    """As a store's process does it, with its token."""
+    headers = {"Authorization": f"Bearer {relay.admit()}", "Content-Type": "application/json"}
+    return httpx.post(f"{relay.base_url}/{path}", **{**options, "headers": headers | options.get("headers", {})})
+
+
+def chat(relay, text="hello", **more):
+    return post(relay, json={"model": "other", "messages": [{"role": "user", "content": text}], **more})
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / CALLS).read_text().splitlines()][1:]  # the first measures vectors
+
+
+def test_a_request_is_passed_on_under_the_chosen_model_and_noted(relay, endpoint, tmp_path):
+    relay.begin(Operation(STORE, "s", "c1"))
+    assert chat(relay).json()["choices"][0]["message"]["content"] == "a reply"
+    assert endpoint.requests[-1][1]["model"] == "inner"
+    (record,) = records(tmp_path)
+    assert (record["method"], record["store"], record["item"], record["reply"]) == (STORE, "s", "c1", "a reply")
+    assert record["tokens_in"] > 0 and record["tokens_out"] == 2 and record["status"] == 200
+
+
+def test_the_key_goes_to_the_endpoint_and_nowhere_else(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-key")
+    with ScriptedEndpoint(lambda body: 401) as endpoint:
+        relay = Relay(Endpoint("inner", endpoint.base_url, "openai:vectors"), tmp_path)
+        assert chat(relay).status_code == 401
+        relay.close()
+    assert "sk-a-secret-key" not in (tmp_path / CALLS).read_text()
+
+
+def test_errors_and_requests_that_are_sent_again_are_counted(tmp_path):
+    replies = iter([500, "not JSON", '{"fine": 1}', "again"])
+    with ScriptedEndpoint(lambda body: next(replies)) as endpoint:
+        relay = Relay(Endpoint("inner", endpoint.base_url, "openai:vectors"), tmp_path)
+        relay.begin(Operation(RETRIEVE, "", "q"))
+        wanted = {"response_format": {"type": "json_object"}}
+        assert [chat(relay, **wanted).status_code for _ in range(3)] == [500, 200, 200]
+        relay.begin(Operation(STORE, "", "c"))  # the same request in another operation is not a repetition
+        chat(relay, **wanted)
+        relay.close()
+    usage = calls_usage(tmp_path)
+    found = {name: usage["retrieving"][name] for name in ("calls", "retries", "errors", "unparsable")}
+    assert found == {"calls": 3, "retries": 2, "errors": 1, "unparsable": 1}
+    assert (usage["storing"]["calls"], usage["storing"]["retries"], usage["storing"]["unparsable"]) == (1, 0, 1)
+
+
+def test_a_stream_is_answered_with_events(relay):
+    response = chat(relay, stream=True, stream_options={"include_usage": True})
+    first, second = [line for line in response.text.split("\n\n") if line]
+    assert json.loads(first.removeprefix("data: "))["choices"][0]["delta"]["content"] == "a reply"
+    assert second == "data: [DONE]" and response.headers["content-type"] == "text/event-stream"
+
+
+def test_an_endpoint_that_is_not_there_is_an_error_of_the_request(tmp_path, endpoint):
+    chosen = Endpoint("inner", "http://127.0.0.1:9", "openai:vectors", endpoint.base_url)
+    relay = Relay(chosen, tmp_path)
+    response = chat(relay)
+    relay.close()
+    assert response.status_code == 502 and "127.0.0.1:9" in response.json()["error"]["message"]
+
+
+def test_an_embedder_that_does_not_answer_ends_the_run(tmp_path):
+    with pytest.raises(RunFailed, match="embedder openai:vectors: HTTP 502"):
+        Relay(Endpoint("inner", "http://127.0.0.1:9", "openai:vectors"), tmp_path)
+
+
+def test_an_embedder_that_is_not_on_this_machine_is_refused(tmp_path, endpoint):
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(BadInput, match="cannot load the model"):
+        Relay(Endpoint("inner", endpoint.base_url, str(tmp_path / "none")), tmp_path)
+
+
+def test_a_model_on_this_machine_embeds(tmp_path, endpoint, tiny_model):  # noqa: F811
+    pytest.importorskip("sentence_transformers")
+    relay = Relay(Endpoint("inner", endpoint.base_url, str(tiny_model)), tmp_path)
+    answer = post(relay, "embeddings", json={"model": "x", "input": ["one text", "two texts"]}).json()
+    assert [len(item["embedding"]) for item in answer["data"]] == [relay.dimensions] * 2
+    assert post(relay, "embeddings", json={"model": "x", "input": [[1, 2, 3]]}).status_code == 400
+    relay.close()
+    assert not any(path.endswith("embeddings") for path, _ in endpoint.requests)
+
+
+@pytest.mark.parametrize("data", [b"", b"[1]", b"{", b"\xff", b'{"x": NaN}', b'{"x":' + b"[" * 100_000])
+def test_what_is_not_a_json_object_is_refused(relay, data):
+    assert post(relay, content=data).status_code == 400
+
+
+FORGED = {
+    "no token": {"Authorization": ""},
+    "another token": {"Authorization": "Bearer no-key-needed"},
+    "half a character": {"Authorization": b"Bearer \xff"},
+    "a web page": {"Origin": "http://evil.example"},
+    "a form": {"Content-Type": "text/plain"},
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+def test_only_the_process_of_the_store_is_answered(relay, endpoint, headers):
+    before = len(endpoint.requests)
+    assert post(relay, content=b"{}", headers=headers).status_code in (401, 403)
+    assert len(endpoint.requests) == before
+
+
+def test_the_token_of_another_store_is_refused(relay, endpoint):
+    first = relay.admit()
+    second = relay.admit()
+    codes = [
+        post(relay, json={}, headers={"Authorization": f"Bearer {token}"}).status_code for token in (first, second)
+    ]
+    assert first != second and codes == [401, 401]  # `post` has asked for a third
+
+
+OTHER_PATHS = [
+    "/v1/../../admin/keys", "/v1/files", "/v1/fine_tuning/jobs", "/v1/%2e%2e/admin/keys", "/v1/chat/completions/../../files",
+    "/v1/chat/completions%2f..%2f..%2ffiles", "/v1//files", "/", "http://example.org/v1/chat/completions",
+    "example.org:443", "/v1/chat/completionsx", "/v2/chat/completions", "/v1/..%252f..%252fadmin",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE", "CONNECT"])
+def test_other_paths_are_noted_and_never_passed_on(relay, endpoint, tmp_path, method):
+    before = len(endpoint.requests)
+    assert {raw(relay, method, path) for path in OTHER_PATHS} == {404}
+    assert len(endpoint.requests) == before
+    assert [record["path"] for record in records(tmp_path)] == [f"{method} {path}" for path in OTHER_PATHS]
+    usage = calls_usage(tmp_path)["storing"]
+    assert (usage["calls"], usage["embeddings"], usage["errors"]) == (
+        0,
+        1,
+        len(OTHER_PATHS),
+    )  # one measured the vectors
+
+
+@pytest.mark.parametrize("path", ["/v1//chat/completions", "/v1/chat/./completions?x=1", "/v1/chat%2fcompletions#x"])
+def test_a_path_is_passed_on_in_its_plain_form(relay, endpoint, path):
+    assert raw(relay, "POST", path) == 200
+    assert endpoint.requests[-1][0] == "/v1/chat/completions"
+
+
+def raw(relay, method, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", relay.port)
+    headers = {"Authorization": f"Bearer {relay.admit()}", "Content-Type": "application/json", **headers}
+    connection.request(method, path, body=b"{}", headers=headers)
+    return connection.getresponse().status
+
+
+def test_a_request_without_end_is_refused_before_it_is_read(relay, endpoint, tmp_path):
+    before = len(endpoint.requests)
+    assert raw(relay, "POST", "/v1/completions", **{"Content-Length": str(600 << 20)}) == 413
+    assert raw(relay, "POST", "/v1/completions", **{"Content-Length": "-1"}) == 411
+    assert post(relay, content=iter([b"{}"])).status_code == 411  # in chunks
+    assert len(endpoint.requests) == before and "more than 16 MB" in records(tmp_path)[0]["path"]
+
+
+class Server(BaseHTTPRequestHandler):
+    """Sends what a test says, whatever it is asked."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for piece in self.server.pieces:
+                self.wfile.write(piece)
+                self.server.sent += len(piece)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def answering(tmp_path, endpoint):
+    """A relay whose model answers in these pieces."""
+    opened = []
+
+    def make(pieces, **headers):
+        server = HTTPServer(("127.0.0.1", 0), Server)
+        server.pieces, server.headers, server.sent = pieces, headers, 0
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        relay = Relay(Endpoint("inner", url, "openai:vectors", endpoint.base_url), tmp_path)
+        opened.append((server, relay))
+        return server, relay
+
+    yield make
+    for server, relay in opened:
+        relay.close()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_reply_without_end_is_cut_off_and_journaled_as_a_failure(answering, tmp_path, zipped):
+    bomb = gzip.compress(bytes(100 << 20), 1)
+    pieces, headers = ([bomb], {"Content-Encoding": "gzip"}) if zipped else ([b" " * (1 << 20)] * 600, {})
+    server, relay = answering(pieces, **headers)
+    answer = chat(relay)
+    assert answer.status_code == 502 and "more than 16 MB" in answer.text
+    assert server.sent < 64 << 20
+    (record,) = records(tmp_path)
+    assert record["status"] == 502 and "more than 16 MB" in record["reply"]
+
+
+def test_a_zipped_reply_is_read(answering, tmp_path):
+    reply = {"choices": [{"message": {"content": "zipped"}}]}
+    _, relay = answering([gzip.compress(json.dumps(reply).encode())], **{"Content-Encoding": "gzip"})
+    assert chat(relay).json() == reply and records(tmp_path)[0]["reply"] == "zipped"
+
+
+ODD = [
+    '{"choices": null}', '{"choices": {}}', '{"choices": [null, 7, []]}', '{"choices": [{"message": null}]}',
+    '{"choices": [{"message": {"content": [{"type": "text", "text": "in "}, {"text": "parts"}, {"text": 3}, null]}}]}',
+    '{"choices": [{"message": {"content": {"a": 1}}}]}', '{"choices": [{"message": {"content": NaN}}]}',
+    '{"choices": [{"message": {"content": "\\ud83d"}}]}', '{"choices": [{"message": {"content": 1e400}}]}',
+    '{"choices": [{"message": {"tool_calls": {"a": [1]}}}]}', '{"choices": [{"message": {"tool_calls": [null, 3]}}]}',
+    '{"usage": {"prompt_tokens": NaN, "completion_tokens": true}}', '{"usage": [], "choices": [{}]}',
+    '{"choices": [{"message": {"tool_calls": ' + "[" * 900 + "]" * 900 + "}}]}",
+    "[" * 100_000, '{"choices": ' + "[" * 100_000, '{"usage": {"prompt_tokens": ' + "9" * 5000 + "}}",
+    "", "null", "7", "[]", "NaN", '"text"', "<html>", "\x00\xff", "data: {}",
+]  # fmt: skip
+
+
+def test_every_paid_reply_is_journaled_whatever_its_form(answering, tmp_path, capfd):
+    server, relay = answering([])
+    for odd in ODD:
+        server.pieces = [odd.encode("latin-1")]
+        for stream in (False, True):
+            assert chat(relay, "Answer with JSON.", stream=stream).status_code == 200, odd
+    found = records(tmp_path)
+    assert len(found) == 2 * len(ODD) and {record["status"] for record in found} == {200}
+    assert "in parts" in [record["reply"] for record in found]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@given(json_values, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_any_json_is_read_without_an_error(value, in_choices):
+    response = json.dumps({"choices": [{"message": value}], "usage": value} if in_choices else value)
+    assert isinstance(text_of(response), str) and isinstance(holds_json(response), bool)
+    assert all(n >= 0 for n in tokens_of(response)) and streamed(response).endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(
+    ("response", "text", "is_json", "tokens"),
+    [
+        ('{"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": 3}}', "{}", True, (3, 0)),
+        ('{"choices": [{"message": {"content": "```json\\n[1]\\n```"}}]}', "```json\n[1]\n```", True, (0, 0)),
+        ('{"choices": [{"message": {"content": "So: {\\"a\\": 1} is it"}}]}', 'So: {"a": 1} is it', True, (0, 0)),
+        ('{"choices": [{"message": {"content": "no"}}], "usage": {"output_tokens": 2}}', "no", False, (0, 2)),
+        ('{"choices": [{"message": {"content": null, "tool_calls": [{"id": "1"}]}}]}', '[{"id": "1"}]', True, (0, 0)),
+        (
+            '{"choices": [], "usage": {"prompt_tokens": -3}}',
+            '{"choices": [], "usage": {"prompt_tokens": -3}}',
+            False,
+            (0, 0),
+        ),
+        ("<html>", "<html>", False, (0, 0)),
+    ],
+)
+def test_what_is_read_from_a_response(response, text, is_json, tokens):
+    assert (text_of(response), holds_json(response), tokens_of(response)) == (text, is_json, tokens)
+    assert streamed(response).endswith(b"data: [DONE]\n\n")
+
+
+def test_json_may_be_asked_for_in_words(tmp_path):
+    with ScriptedEndpoint(lambda body: "I would rather talk.") as endpoint:
+        relay = Relay(Endpoint("inner", endpoint.base_url, "openai:vectors"), tmp_path)
+        relay.begin(Operation(STORE, "", "c"))
+        chat(relay, "Answer with JSON of this schema.")
+        chat(relay, "Say something.")
+        relay.close()
+    assert calls_usage(tmp_path)["storing"]["unparsable"] == 1

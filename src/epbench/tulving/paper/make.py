@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Exhibit, Missing
+from epbench.exhibits.exhibit import Made, Missing
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import grouping, hallucinations, seeds
-from epbench.tulving.paper.books import make as of_books
+from epbench.tulving.paper import book_tables, grouping, hallucinations, seeds
 from epbench.tulving.paper.inputs import Inputs
 from epbench.tulving.paper.results import make as of_results
 
 if TYPE_CHECKING:
-    from epbench.tulving.paper.books.inputs import PaperBook
+    from epbench.tulving.paper.books import PaperBook
     from epbench.tulving.paper.results.realism import Ratings
 
 _ORDER = (
@@ -32,7 +31,7 @@ def exhibits(
     realism: Ratings | None = None,
     by: Sequence[str] = (),
     entity: str | None = None,
-) -> list[Exhibit | Missing]:
+) -> list[Made | Missing]:
     """Make the tables and figures.
 
     Args:
@@ -43,9 +42,12 @@ def exhibits(
         by: The columns of questions.parquet to group the questions by; empty for none.
         entity: The person whose path Figure 6 shows; None for the one with the most events.
     """
-    about_books = [row for row in inputs.reported if of_books.is_about_books(row)]
-    inputs = replace(inputs, reported=[row for row in inputs.reported if not of_books.is_about_books(row)])
-    found = [*of_results.exhibits(inputs, realism), *of_books.exhibits(books, entity, reported=about_books)]
+    about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
+    inputs = replace(inputs, reported=[row for row in inputs.reported if not book_tables.is_about_books(row)])
+    found: list[Made | Missing] = [
+        *of_results.exhibits(inputs, realism),
+        *book_tables.exhibits(books, entity, reported=about_books),
+    ]
     if inputs.runs:
         found += [*hallucinations.exhibits(inputs), *grouping.exhibits(inputs.runs, by), *seeds.exhibits(inputs)]
     places = {name: place for place, name in enumerate(_ORDER)}

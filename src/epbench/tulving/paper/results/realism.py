@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from epbench.exhibits.exhibit import Exhibit, Missing
 from epbench.reports.tables import Table
 from epbench.tulving.judging.realism import Rating
-from epbench.tulving.paper.books.realism import realism_of
 from epbench.tulving.paper.lines import Line, runs_among
+from epbench.tulving.paper.ratings import realism_of
 from epbench.tulving.paper.results.books_compared import ALL_ROWS, Contrast, contrast_table
 from epbench.tulving.paper.results.cells import Cell, cell_of, notes_on, reported_cell
 from epbench.tulving.questions.generate import BINS

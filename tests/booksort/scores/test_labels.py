@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.booksort.scores.labels import mass_warnings
-from epbench.booksort.scores.scoring import score_run
+from epbench.booksort.scores.scoring import mass_warnings, score_run
 from tests.booksort.simulated_runs import log_odds, simulated, table
 
 

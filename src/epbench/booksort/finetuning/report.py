@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.booksort.scores.labels import LOW_MASS
+from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.finetuning.curves import Series, curves, training_summary
 from epbench.finetuning.measuring.page import training_page
 from epbench.finetuning.measuring.tables import epoch_name, perplexity_table

@@ -1,11 +1,15 @@
-"""From answered questions to the scores of a run (Sections 4.3 and 5; Tables 1, 2, 11, 12)."""
+"""From answered questions to the scores of a run (Sections 4.3 and 5; Tables 1, 2, 11, 12).
+
+Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still gets
+an accuracy. Two numbers beside it show what it is worth: the greedy accuracy counts what the model would have written, and
+the label mass is the probability that its first token is A or B.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.scores.labels import label_scores, mass_warnings
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 Summary = dict[str, Any]
 
 DISTANCE_QUANTILES = 10
+LOW_MASS = 0.5  # below this label mass, something else is more probable than A and B together
 LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
 
 
@@ -32,7 +37,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         low_mass, share_a, p_value, n_invalid, and with failed questions incomplete.
         n_questions and n_failed: the numbers of answered and of failed questions.
         intervals: [low, high] of `accuracy`, `greedy_accuracy` and `consistency`, 95 %, drawing excerpts.
-        warnings: see `epbench.booksort.scores.labels`.
+        warnings: see `mass_warnings`.
         by_group: for each of `GROUPINGS`, a summary of each group in rising order.
         distances: accuracy by the distance in words, in ten parts of equal size.
         lost_in_the_middle: see `middle_effect`.
@@ -85,7 +90,7 @@ def summary(rows: pd.DataFrame) -> Summary:
     Returns:
         accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
         the metric `sort_accuracy` computes them; with both orders p_value is that of `sign_test`.
-        greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `epbench.booksort.scores.labels`.
+        greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `label_scores`.
         n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value and greedy_accuracy
         are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
         wrong, and if all were right.
@@ -235,3 +240,46 @@ def sign_test(rows: pd.DataFrame) -> float | None:
     times = pairs["right"] + pairs["right_again"]
     right, wrong = int((times == 2).sum()), int((times == 0).sum())
     return float(binomtest(right, right + wrong, 0.5, alternative="greater").pvalue) if right + wrong else 1.0
+
+
+def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
+    """What the answers show beyond which label is more probable.
+
+    Args:
+        answered: The questions that did not fail, with the columns of questions.parquet.
+
+    Returns:
+        greedy_accuracy: the share of questions whose written answer names the right segment. greedy_invalid: the share of
+        those whose written answer names neither, which is wrong. Both are None without questions.
+        label_mass: the mean probability of A and B together as the first token, over the n_label_mass questions whose
+        probabilities are known. low_mass: the share of these below `LOW_MASS`. Both are None if no probabilities are
+        known. Endpoints list only their most probable tokens, so their label mass is a lower bound.
+    """
+    n = len(answered)
+    masses = [float(mass) for mass in answered["label_mass"].dropna()]
+    return {
+        "greedy_accuracy": int((answered["written"] == answered["answer"]).sum()) / n if n else None,
+        "greedy_invalid": int((answered["written"] == "X").sum()) / n if n else None,
+        "label_mass": sum(masses) / len(masses) if masses else None,
+        "n_label_mass": len(masses),
+        "low_mass": sum(mass < LOW_MASS for mass in masses) / len(masses) if masses else None,
+    }
+
+
+def mass_warnings(scores: Mapping[str, Any]) -> list[str]:
+    """What a reader of the accuracy must know, in full sentences; nothing if the label mass is high or unknown.
+
+    Args:
+        scores: Scores with label_mass, greedy_accuracy, greedy_invalid and n_failed.
+    """
+    mass = scores["label_mass"]
+    if mass is None or mass >= LOW_MASS:
+        return []
+    text = (
+        f"A and B together have only {mass:.2g} of the probability of the answer's first token (label_mass). The accuracy "
+        "is read from this small rest: it says which label the model holds for the more probable one, not what it "
+        f"would answer. {scores['greedy_invalid']:.0%} of its most probable answers name neither segment"
+    )
+    if scores["greedy_accuracy"] is not None:
+        text += f"; counted by these, its accuracy is {scores['greedy_accuracy']:.3f} (greedy_accuracy)"
+    return [f"{text}. Check the prompt and the model's chat template."]

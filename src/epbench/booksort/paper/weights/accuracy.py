@@ -7,7 +7,7 @@ from typing import Any
 
 from epbench.booksort.paper.weights.lines import Line, line_figure
 from epbench.booksort.paper.weights.trainings import Training
-from epbench.booksort.scores.labels import LOW_MASS
+from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.booksort.scores.tables import accuracy, mass, whole
 from epbench.exhibits.exhibit import Exhibit, Value, marked
 from epbench.exhibits.reported import ReportedRow

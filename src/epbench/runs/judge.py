@@ -22,6 +22,14 @@ def judge_of_scores(folder: Path) -> PastJudge | None:
     return noted_judge(judge) if judge else None
 
 
+def one_judge(judges: Mapping[Path, PastJudge]) -> PastJudge:
+    """The judge of runs by their folders, which must be the same for all."""
+    if len(set(judges.values())) > 1:
+        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
+        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    return next(iter(judges.values()))
+
+
 def check_judge(folder: Path, judge: JudgeIdentity) -> None:
     """Refuse to replace the scores of one judge by those of another.
 

@@ -90,18 +90,8 @@ def leaderboard(
         rows.append([rank, marked(row.model, row.source), row.memory, *about,
                      *(_cell(row, score) for score in columns.values()), _bound(row.floors, first),
                      _bound(row.ceilings, first), row.judge, row.origin])  # fmt: skip
-    head = [
-        "rank",
-        "model",
-        "memory",
-        *(["about"] if several else []),
-        *(["questions"] if fewer else []),
-        *columns,
-        "floor",
-        "ceiling",
-        "judge",
-        "from",
-    ]
+    between = [*(["about"] if several else []), *(["questions"] if fewer else [])]
+    head = ["rank", "model", "memory", *between, *columns, "floor", "ceiling", "judge", "from"]
     more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
     table = Table(head, rows, notes=[*_NOTES, *more, *notes], text_columns=3 + several)
     return Exhibit(name, title, [_record(row, columns) for row in ranked], table)

@@ -9,8 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Never, Protocol, TypeVar
 
+from epbench.files.typed import fields
 from epbench.models.estimate import Estimate
 from epbench.models.protocol import Usage
+
+JUDGE = fields({"name": str, "prompt_hash": str | None}, {"setup": str})
+"""What files say of a judge; see `about_judge`."""
 
 PUBLISHED = "published"
 """Takes the place of the prompt hash of a judge whose verdicts were published: they are stored under the answers' keys."""

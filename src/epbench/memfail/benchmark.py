@@ -12,6 +12,7 @@ from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import JUDGE
 from epbench.memfail.answers import score
 from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.context.prompts import Prompts, load_prompts
@@ -123,7 +124,7 @@ BENCHMARK = Benchmark(
     title="MemFail",
     described=fields(
         {
-            "dataset": str, "label": str, "judge": fields({"name": str, "prompt_hash": str}, {"setup": str}),
+            "dataset": str, "label": str, "judge": JUDGE,
             "identity": fields(
                 {
                     **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), str), "k": list[Whole],

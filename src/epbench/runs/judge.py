@@ -10,10 +10,10 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.typed import fields
-from epbench.judges.protocol import JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
+from epbench.judges.protocol import JUDGE, JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.folder import read_run, read_scores
 
-_WITH_JUDGE = fields({}, {"judge": fields({"name": str, "prompt_hash": str | None}, {"setup": str})})
+_WITH_JUDGE = fields({}, {"judge": JUDGE})
 
 
 def judge_of_scores(folder: Path) -> PastJudge | None:

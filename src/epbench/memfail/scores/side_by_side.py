@@ -8,7 +8,6 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
-from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
@@ -21,11 +20,6 @@ from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.reports.tables import Table, markdown_list
 from epbench.safe_text import html_text
-
-_RUN = fields(
-    {"identity": fields({}, dict.fromkeys(("model", "system_model", "embedder"), str | None))},
-    {"judge": fields({"name": str, "prompt_hash": str}, {"setup": str})},
-)
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
 
@@ -54,7 +48,7 @@ def write_side_by_side(
     usage: dict[str, dict[str, Spent]] = {}
     priced = read_prices(prices) if prices else None
     for folder, run in found:
-        about, scores = _about(run), read_scores(run)
+        about, scores = read_run(run), read_scores(run)
         label = folder.resolve().name if run == folder else f"{folder.resolve().name} ({scores['config']})"
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
@@ -79,17 +73,10 @@ def judge_notes(runs: Sequence[Path]) -> list[str]:
     Args:
         runs: The folders of runs; one that names no judge is passed over.
     """
-    named = [_about(run).get("judge") for run in runs]
+    named = [read_run(run).get("judge") for run in runs]
     judges = dict.fromkeys(noted_judge(judge) for judge in named if judge)
     notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
     return [_DIFFERENT, *notes] if len(judges) > 1 else notes
-
-
-def _about(run: Path) -> dict[str, Any]:
-    """The content of run.json, with what is needed here checked."""
-    about = read_run(run)
-    typed(str(run / "run.json"), about, _RUN)
-    return about
 
 
 def _unchecked(judge: PastJudge) -> str:

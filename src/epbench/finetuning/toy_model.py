@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from epbench.draws import RandomStream
 from epbench.files.replacing import replacing
-from epbench.finetuning.texts.tokens import Message
 
 _WINDOW = 8192  # tokens of the longest text
 _SPECIALS = ("<pad>", "<s>", "</s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
@@ -63,7 +62,7 @@ _WORDS = (
 )  # fmt: skip
 
 
-def toy_instructions(n: int, seed: int) -> list[list[Message]]:
+def toy_instructions(n: int, seed: int) -> list[list[Mapping[str, str]]]:
     """Return n different conversations: tasks with words and numbers, and their right answers.
 
     One in three has a system message, and one in three a second task.
@@ -73,9 +72,9 @@ def toy_instructions(n: int, seed: int) -> list[list[Message]]:
         seed: Of the draws; the first examples are the same for every n.
     """
     draw = RandomStream("toy instructions", seed)
-    found: dict[str, list[Message]] = {}
+    found: dict[str, list[Mapping[str, str]]] = {}
     while len(found) < n:
-        messages: list[Message] = []
+        messages: list[Mapping[str, str]] = []
         if draw.index(3) == 0:
             messages.append({"role": "system", "content": "You are a helpful assistant."})
         for _ in range(1 + (draw.index(3) == 0)):

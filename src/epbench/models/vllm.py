@@ -18,8 +18,8 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.models.ending import as_answered, split_reasoning
+from epbench.models.hf.variant import LocalModel, Variant
 from epbench.models.protocol import Reply, Request, Usage, batches_by_context
-from epbench.models.variant import LocalModel, Variant
 from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput, reason_of
 from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
 from epbench.models.hf.checkpoint import no_bars_in_a_log
+from epbench.models.hf.variant import LocalModel
 from epbench.models.protocol import Reply, Request, Usage
-from epbench.models.variant import LocalModel
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods

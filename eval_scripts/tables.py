@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
+    from epbench.exhibits import exhibit
     from epbench.exhibits.exhibit import Exhibit, Missing
     from epbench.models.protocol import Model
     from epbench.tulving.judging.realism import Rating
     from epbench.tulving.paper.books.book import PaperBook
 
-    Made = list[Exhibit | Missing]
+    Made = Sequence[exhibit.Made | Missing]
 
 PAPER = "paper"
 
@@ -118,11 +119,13 @@ def _make(args: Arguments) -> None:
 def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
     """The same exhibits with further notes; one that is missing stays as it is."""
     from epbench.exhibits.exhibit import Exhibit
+    from epbench.reports import exhibit
 
     return [
+        replace(one, notes=[*notes, *one.notes]) if isinstance(one, exhibit.Exhibit) else
         replace(one, table=replace(one.table, notes=[*notes, *one.table.notes])) if isinstance(one, Exhibit) else one
         for one in made
-    ]
+    ]  # fmt: skip
 
 
 # What was given
@@ -269,7 +272,7 @@ def _booksort(
     from epbench.exhibits.reported import read_reported
 
     reported = [row for path in _reported_files(args, "booksort") for row in read_reported(path, "booksort")]
-    inputs = read_inputs(folders, reported, datasets)
+    inputs = read_inputs(folders, reported)
     return leaderboards(inputs), exhibits(inputs)
 
 

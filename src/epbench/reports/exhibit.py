@@ -57,7 +57,8 @@ class Exhibit:
         plot: Draws it, within `epbench.reports.figures.drawing`; None draws the table itself.
         across: The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other
             columns for people are one row then. Empty for a row of the table for each row of the frame.
-        names: How a value of `across` is written in a title, by the value; others are written plainly.
+        names: How a value of `across` is written in a title, by the value, in the order from the left; others are written
+            plainly and stand behind them.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
     """
 
@@ -88,7 +89,11 @@ class Exhibit:
         rows = self.records
         fixed = [column for column in self.columns if "{}" not in column.title]
         spread = [column for column in self.columns if "{}" in column.title]
-        values = list(dict.fromkeys(row[self.across] for row in rows)) if self.across else []
+        found = dict.fromkeys(row[self.across] for row in rows) if self.across else {}
+        values = [
+            *(one for one in self.names or () if one in found),
+            *(one for one in found if one not in (self.names or ())),
+        ]
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
         for number, row in enumerate(rows):
             shown = tuple(column.cell(row) for column in fixed)

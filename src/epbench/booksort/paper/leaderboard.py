@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import CHANCE, Rate, prepared, rate_of
+from epbench.booksort.paper.rates import CHANCE, prepared, rate_of
 from epbench.exhibits.exhibit import Exhibit
 from epbench.exhibits.leaderboard import Standing, leaderboard
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
+from epbench.statistics.estimate import Estimate
 
 COLUMNS = {"accuracy": "accuracy", "20-word segments": "accuracy_s20", "50-word segments": "accuracy_s50"}
 _LENGTHS = {"accuracy_s20": 20, "accuracy_s50": 50}
@@ -51,33 +52,35 @@ def _standings(runs: Sequence[PaperRun]) -> list[Standing]:
     return [_of_run(run, of_run, rates) for run, of_run in rates]
 
 
-def _rates(run: PaperRun) -> dict[str, Rate]:
+def _rates(run: PaperRun) -> dict[str, Estimate]:
     questions = prepared(run.questions)
     parts = {"accuracy": questions}
     parts |= {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
-    return {score: rate for score, part in parts.items() if (rate := rate_of(part)) is not None}
+    return {score: rate_of(part) for score, part in parts.items() if len(part)}
 
 
 def _of_run(
-    run: PaperRun, rates: Mapping[str, Rate], others: Sequence[tuple[PaperRun, Mapping[str, Rate]]]
+    run: PaperRun, rates: Mapping[str, Estimate], others: Sequence[tuple[PaperRun, Mapping[str, Estimate]]]
 ) -> Standing:
     beside = [(other, of_other) for other, of_other in others if other.model == run.model]
     floors, ceilings = {}, {}
     for score in rates:
-        guessed = [of.accuracy for other, of_other in beside if other.memory == "none" and (of := of_other.get(score))]
+        guessed = [of.mean for other, of_other in beside if other.memory == "none" and (of := of_other.get(score))]
         floors[score] = max([CHANCE, *(value for value in guessed if value is not None)])
-        whole = [
-            of.accuracy for other, of_other in beside if other.memory == "in-context" and (of := of_other.get(score))
-        ]
+        whole = [of.mean for other, of_other in beside if other.memory == "in-context" and (of := of_other.get(score))]
         known = [value for value in whole if value is not None and run.memory != "in-context"]
         ceilings[score] = max(known) if known else 1.0
     return Standing(
         label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=_memory(run),
-        scores={score: rate.accuracy for score, rate in rates.items()}, floors=floors, ceilings=ceilings, judge=_JUDGE,
+        scores={score: rate.mean for score, rate in rates.items()}, floors=floors, ceilings=ceilings, judge=_JUDGE,
         about="these pairs", n_asked=len(run.questions),
-        ranges={score: rate.bounds for score, rate in rates.items() if rate.bounds},
-        intervals={score: rate.interval for score, rate in rates.items() if rate.interval},
+        ranges=_known({name: (one.lowest, one.highest) for name, one in rates.items()}),
+        intervals=_known({name: (one.low, one.high) for name, one in rates.items()}),
     )  # fmt: skip
+
+
+def _known(ends: Mapping[str, tuple[float | None, float | None]]) -> dict[str, tuple[float, float]]:
+    return {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
 
 
 def _memory(run: PaperRun) -> str:

@@ -15,7 +15,9 @@ from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
+from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
+from epbench.journals.journal import read_journal
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 
@@ -27,6 +29,9 @@ SORT_TRAINING = "sort_lm"
 
 KINDS = ("sort", "sort-in-context")
 """The runs that measure an epoch of a training: without memory, and with the excerpt in context."""
+
+_SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")
+"""What trainings have in common whose checkpoints are compared: where they begin, and what they are asked."""
 
 _PARTS = ("config", "fingerprint", "held_out")
 """What the runs on several configs of one set differ in."""
@@ -79,6 +84,7 @@ class Training:
         control: What was trained in place of the books, such as `summaries`; None if the books were trained.
         identity: The field identity of run.json.
         scores: The content of scores.json: `epochs` has the measures of each epoch; None if the training has not ended.
+        epochs: The records of measures.jsonl, by epoch; epoch 0 is the model before training.
         runs: The runs that measure its epochs, in rising order; those of an epoch in the order of `KINDS`. Their memory
             (`none` or `in-context`) tells them apart.
     """
@@ -89,7 +95,19 @@ class Training:
     control: str | None
     identity: Mapping[str, Any]
     scores: Mapping[str, Any] | None
+    epochs: Sequence[Mapping[str, Any]]
     runs: Sequence[PaperRun]
+
+    @property
+    def name(self) -> str:
+        """The model before training, without the folder that it lies in."""
+        return self.model.rstrip("/").rsplit("/", 1)[-1]
+
+    @property
+    def same(self) -> str:
+        """Trainings with the same value begin with the same weights and are asked the same questions."""
+        known = self.identity.get("weights")
+        return repr([self.identity.get(name) for name in _SAME] if known else [str(self.folder)])
 
 
 @dataclass(frozen=True)
@@ -104,24 +122,19 @@ class Inputs:
             excerpts of 10,000 and 20,000 words (SORT-extend), and `accuracy_s50.over_25000` for distances of more than
             25,000 words. An interval is what the paper prints after ±, on both sides. The memory of people is
             `read-once`.
-        datasets: Sets to describe, besides those that the runs are about: folders or names on the Hub.
     """
 
     runs: Sequence[PaperRun]
     trainings: Sequence[Training] = ()
     reported: Sequence[ReportedRow] = ()
-    datasets: Sequence[str] = ()
 
 
-def read_inputs(
-    folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None, datasets: Sequence[str] = ()
-) -> Inputs:
+def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None) -> Inputs:
     """Read the folders of runs, of runs on several configs, and of trainings.
 
     Args:
         folders: The folders. Two of one name are told apart by their whole paths.
         reported: Numbers from papers; None for those that the package carries.
-        datasets: Sets to describe, besides those that the runs are about.
 
     Raises:
         BadInput: A folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
@@ -135,7 +148,7 @@ def read_inputs(
             _training(label if part == folder else f"{label}/{part.name}", part, found[part]) for part in tuned
         ]
         runs += _runs(label, folder, {part: run for part, run in found.items() if part not in tuned})
-    return Inputs(runs, trainings, reported_numbers() if reported is None else reported, datasets)
+    return Inputs(runs, trainings, reported_numbers() if reported is None else reported)
 
 
 def read_runs(folders: Sequence[Path]) -> list[PaperRun]:
@@ -227,4 +240,6 @@ def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
                 name = f"{label}, epoch {epoch}"
                 runs.append(_run(name, part, [part], {part: read_run(part)}, training=label, epoch=epoch))
     scores = read_json(folder / "scores.json") if (folder / "scores.json").is_file() else None
-    return Training(label, folder, str(identity.get("model", "")), identity.get("control"), identity, scores, runs)
+    records = sorted(read_journal(folder / JOURNAL).values(), key=lambda record: int(record["epoch"]))
+    model = str(identity.get("model", ""))
+    return Training(label, folder, model, identity.get("control"), identity, scores, records, runs)

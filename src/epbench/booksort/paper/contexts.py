@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.lines import lined
 from epbench.booksort.paper.rates import (
     ACCURACY,
     FAILED,
@@ -22,7 +23,6 @@ from epbench.booksort.paper.rates import (
     by_distance,
     counted,
     distance,
-    lined,
     prepared,
 )
 from epbench.booksort.paper.results import BOOK

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import CHANCE, prepared, rate_of
+from epbench.booksort.paper.lines import CHANCE
+from epbench.booksort.paper.rates import prepared, rate_of
 from epbench.exhibits.exhibit import Exhibit
 from epbench.exhibits.leaderboard import Standing, leaderboard
 from epbench.exhibits.reported import ReportedRow

@@ -40,12 +40,8 @@ MEAN = "mean of the runs"
 RUN, MODEL, MEMORY = (
     Column(title, show, text=True) for title, show in (("run", of_source()), ("model", "model"), ("memory", "memory"))
 )
-ACCURACY, P, N, FAILED = (
-    Column("accuracy", mean_half()),
-    Column("p", p_value()),
-    Column("n", "n"),
-    Column("failed", "n_failed"),
-)
+SCORED = (Column("accuracy", mean_half()), Column("p", p_value()), Column("n", "n"), Column("failed", "n_failed"))
+ACCURACY, P, N, FAILED = SCORED
 
 INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
 _TEST = (

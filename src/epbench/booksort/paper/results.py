@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.lines import lined
 from epbench.booksort.paper.rates import (
-    ACCURACY,
     EXTEND,
-    FAILED,
     GAINED,
     MEMORY,
     MODEL,
     QUESTION,
     RUN,
+    SCORED,
     SORT,
     Group,
-    N,
-    P,
     Rates,
     by,
     by_distance,
@@ -94,8 +91,8 @@ BY_WORDS = by_distance("segment_length", EDGES)
 BY_BINS = by("segment_length", "excerpt_length", "distance_bin")
 SEGMENTS, EXCERPT = Column("segments", "segment_length"), Column("excerpt", "excerpt_length")
 BOOK = Column("book", lambda row: str(row["book_idx"]))
-WORDS_COLUMNS = (RUN, MODEL, SEGMENTS, Column("distance", distance), ACCURACY, P, N, FAILED)
-BIN_COLUMNS = (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), ACCURACY, P, N, FAILED)
+WORDS_COLUMNS = (RUN, MODEL, SEGMENTS, Column("distance", distance), *SCORED)
+BIN_COLUMNS = (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED)
 _DISTANCE = (
     "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
     "range.",
@@ -161,7 +158,7 @@ DECLARED = (
     Rates(
         name="Figure 3a", title="In-context accuracy by the length of the excerpt", needs=_SHOWN,
         shows=with_memory("in-context"), split=by("excerpt_length"),
-        columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), ACCURACY, P, N, FAILED),
+        columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=lined("excerpt_length", _label, "length of the excerpt in words", starred=False),
     ),
@@ -189,7 +186,7 @@ DECLARED = (
     *(
         Rates(
             name=name, title=title, needs=f"at least one run with memory {memory}", shows=with_memory(memory),
-            split=by("book_idx"), columns=(RUN, MODEL, BOOK, ACCURACY, P, N, FAILED), plot=DRAWN_BY_BOOK,
+            split=by("book_idx"), columns=(RUN, MODEL, BOOK, *SCORED), plot=DRAWN_BY_BOOK,
             notes=("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
         )
         for name, title, memory in (

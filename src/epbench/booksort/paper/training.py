@@ -166,14 +166,8 @@ def accuracies(
     theirs: list[Row] = []
     for row in reported:
         trained, epoch = row.memory.split(", epoch ")
-        about = {
-            "source": "reported",
-            "model": row.model,
-            "training": row.source,
-            "trained": trained,
-            "epoch": int(epoch),
-        }
-        theirs.append({**about, **empty, "mean": row.scores["accuracy"]})
+        names = {"source": "reported", "model": row.model, "training": row.source, "trained": trained}
+        theirs.append({**names, "epoch": int(epoch), **empty, "mean": row.scores["accuracy"]})
     if not rows and not theirs:
         return Missing(name, title, needs)
     notes = [
@@ -203,7 +197,7 @@ def figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
         runs = {run.epoch: run for run in training.runs if run.memory == "none"}
         if not any(record["sort"].get("log_ratio") is not None for record in training.epochs):
             continue
-        for record in training.epochs:
+        for record in (record for record in training.epochs if record["epoch"] in runs):
             low, high = record["sort"].get("log_ratio_interval") or (None, None)
             outcomes = outcomes_in(runs[record["epoch"]].questions)
             numbers = {"mean": record["sort"].get("log_ratio"), "low": low, "high": high}

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, norm
 
+from epbench.booksort.paper.checkpoints import by_base
 from epbench.booksort.paper.contexts import is_base
-from epbench.booksort.paper.inputs import Inputs, read_inputs, read_runs, reported_numbers
+from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.make import ORDER, exhibits
 from epbench.booksort.paper.rates import prepared, rate_of, smallest_above_chance
-from epbench.booksort.paper.training import by_base
 from epbench.exhibits.exhibit import Missing, write_exhibits
 from epbench.exhibits.reported import ReportedRow
 from epbench.reports.figures import drawing, svg
@@ -225,7 +225,7 @@ def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
 
 
 def test_runs_in_both_orders_are_tested_by_pairs(given):
-    (run,) = read_runs([given.runs[2].folder])
+    (run,) = read_inputs([given.runs[2].folder], reported=()).runs
     (first, *_) = made_of(Inputs([run]))["Table 1"].records
     assert run.label == "both" and first["units"] < first["n"] / 2
 

@@ -8,7 +8,7 @@ import pytest
 import statsmodels.api as sm
 
 from epbench.booksort.paper.contexts import regression
-from epbench.booksort.paper.inputs import Inputs, read_runs
+from epbench.booksort.paper.inputs import Inputs, read_inputs
 from epbench.exhibits.exhibit import Missing
 from tests.booksort.paper import plain
 from tests.booksort.paper.made_runs import make_run, mostly_right
@@ -58,7 +58,7 @@ def expected(run):
 
 
 def test_odds_are_those_of_the_answers_and_corrected_over_runs(folders):
-    made = regression(Inputs(read_runs([folders["lost"], folders["even"]])))
+    made = regression(Inputs(read_inputs([folders["lost"], folders["even"]], reported=()).runs))
     of_run = {name: expected(folders[name]) for name in ("lost", "even")}
     for term in TERMS:
         records = [record for record in made.records if record["term"] == term]
@@ -80,7 +80,7 @@ def test_odds_are_those_of_the_answers_and_corrected_over_runs(folders):
 
 
 def test_what_cannot_be_estimated_is_said(folders):
-    made = regression(Inputs(read_runs([folders["always"]])))
+    made = regression(Inputs(read_inputs([folders["always"]], reported=()).runs))
     assert made.table.rows[0][5:] == ["–"] * 4 and made.records[0]["p"] is None
     assert any(note.startswith("always: only 0 wrong answers") for note in made.notes)
     assert isinstance(regression(Inputs(())), Missing)

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.lines import lined
 from epbench.booksort.paper.rates import (
     ACCURACY,
     FAILED,
     MODEL,
     RUN,
+    SCORED,
     Group,
     N,
     P,
@@ -22,7 +24,6 @@ from epbench.booksort.paper.rates import (
     by_distance,
     counted,
     distance,
-    lined,
 )
 from epbench.booksort.paper.results import BOOK
 from epbench.booksort.scores.middle_effect import middle_effect
@@ -116,7 +117,7 @@ DECLARED = (
         name="Figure 10", title="Accuracy on SORT with a whole book in context, by the distance of the segments",
         needs="a run with memory full-book, on a book that fits into the window of the model",
         shows=lambda run: run.memory == "full-book", split=by_distance("book_idx", EDGES, labels), together=True,
-        columns=(RUN, BOOK, Column("distance", distance), ACCURACY, P, N, FAILED),
+        columns=(RUN, BOOK, Column("distance", distance), *SCORED),
         notes=("Distances are words from the start of one segment to that of the other. Bins without a pair are left out.",),
         plot=lined(
             "mean_distance", lambda row: "accuracy", "distance in words",

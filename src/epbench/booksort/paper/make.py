@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from epbench.booksort.paper import settings, training
+from epbench.booksort.paper import checkpoints, settings, training
+from epbench.booksort.paper.answers import segment_lengths, share_of_a
 from epbench.booksort.paper.contexts import CONTEXTS
 from epbench.booksort.paper.inputs import Inputs
 from epbench.booksort.paper.results import RESULTS
@@ -29,9 +30,10 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     Returns:
         What was made, and what is missing and why, in the order of the paper; what has no number there stands last.
     """
-    made = [make(inputs) for make in (*RESULTS.values(), *CONTEXTS.values(), settings.table_5, settings.table_8)]
+    single = (*RESULTS.values(), share_of_a, segment_lengths, *CONTEXTS.values(), settings.table_5, settings.table_8)
+    made = [make(inputs) for make in single]
     made += [*settings.chosen_tables(inputs, "prompt"), *settings.chosen_tables(inputs, "reading")]
-    return sorted([*made, *training.exhibits(inputs)], key=_place)
+    return sorted([*made, *training.exhibits(inputs), *checkpoints.exhibits(inputs)], key=_place)
 
 
 def _place(one: Exhibit | Missing) -> int:

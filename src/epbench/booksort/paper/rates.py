@@ -9,25 +9,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.lines import CHANCE, Plot
 from epbench.booksort.scores.scoring import LONG_EXCERPT
 from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module
 from epbench.reports.exhibit import Column, Exhibit, Row, Show, mean_half, of_source, p_value, plain
-from epbench.reports.figures import INK
-from epbench.reports.plots import grouped, legend, legible, lines, panels, rates
 from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed, stars
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 Group = Mapping[str, Value]
 Split = Callable[["pd.DataFrame"], Iterable[tuple[Group, "pd.DataFrame"]]]
 """Divides questions into groups; each comes with the columns that say which it is."""
-Plot = Callable[[Sequence[Row]], "Figure"]
 
-CHANCE = 0.5
 POWER = 1.959964 + 0.841621
 """Standard errors that an effect must have, to be found two-sided at .05 with 80 % power, by the normal approximation."""
 SORT, EXTEND = "SORT", "SORT-extend"
@@ -36,22 +32,20 @@ QUESTION = ("id", "seg1_pos", "seg2_pos", "answer")
 """The columns that tell whether two rows ask the same question: ids alone are alike in sets of other pairs."""
 NUMBERS = (*TESTED, "units", "smallest")
 """The fields of an estimate that frames hold; `smallest` is the smallest accuracy above chance that is shown."""
+GAINED = ("mean", "low", "high", "n", "p", "p_holm", "smallest")
+"""The fields of an estimate of a gain that frames hold, as `gain_mean` and so on."""
 MEAN = "mean of the runs"
 
 RUN, MODEL, MEMORY = (
     Column(title, show, text=True) for title, show in (("run", of_source()), ("model", "model"), ("memory", "memory"))
 )
-ACCURACY, P, N, FAILED = (
-    Column("accuracy", mean_half()),
-    Column("p", p_value()),
-    Column("n", "n"),
-    Column("failed", "n_failed"),
-)
+SCORED = (Column("accuracy", mean_half()), Column("p", p_value()), Column("n", "n"), Column("failed", "n_failed"))
+ACCURACY, P, N, FAILED = SCORED
 
 INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
 _TEST = (
     "p: exact binomial test against 0.5, two-sided (with both orders over pairs, right both times against wrong both times), "
-    "by Holm for all groups {} that are shown here. * p < .05, ** p < .01."
+    "by Holm for all groups{} that are shown here. * p < .05, ** p < .01."
 )
 _MEAN_TEST = (
     "Mean over {}, over the questions that all were asked. p: Wilcoxon's signed-rank test of the means of excerpts against "
@@ -305,7 +299,7 @@ class Rates:
         ]
         rows = [*own, *theirs]
         of_mean = own[0]["label"] == MEAN
-        test = _MEAN_TEST.format(own[0]["model"]) if of_mean else _TEST.format("" if self.together else "of a run")
+        test = _MEAN_TEST.format(own[0]["model"]) if of_mean else _TEST.format("" if self.together else " of a run")
         notes = [*self.notes, INTERVAL, test, *left_out, power_note(own), *width_note(own), *self.told(runs)]
         plot, columns = self.plot, {row[self.across] for row in rows} if self.across else set()
         return Exhibit(
@@ -347,71 +341,3 @@ def power_note(rows: Sequence[Row]) -> str:
 def width_note(rows: Sequence[Row]) -> list[str]:
     """What an interval without width means, if there is one."""
     return [_NO_WIDTH] if any(row["low"] is not None and row["low"] == row["high"] for row in rows) else []
-
-
-def lined(
-    x: str, line: Callable[[Row], str], x_label: str, *, panel: Callable[[Row], str] = lambda _: "", scale: str = "words",
-    order: Sequence[Any] = (), y_label: str = "accuracy", guess: float | None = CHANCE, joined: bool = True,
-    starred: bool = True, columns: int = 2, beside: str = "",
-) -> Plot:  # fmt: skip
-    """A figure with panels of lines, for rows with the columns of an estimate.
-
-    Args:
-        x: The column of the place on the x axis.
-        line: The name of the line that a row belongs to.
-        x_label: What the x axis shows.
-        panel: The title of the panel that a row belongs to.
-        scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
-        order: The values of `names`; by default those that there are, in rising order.
-        y_label: What the y axis shows.
-        guess: The value of a guess, where a line is drawn; None for none.
-        joined: Whether points are joined.
-        starred: Whether points are marked by their corrected p-value.
-        columns: The most panels in a row.
-        beside: The column in which a reported row agrees with the panel in which it is drawn, as a line at its value from
-            `over` words on; without it no reported row is drawn.
-    """
-
-    def draw(rows: Sequence[Row]) -> Figure:
-        drawn = [{**row, "line": line(row), "panel": panel(row)} for row in rows if row["source"] != "reported"]
-        names = list(dict.fromkeys(row["line"] for row in drawn))
-        places = list(order) or sorted({row[x] for row in drawn})
-        step = 0.7 / len(names) if scale == "names" and not joined else 0.06
-
-        def place(row: Row) -> float:
-            at = places.index(row[x]) if scale == "names" else row[x]
-            return float(at) if scale == "words" else at + (names.index(row["line"]) - (len(names) - 1) / 2) * step
-
-        by_panel = grouped(drawn, "panel")
-        width, height = (4.6, 3.6) if columns < 3 else (3.6, 3.0)
-        figure, grid = panels(list(by_panel), columns=columns, width=width, height=height)
-        for axes, inside in zip(grid, by_panel.values(), strict=True):
-            dodge = 1.04 if scale == "words" else 1.0
-            lines(axes, inside, place, "line", order=names, joined=joined, dodge=dodge, starred=starred)
-            for row in rows if beside else ():
-                if row["source"] == "reported" and row[beside] == inside[0][beside]:
-                    _level(axes, row)
-        for axes in grid:
-            rates(axes, x_label, words=scale == "words", guess=guess if y_label == "accuracy" else None)
-            axes.set_ylabel(y_label)
-            if y_label != "accuracy" and guess is not None:
-                axes.axhline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
-            if scale == "names":
-                axes.set_xticks(range(len(places)), [legible(name) for name in places])
-            elif scale == "epochs":
-                axes.set_xticks(places)
-        legend(figure)
-        return figure
-
-    return draw
-
-
-def _level(axes: Any, row: Row) -> None:
-    """A line at a reported value, from a distance on if it is about longer ones."""
-    label = f"{row['label']} (reported)" + (f", over {row['over']:,} words" if row["over"] else "")
-    low, high = axes.get_xlim()
-    start = row["over"] or low
-    axes.plot(
-        [start, max(high, 1.3 * start)], [row["mean"]] * 2, color=INK, linewidth=1.5, linestyle=(0, (6, 2)),
-        label=legible(label),
-    )  # fmt: skip

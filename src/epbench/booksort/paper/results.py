@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.lines import lined
 from epbench.booksort.paper.rates import (
-    ACCURACY,
-    CHANCE,
     EXTEND,
-    FAILED,
+    GAINED,
     MEMORY,
     MODEL,
-    NUMBERS,
-    POWER,
     QUESTION,
     RUN,
+    SCORED,
     SORT,
     Group,
-    N,
-    P,
     Rates,
-    about,
     by,
     by_distance,
     counted,
     difference,
     distance,
-    lined,
     prepared,
-    rated,
 )
 from epbench.exhibits.exhibit import Missing
-from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Row, interval, mean_half, p_value, plain
-from epbench.reports.plots import points
-from epbench.statistics.estimate import Estimate, Value, corrected, estimate, framed
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.reports.exhibit import Column, Exhibit, Row, mean_half, p_value
+from epbench.statistics.estimate import Estimate, Value, corrected, framed
 from epbench.statistics.paired import paired_outcomes
-from epbench.statistics.smallest_difference import smallest_difference_of_means, smallest_difference_of_rates
+from epbench.statistics.smallest_difference import smallest_difference_of_means
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 EDGES = (100, 200, 400, 1000, 1500, 4000, 10000, 16500, 25000, 40000)
 """Right edges, in words, of the bins of distance from 400 on that the paper's figures have, and finer ones below."""
@@ -103,8 +91,8 @@ BY_WORDS = by_distance("segment_length", EDGES)
 BY_BINS = by("segment_length", "excerpt_length", "distance_bin")
 SEGMENTS, EXCERPT = Column("segments", "segment_length"), Column("excerpt", "excerpt_length")
 BOOK = Column("book", lambda row: str(row["book_idx"]))
-WORDS_COLUMNS = (RUN, MODEL, SEGMENTS, Column("distance", distance), ACCURACY, P, N, FAILED)
-BIN_COLUMNS = (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), ACCURACY, P, N, FAILED)
+WORDS_COLUMNS = (RUN, MODEL, SEGMENTS, Column("distance", distance), *SCORED)
+BIN_COLUMNS = (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED)
 _DISTANCE = (
     "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
     "range.",
@@ -170,7 +158,7 @@ DECLARED = (
     Rates(
         name="Figure 3a", title="In-context accuracy by the length of the excerpt", needs=_SHOWN,
         shows=with_memory("in-context"), split=by("excerpt_length"),
-        columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), ACCURACY, P, N, FAILED),
+        columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=lined("excerpt_length", _label, "length of the excerpt in words", starred=False),
     ),
@@ -198,7 +186,7 @@ DECLARED = (
     *(
         Rates(
             name=name, title=title, needs=f"at least one run with memory {memory}", shows=with_memory(memory),
-            split=by("book_idx"), columns=(RUN, MODEL, BOOK, ACCURACY, P, N, FAILED), plot=DRAWN_BY_BOOK,
+            split=by("book_idx"), columns=(RUN, MODEL, BOOK, *SCORED), plot=DRAWN_BY_BOOK,
             notes=("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
         )
         for name, title, memory in (
@@ -234,7 +222,6 @@ _GAIN = (
     "Gain: in-context minus without memory, the same model on the same questions, with its 95 % interval by drawing excerpts. "
     "p: McNemar's exact test, two-sided, by Holm for all groups of a run. * p < .05, ** p < .01."
 )
-_GAINED = ("mean", "low", "high", "n", "p", "p_holm", "smallest")
 
 
 def table_11(inputs: Inputs) -> Exhibit | Missing:
@@ -246,7 +233,7 @@ def table_11(inputs: Inputs) -> Exhibit | Missing:
     gained: dict[tuple[Value, ...], Group] = {}
     for run in filter(TABLE_11.shows, inputs.runs):
         gained |= _gains(run, baselines)
-    none = {"baseline": None, **Estimate(None).columns(*_GAINED, prefix="gain_")}
+    none = {"baseline": None, **Estimate(None).columns(*GAINED, prefix="gain_")}
     rows = [{**row, **gained.get((row["label"], row["book_idx"], row["group"]), none)} for row in made.records]
     tested = [(row["gain_n"], row["gain_smallest"]) for row in rows if row["gain_smallest"]]
     columns, notes = (
@@ -274,7 +261,7 @@ def _gains(run: PaperRun, baselines: Sequence[PaperRun]) -> dict[tuple[Value, ..
             parts = list(TABLE_11.split(both))
             return {
                 (run.label, group["book_idx"], group["group"]): {
-                    "baseline": baseline.label, **one.columns(*_GAINED, prefix="gain_"),
+                    "baseline": baseline.label, **one.columns(*GAINED, prefix="gain_"),
                 }
                 for (group, _), one in zip(parts, corrected([_gain(part) for _, part in parts]), strict=True)
             }  # fmt: skip
@@ -292,114 +279,7 @@ def _gain(questions: pd.DataFrame) -> Estimate:
     return Estimate(found.n, 0, found.difference, low=low, high=high, p=found.p, smallest=smallest)
 
 
-# What answers are like
-
-_LEAN = "A model that prefers a label is right less often than it could be; asking in both orders cancels this."
-
-
-def share_of_a(inputs: Inputs) -> Exhibit | Missing:
-    """How often each run answers A, beside how often A is right (Appendix C.3)."""
-    name, title = "Share of A", "How often the answer is A, and how often A is right (Appendix C.3)"
-    found = [one for one in map(_share, inputs.runs) if one[1].mean is not None]
-    if not found:
-        return Missing(name, title, "at least one run")
-    numbers = corrected([one for _, one in found])
-    rows = [
-        {**names, **one.columns(*NUMBERS), "n_failed": names["n_failed"]}
-        for (names, _), one in zip(found, numbers, strict=True)
-    ]
-    least = max(one.smallest or 0.0 for one in numbers)
-    notes = [
-        "Over the answers that name a segment; interval: 95 %, by drawing excerpts.",
-        "p: exact binomial test against 0.5, two-sided, by Holm for all runs. * p < .05, ** p < .01. The fewest answers of a "
-        f"run show a share {least:.3f} away from 0.5 with 80 % power.",
-        _LEAN,
-    ]  # fmt: skip
-    columns = [
-        RUN, MODEL, MEMORY, Column("share of A", "mean"), Column("95 %", interval()), Column("A is right", "share_a_right"),
-        P, N, Column("neither", "n_neither"), FAILED,
-    ]  # fmt: skip
-
-    def plot() -> Figure:
-        none = {"low": None, "high": None, "what": "questions where A is right"}
-        right = [{**row, **none, "mean": row["share_a_right"]} for row in rows]
-        said = [{**row, "what": "answers that are A"} for row in rows]
-        return points([*said, *right], "label", "what", "share of A", guess=CHANCE)
-
-    return Exhibit(name, title, framed(rows), columns, notes, plot)
-
-
-def _share(run: PaperRun) -> tuple[dict[str, Value], Estimate]:
-    """What a run is, how often A is right and what answers do not count; and the share of A among those that count."""
-    from scipy.stats import binomtest
-
-    questions = prepared(run.questions)
-    answered = questions[~questions["failed"]]
-    named = answered[answered["predicted"].isin(["A", "B"])]
-    named = named.assign(said=(named["predicted"] == "A").astype(float))
-    share = estimate(
-        named, "said", cluster="excerpt", interval=metric_module("sort_accuracy").accuracy_interval,
-        test=lambda rows: (float(binomtest(int(rows["said"].sum()), len(rows)).pvalue), len(rows)),
-        smallest=lambda n: POWER * CHANCE / math.sqrt(n),
-    )  # fmt: skip
-    counts = {"n_neither": len(answered) - len(named), "n_failed": len(questions) - len(answered)}
-    right = float((named["answer"] == "A").mean()) if len(named) else None
-    return {**about(run), "share_a_right": right, **counts}, share
-
-
-def segment_lengths(inputs: Inputs) -> Exhibit | Missing:
-    """The accuracy of each run on segments of each length, and what the longest gain over the shortest (Appendix D.2)."""
-    name, title = "Segment lengths", "Accuracy by the length of segments, and what longer ones gain (Appendix D.2)"
-    runs = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1]
-    if not runs:
-        return Missing(name, title, "a run with segments of 20 and of 50 words, on several configs")
-    rows: list[Row] = []
-    gains = corrected([_longer(run) for run in runs])
-    for run, gain in zip(runs, gains, strict=True):
-        found = rated([run], by("segment_length"))
-        rows += [{**row, **gain.columns(*_GAINED, prefix="gain_")} for row in (found[0], found[-1])]
-    least = [gain.smallest for gain in gains if gain.smallest is not None]
-    notes = [
-        "Gain of the longer segments with its 95 % interval, by drawing excerpts, which the lengths do not share.",
-        "p: Fisher's exact test, two-sided, by Holm for all runs; none for runs in both orders, whose askings are no independent "
-        "questions. * p < .05, ** p < .01."
-        + (f" The run with the fewest questions shows a difference of {max(least):.3f} with 80 % power." if least else ""),
-    ]  # fmt: skip
-    columns = [
-        RUN, MODEL, MEMORY, Column("gain", difference("gain_")), Column("p", p_value("gain_p_holm")),
-        Column("{} words", counted(mean_half())),
-    ]  # fmt: skip
-    lengths = sorted({row["segment_length"] for row in rows})
-    return Exhibit(
-        name, title, framed(rows), columns, notes, across="segment_length", names={n: plain(n) for n in lengths},
-        plot=lambda: points([{**row, "what": _segments(row)} for row in rows], "label", "what", "accuracy", guess=CHANCE),
-    )  # fmt: skip
-
-
-def _longer(run: PaperRun) -> Estimate:
-    """What the longest segments of a run gain over its shortest; nothing if questions failed."""
-    from scipy.stats import fisher_exact
-
-    questions = prepared(run.questions)
-    lengths = questions["segment_length"]
-    long, short = ((lengths == end).to_numpy() for end in (lengths.max(), lengths.min()))
-    right = questions["right"].to_numpy()
-    if questions["failed"].to_numpy()[long | short].any():
-        return Estimate(None)
-    low, high = cluster_bootstrap(
-        lambda weights: weighted_mean(weights * long, right) - weighted_mean(weights * short, right),
-        questions["excerpt"].tolist(),
-    ) or (None, None)
-    counts = [[int(right[one].sum()), int((1 - right[one]).sum())] for one in (long, short)]
-    n = int(min(long.sum(), short.sum()))
-    smallest = smallest_difference_of_rates(float(right[long | short].mean()), n, paired=False)
-    p = None if questions["swapped"].any() else float(fisher_exact(counts).pvalue)
-    gain = float(right[long].mean() - right[short].mean())
-    return Estimate(int(long.sum() + short.sum()), 0, gain, low=low, high=high, p=p, smallest=smallest)
-
-
 RESULTS: Mapping[str, Callable[[Inputs], Exhibit | Missing]] = {
-    **{one.name: one.make for one in DECLARED}, "Table 11": table_11, "Share of A": share_of_a,
-    "Segment lengths": segment_lengths,
+    **{one.name: one.make for one in DECLARED}, "Table 11": table_11,
 }  # fmt: skip
 """What makes each table and figure about answers, by its name."""

@@ -1,31 +1,28 @@
-"""Models that were trained on the books: what is measured by epoch, and whether checkpoints differ (Figures 15 to 20)."""
+"""Models that were trained on the books: what is measured by epoch (Figures 15, 16, 17 and 20, Appendix F.5)."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from epbench.booksort.paper.contexts import labels
-from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
-from epbench.booksort.paper.rates import ACCURACY, CHANCE, FAILED, N, difference, lined, prepared, rate_of, sources
-from epbench.booksort.scores.comparison import compare_runs, pair_differences
+from epbench.booksort.paper.inputs import Inputs, Training
+from epbench.booksort.paper.lines import CHANCE, lined
+from epbench.booksort.paper.rates import ACCURACY, FAILED, N, prepared, rate_of, sources
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.exhibits.exhibit import Missing, slug
+from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow
-from epbench.reports.comparison import p_matrix_figure
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_interval, of_source, p_value
+from epbench.reports.exhibit import Column, Exhibit, Row, mean_interval, of_source
 from epbench.reports.plots import bars, legend, lines, panels, rates
 from epbench.statistics.estimate import Estimate, Value, framed
-from epbench.statistics.paired import Comparison, notes_on
-from epbench.statistics.smallest_difference import smallest_difference_of_means
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_TRAINING = "a training of a model on the books"
-_CONTROL = ", and beside it of a control without the books"
+TRAINING = "a training of a model on the books"
+CONTROL = ", and beside it of a control without the books"
+_PERPLEXITY = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
 _EPOCH = "epoch (0: before training)"
 _ABOUT = (
     Column("model", of_source("model"), text=True), Column("training", "training", text=True),
@@ -35,57 +32,28 @@ _NUMBERS = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Figures 15 to 20 and Appendix F.5.
+    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs.
 
     Args:
         inputs: Trainings of which no epoch was measured are left out; of the reported numbers, those of Appendix F are used.
     """
     trainings = [one for one in inputs.trainings if one.epochs]
-    groups = by_base(trainings)
+    of_f, of_f5 = ([row for row in inputs.reported if row.table == table] for table in ("Appendix F", "Appendix F.5"))
+    measured = f"{TRAINING}, with measures of its epochs{CONTROL}"
     return [
-        figure_15(trainings), figure_16(trainings, inputs.reported), figure_17(trainings, inputs.reported),
-        *_tests(groups), figure_20(trainings), appendix_f5(trainings, inputs.reported), *_in_context_tests(trainings),
+        figure_15(trainings),
+        figure_16(trainings, of_f) if trainings else Missing("Figure 16", _PERPLEXITY, measured),
+        accuracies("Figure 17", "Accuracy on SORT without context, by epoch of a training on the books or of a control",
+                   trainings, "none", (), measured),
+        figure_20(trainings),
+        accuracies("Appendix F.5", "Accuracy on SORT with the excerpt in context, by epoch of a training",
+                   trainings, "in-context", of_f5, f"{TRAINING}, whose epochs were also asked in-context"),
     ]  # fmt: skip
 
 
-def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
-    """The trainings whose checkpoints can be compared, by the name of the model that they begin with.
-
-    Where one model was trained and asked in two ways, the name of the second has a number.
-    """
-    found: dict[str, list[Training]] = {}
-    for one in trainings:
-        found.setdefault(one.same, []).append(one)
-    named: dict[str, list[Training]] = {}
-    for group in found.values():
-        name, number = group[0].name, 2
-        while slug(name) in map(slug, named):  # the names of files have no capitals
-            name, number = f"{group[0].name} ({number})", number + 1
-        named[name] = group
-    return named
-
-
-def checkpoints(group: Sequence[Training], memory: str) -> dict[str, PaperRun]:
-    """The runs that asked the checkpoints of trainings from one model, by a name such as `books, epoch 1`.
-
-    All trainings begin with the same weights, so that the model before training is there once.
-
-    Args:
-        group: Trainings of one value of `by_base`.
-        memory: `none`, or `in-context`.
-    """
-    found: dict[str, PaperRun] = {}
-    for run in (run for training in group for run in training.runs if run.memory == memory):
-        found.setdefault(f"{run.training}, epoch {run.epoch}" if run.epoch else "before training", run)
-    return found
-
-
 def _about(training: Training, epoch: int) -> dict[str, Value]:
-    trained = training.control or "books"
-    return {"source": "own", "model": training.name, "training": training.label, "trained": trained, "epoch": epoch}
-
-
-# By epoch
+    names = {"source": "own", "model": training.model, "training": training.label, "trained": training.trained}
+    return {**names, "epoch": epoch}
 
 
 def _training(row: Row) -> str:
@@ -110,7 +78,7 @@ def figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
                 n = int((asked[0].astype(str) == book).sum()) if asked else None
                 rows.append({**about, "book": book, **Estimate(n, 0, value).columns(*_NUMBERS)})
     if not rows:
-        return Missing(name, title, f"{_TRAINING}, with a read-out from pairs of at least two books")
+        return Missing(name, title, f"{TRAINING}, with a read-out from pairs of at least two books")
     notes = [
         "A logistic regression on the last hidden state before the answer, trained on the pairs of all books but one and "
         "tested on that one. In brackets Wilson's 95 % interval, which takes predictions for independent; n is in the data.",
@@ -134,15 +102,8 @@ def figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
     return Exhibit(name, title, framed(rows), columns, notes, plot, across="book", names=names)
 
 
-def figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
+def figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    name, title = (
-        "Figure 16",
-        "Perplexity of the segments in their prompts without context, and of other texts, by epoch",
-    )
-    if not trainings:
-        return Missing(name, title, f"{_TRAINING}, with measures of its epochs{_CONTROL}")
-    reported = [row for row in reported if row.table == "Appendix F"]
     texts = dict.fromkeys(text for t in trainings for record in t.epochs for text in record["perplexity"])
     rows: list[Row] = [
         {**_about(training, record["epoch"]), "text": text, "mean": record["perplexity"][text]}
@@ -178,27 +139,22 @@ def figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) ->
     columns = [*_ABOUT, Column("{}", lambda row: "–" if row["mean"] is None else f"{row['mean']:,.2f}")]
     names = {text: text.replace("_", " ") for text in texts}
     frame = framed([*rows, *theirs])
-    return Exhibit(name, title, frame, columns, notes, plot, across="text", names=names, sections="source")
+    return Exhibit("Figure 16", _PERPLEXITY, frame, columns, notes, plot, across="text", names=names, sections="source")
 
 
-def figure_17(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
-    """Accuracy by epoch without context: what the weights remember."""
-    title = "Accuracy on SORT without context, by epoch of a training on the books or of a control"
-    missing = Missing("Figure 17", title, f"{_TRAINING}, with measures of its epochs{_CONTROL}")
-    return _accuracies("Figure 17", title, trainings, "none", ()) or missing
+def accuracies(
+    name: str, title: str, trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow], needs: str
+) -> Exhibit | Missing:
+    """Accuracy by epoch, of the runs with one memory.
 
-
-def appendix_f5(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
-    """Accuracy by epoch with the excerpt in context: what a training costs."""
-    title = "Accuracy on SORT with the excerpt in context, by epoch of a training"
-    theirs = [row for row in reported if row.table == "Appendix F.5"]
-    missing = Missing("Appendix F.5", title, f"{_TRAINING}, whose epochs were also asked in-context")
-    return _accuracies("Appendix F.5", title, trainings, "in-context", theirs) or missing
-
-
-def _accuracies(
-    name: str, title: str, trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]
-) -> Exhibit | None:
+    Args:
+        name: Of the exhibit.
+        title: Of the exhibit.
+        trainings: The trainings.
+        memory: `none` for what the weights remember, `in-context` for what a training costs.
+        reported: Rows whose memory is like `books, epoch 1`.
+        needs: What is said without a run and a reported row.
+    """
     rows: list[Row] = []
     for training in trainings:
         for run in (run for run in training.runs if run.memory == memory):
@@ -209,16 +165,10 @@ def _accuracies(
     theirs: list[Row] = []
     for row in reported:
         trained, epoch = row.memory.split(", epoch ")
-        about = {
-            "source": "reported",
-            "model": row.model,
-            "training": row.source,
-            "trained": trained,
-            "epoch": int(epoch),
-        }
-        theirs.append({**about, **empty, "mean": row.scores["accuracy"]})
+        names = {"source": "reported", "model": row.model, "training": row.source, "trained": trained}
+        theirs.append({**names, "epoch": int(epoch), **empty, "mean": row.scores["accuracy"]})
     if not rows and not theirs:
-        return None
+        return Missing(name, title, needs)
     notes = [
         "± is half the width of a 95 % interval that draws excerpts. Epoch 0 is the model before training. Where the books "
         "are trained, only epoch 1 is episodic, as each text was seen once. Figure 18 tests whether epochs differ without "
@@ -246,7 +196,7 @@ def figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
         runs = {run.epoch: run for run in training.runs if run.memory == "none"}
         if not any(record["sort"].get("log_ratio") is not None for record in training.epochs):
             continue
-        for record in training.epochs:
+        for record in (record for record in training.epochs if record["epoch"] in runs):
             low, high = record["sort"].get("log_ratio_interval") or (None, None)
             ratios = runs[record["epoch"]].questions["log_ratio"]
             numbers = {"mean": record["sort"].get("log_ratio"), "low": low, "high": high}
@@ -254,7 +204,7 @@ def figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
                 {**_about(training, record["epoch"]), **numbers, "n": int(ratios.count()), "n_asked": len(ratios)}
             )
     if not rows:
-        return Missing(name, title, f"{_TRAINING} whose answers have probabilities")
+        return Missing(name, title, f"{TRAINING} whose answers have probabilities")
     guess = math.log(CHANCE)
     notes = [
         f"In nats; {guess:.3f} is that of a model that gives both labels the same probability, and 0 the highest. 95 %: "
@@ -268,148 +218,3 @@ def figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
 
 def _ends(row: Row) -> str:
     return "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
-
-
-# Do checkpoints differ?
-
-_ACCURACY = (
-    "Test: McNemar's exact test, two-sided, in which the two askings of a pair count once. Bold with an asterisk in the "
-    "figure: p < 0.05 after Holm's correction for the number of comparisons; the numbers there are without it. p "
-    "(chi-square): the test with continuity correction, as in the paper."
-)
-_RATIO = (
-    "Test: paired t-tests of whether the first checkpoint (in the figure, the row) has a higher log ratio than the second, "
-    "one-sided, in both directions. Bold with an asterisk in the figure: p < 0.05 after Holm's correction for all cells; the "
-    "numbers there are without it."
-)
-_SMALLEST = (
-    "smallest: the smallest mean difference, two-sided at 0.05 without correction, that so many questions show in 80 % of "
-    "cases, if they vary as these do. Intervals draw excerpts, tests take pairs for independent."
-)
-_TITLES = {"Figure 18": "Do checkpoints differ in accuracy?", "Figure 19": "Do checkpoints differ in their log ratios?"}
-_CHECKPOINTS = (Column("checkpoint", "first", text=True), Column("other", "second", text=True), N)
-
-
-def _tests(groups: Mapping[str, Sequence[Training]]) -> list[Exhibit | Missing]:
-    """Figures 18 and 19, once for each model."""
-    made: dict[str, list[Exhibit | Missing]] = {name: [] for name in _TITLES}
-    for base, group in groups.items():
-        runs = checkpoints(group, "none")
-        names = {name: name if len(groups) == 1 else f"{name}, {base}" for name in _TITLES}
-        found = compared(runs) if len(runs) > 1 else []
-        for name, make in (("Figure 18", figure_18), ("Figure 19", figure_19)):
-            needs = (
-                "a training of {} whose answers have probabilities"
-                if found
-                else "at least two measured checkpoints of {}"
-            )
-            missing = Missing(names[name], _TITLES[name], needs.format(base))
-            made[name].append((make(names[name], base, found) if found else None) or missing)
-    if not groups:
-        needs = f"{_TRAINING}, with at least two measured checkpoints{_CONTROL}"
-        return [Missing(name, title, needs) for name, title in _TITLES.items()]
-    return [*made["Figure 18"], *made["Figure 19"]]
-
-
-def _in_context_tests(trainings: Sequence[Training]) -> list[Exhibit]:
-    """Whether a training costs accuracy in-context, once for each model of which two checkpoints were asked."""
-    asked = by_base(one for one in trainings if any(run.memory == "in-context" for run in one.runs))
-    made = []
-    for base, group in asked.items():
-        runs = checkpoints(group, "in-context")
-        name = "Appendix F.5, differences" + (f", {base}" if len(asked) > 1 else "")
-        made += [figure_18(name, base, compared(runs), "in-context")] if len(runs) > 1 else []
-    return made
-
-
-def compared(runs: Mapping[str, PaperRun]) -> list[dict[str, Any]]:
-    """Compare any two checkpoints, question by question, with the smallest differences that could be seen.
-
-    Args:
-        runs: The runs of at least two checkpoints on the same questions, by the name of the checkpoint.
-
-    Returns:
-        What `epbench.booksort.scores.comparison.compare_runs` returns, each with `smallest`, and `log_ratio` with `smallest`.
-
-    Raises:
-        RunFailed: Two runs have no answered question in common.
-    """
-    tables = {name: run.questions for name, run in runs.items()}
-
-    def smallest(names: Sequence[str], column: str) -> float | None:
-        first, second = (tables[name] for name in names)
-        differences = pair_differences(first, second, column)["difference"].tolist()
-        return smallest_difference_of_means(differences, paired=True)
-
-    found = compare_runs(tables)
-    for pair in found:
-        pair["smallest"] = smallest(pair["runs"], "right")
-        if pair["log_ratio"]:
-            pair["log_ratio"]["smallest"] = smallest(pair["runs"], "log_ratio")
-    return found
-
-
-def figure_18(name: str, base: str, found: Sequence[Mapping[str, Any]], context: str = "without context") -> Exhibit:
-    """McNemar's tests of all checkpoints of one model.
-
-    Args:
-        name: Of the exhibit.
-        base: The model before training.
-        found: What `compared` returns.
-        context: How they were asked, for the title.
-    """
-    rows = [
-        {
-            **_pair(base, pair["runs"], pair), "first_mean": pair["means"][0], "second_mean": pair["means"][1],
-            **{key: pair[key] for key in ("wins", "ties", "losses", "p", "p_holm")}, "p_chi_square": pair["p_corrected"],
-        }
-        for pair in found
-    ]  # fmt: skip
-    columns = [
-        *_CHECKPOINTS, Column("accuracy", "first_mean"), Column("of the other", "second_mean"),
-        Column("difference, 95 %", difference("")), Column("better", "wins"), Column("equal", "ties"),
-        Column("worse", "losses"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
-        Column("p (chi-square)", p_value("p_chi_square")), Column("smallest", "smallest"),
-    ]  # fmt: skip
-    notes = [_ACCURACY, _SMALLEST, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
-    title = f"Do the checkpoints of {base} differ in accuracy {context}? p-values of any two"
-    return Exhibit(name, title, framed(rows), columns, notes, lambda: _matrix(rows, ("p", "p"), ("p_holm", "p_holm")))
-
-
-def figure_19(name: str, base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
-    """Paired t-tests of the log ratios of all checkpoints of one model; None if no probabilities are known."""
-    keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
-    rows = [
-        {**_pair(base, pair["runs"], ratio), **{column: ratio[key] for column, key in keys.items()}}
-        for pair in found
-        if (ratio := pair["log_ratio"])
-    ]
-    if not rows:
-        return None
-    columns = [
-        *_CHECKPOINTS, Column("difference in nats, 95 %", difference("", starred=False)),
-        *(Column(column.replace("_holm", ", Holm").replace("p_", "p: "), p_value(column)) for column in keys),
-        Column("smallest", "smallest"),
-    ]  # fmt: skip
-    title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
-    plain, corrected = ("p_higher", "p_lower"), ("p_higher_holm", "p_lower_holm")
-    return Exhibit(name, title, framed(rows), columns, [_RATIO, _SMALLEST], lambda: _matrix(rows, plain, corrected))
-
-
-def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What two checkpoints are, and their difference."""
-    low, high = found["interval"] or (None, None)
-    names = {"source": "own", "model": base, "first": runs[0], "second": runs[1], "n": found["n"]}
-    return {**names, "mean": found["difference"], "low": low, "high": high, "smallest": found["smallest"]}
-
-
-def _matrix(rows: Sequence[Row], plain: tuple[str, str], corrected: tuple[str, str]) -> Figure:
-    """The p-values: in the row of the first checkpoint that of the first column, in that of the second the other."""
-    names = list(dict.fromkeys(itertools.chain.from_iterable((row["first"], row["second"]) for row in rows)))
-
-    def matrix(columns: tuple[str, str]) -> list[list[float | None]]:
-        cells = {(row["first"], row["second"]): row[columns[0]] for row in rows}
-        cells |= {(row["second"], row["first"]): row[columns[1]] for row in rows}
-        return [[cells.get((one, other)) for other in names] for one in names]
-
-    return p_matrix_figure(names, matrix(plain), corrected=matrix(corrected))

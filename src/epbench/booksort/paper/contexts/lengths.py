@@ -6,8 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, legend_below
-from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, shown, with_holm
+from epbench.booksort.paper.contexts.accuracies import (
+    CHANCE_TEST,
+    chance_line,
+    draw_line,
+    legend_below,
+    numbers,
+    shown,
+    with_holm,
+)
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.booksort.scores.scoring import LONG_EXCERPT

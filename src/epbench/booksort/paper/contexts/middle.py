@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, legend_below
-from epbench.booksort.paper.contexts.rows import numbers, shown
+from epbench.booksort.paper.contexts.accuracies import chance_line, draw_line, legend_below, numbers, shown
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.booksort.scores.middle_effect import middle_effect

@@ -7,8 +7,16 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epbench.booksort.paper.contexts.drawing import chance_line, draw_line, ends
-from epbench.booksort.paper.contexts.rows import CHANCE_TEST, numbers, shown, stars, with_holm
+from epbench.booksort.paper.contexts.accuracies import (
+    CHANCE_TEST,
+    chance_line,
+    draw_line,
+    ends,
+    numbers,
+    shown,
+    stars,
+    with_holm,
+)
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.results.cells import about, by_columns
 from epbench.exhibits.exhibit import Exhibit, Missing, Value

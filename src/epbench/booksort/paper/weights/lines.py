@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from epbench.booksort.paper.contexts.drawing import MARKERS, STYLES, legend_text
+from epbench.booksort.paper.contexts.accuracies import MARKERS, STYLES, legend_text
 from epbench.reports.figures import colour_of, error_bars, new_figure
 
 if TYPE_CHECKING:

@@ -60,6 +60,8 @@ class Exhibit:
         names: How a value of `across` is written in a title, by the value, in the order of the columns; others are written
             plainly.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
+        apart: Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by
+            side.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Exhibit:
     across: str = ""
     names: Mapping[Any, str] | None = None
     sections: str = ""
+    apart: Sequence[str] = ()
 
     @property
     def records(self) -> list[dict[str, Value]]:
@@ -93,7 +96,8 @@ class Exhibit:
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
         for number, row in enumerate(rows):
             shown = tuple(column.cell(row) for column in fixed)
-            lines.setdefault(shown if self.across else (*shown, str(number)), {})[row.get(self.across)] = row
+            hidden = [str(row[name]) for name in self.apart] if self.across else [str(number)]
+            lines.setdefault((*shown, *hidden), {})[row.get(self.across)] = row
         cells = [
             [
                 *shown[: len(fixed)],

@@ -1,26 +1,36 @@
-"""What the tables of the paper are made from: runs on Tulving books with their questions, and reported rows."""
+"""What the tables of the paper are made from: runs on Tulving books, reported rows, and the line that stands for each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Source
+from epbench.exhibits.exhibit import Source, Value, marked, slug
 from epbench.exhibits.reported import ReportedRow
+from epbench.files.json_files import read_json
+from epbench.models.protocol import name_of
+from epbench.runs.folder import dataset_of
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.tulving.released.run_names import reader_of
+from epbench.tulving.released.run_names import reader_of, writer_of
 from epbench.tulving.scores.correction import with_passport
 from epbench.tulving.scores.question_files import COLUMNS
 from epbench.tulving.scores.run_files import read_run, read_scores
+from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS = ("tulving",)
 """The runs that measure an epoch of a training."""
+
+EVENTS, ELEMENTS = "events", "elements"
+"""Columns that are added to the questions: what the cue gives, as questions that share it are about the same chapters, so
+that intervals draw it; and the number of the cue's elements, as text."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class PaperRun:
         memory: The memory, such as `in-context` or `rag-paragraph`.
         model: Who answered.
         scores: The content of scores.json.
-        questions: The content of questions.parquet; see `epbench.tulving.scores.question_files`.
+        questions: The content of questions.parquet, see `epbench.tulving.scores.question_files`, with `EVENTS` and `ELEMENTS`.
     """
 
     label: str
@@ -76,7 +86,13 @@ def read_runs(folders: Sequence[Path], source: Source = "own") -> list[PaperRun]
         BadInput: A folder holds no finished run of a Tulving book, or a file in it is damaged.
     """
     found = measured_runs(names_of(folders), _KINDS)
-    runs = [_read(label, folder, source) for label, folder in found.items() if not _gave_no_answer(folder)]
+    # With random weights, as before a training, no question may be answered.
+    found = {
+        label: folder
+        for label, folder in found.items()
+        if not _is_measure(folder) or (folder / "scores.json").is_file()
+    }
+    runs = [_read(label, folder, source) for label, folder in found.items()]
     chapters = [read_run(run.folder)["identity"].get("chapters") for run in runs]
     known: dict[str, set[str]] = {}
     for run, print_ in zip(runs, chapters, strict=True):
@@ -85,11 +101,6 @@ def read_runs(folders: Sequence[Path], source: Source = "own") -> list[PaperRun]
         replace(run, fingerprint=f"{print_}-{run.fingerprint}") if print_ and len(known[run.fingerprint]) > 1 else run
         for run, print_ in zip(runs, chapters, strict=True)
     ]
-
-
-def _gave_no_answer(folder: Path) -> bool:
-    """Whether a run is the measure of an epoch in which no question was answered, as with random weights."""
-    return _is_measure(folder) and not (folder / "scores.json").is_file()
 
 
 def _is_measure(folder: Path) -> bool:
@@ -113,5 +124,165 @@ def _read(label: str, folder: Path, source: Source) -> PaperRun:
         memory=memory,
         model=model,
         scores=scores,
-        questions=read_questions(folder, COLUMNS),
+        questions=_with_cues(read_questions(folder, COLUMNS)),
     )
+
+
+def _with_cues(questions: pd.DataFrame) -> pd.DataFrame:
+    given = questions[["time", "space", "entity", "content"]].fillna("")
+    questions[EVENTS] = list(given.itertuples(index=False, name=None))
+    questions[ELEMENTS] = questions["cue"].map(len).astype(str)
+    return questions
+
+
+MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "fine-tuned")
+"""The memories of the paper, in the order of its tables; others come after them."""
+
+_BOOK = re.compile(r"(?:(?!very-long)(?P<universe>.+?)-)?(?P<size>very-long|short|long)(?P<rest>-.+)?")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row, and what it is about.
+
+    Attributes:
+        source: Where its numbers come from.
+        label: The name of an own run; of others, the model and the memory. No two lines of runs have one file name.
+        model: Who answered.
+        memory: With which memory.
+        book: The name of the dataset, such as `long-ordered`.
+        fingerprint: That of the dataset; empty for a reported row.
+        writer: The model that wrote the book, or `template`; None if it is not known.
+        judge: The judge in words; empty for a reported row.
+        run: The run; None for a reported row.
+        reported: The reported row; None for a run.
+    """
+
+    source: Source
+    label: str
+    model: str
+    memory: str
+    book: str
+    fingerprint: str
+    writer: str | None
+    judge: str
+    run: PaperRun | None = None
+    reported: ReportedRow | None = None
+
+    @property
+    def questions(self) -> pd.DataFrame:
+        """The questions of a run, those that were lost included."""
+        assert self.run is not None
+        return self.run.questions
+
+    @property
+    def who(self) -> str:
+        """The name of the line in a figure or a list, with a mark unless it is one's own."""
+        return marked(self.label, self.source)
+
+    @property
+    def text(self) -> str:
+        """Which of several books of one name was read; see `text_of`."""
+        return text_of(self.columns())
+
+    @property
+    def paper(self) -> str:
+        """The paper and the table of a reported row; empty for a run."""
+        return f"{self.reported.source}, {self.reported.table}" if self.reported else ""
+
+    def columns(self) -> dict[str, Value]:
+        """The columns of a frame that say who this is."""
+        return {
+            "source": self.source, "label": self.label, "model": self.model, "memory": self.memory, "book": self.book,
+            "fingerprint": self.fingerprint or None, "writer": self.writer, "judge": self.judge or None,
+            "paper": self.paper or None,
+        }  # fmt: skip
+
+
+def text_of(row: Mapping[str, Any]) -> str:
+    """Which of several books of one name a row is about: by its writer if that is a model, or by its fingerprint."""
+    if row["writer"] and row["writer"] != "template":
+        return f"{row['book']} by {row['writer']}"
+    return f"{row['book']} ({row['fingerprint'][:8]})" if row["fingerprint"] else str(row["book"])
+
+
+def lines_of(inputs: Inputs) -> list[Line]:
+    """A line for each run and for each reported row, ordered by memory as in the paper, own runs before others."""
+    judges = judge_names({str(run.folder): run.scores for run in inputs.runs})
+    runs = [_of_run(run, judges[str(run.folder)]) for run in inputs.runs]
+    # Who made a dataset from a published book has runs of its fingerprint, and the archive knows its writer.
+    writers = {line.fingerprint: line.writer for line in runs if line.writer}
+    known = [replace(line, writer=line.writer or writers.get(line.fingerprint)) for line in runs]
+    found = [*_with_own_names(known), *map(_of_reported, inputs.reported)]
+    sources = ("own", "released", "reported")
+    return sorted(found, key=lambda line: (_memory_order(line.memory), sources.index(line.source)))
+
+
+def _memory_order(memory: str) -> tuple[int, str]:
+    return (MEMORIES.index(memory), "") if memory in MEMORIES else (len(MEMORIES), memory)
+
+
+def _of_run(run: PaperRun, judge: str) -> Line:
+    written = read_run(run.folder)
+    released = run.source == "released"
+    writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(dataset_of(written))
+    model, memory = name_of(run.model) or "–", run.memory or "answers"
+    label = f"{model} {run.memory}".strip() if released else run.label
+    return Line(run.source, label, model, memory, run.book, run.fingerprint, writer, judge, run)
+
+
+def _writer_of(dataset: object) -> str | None:
+    """The writer that writing.json in the folder of a dataset names; None for a dataset that is no such folder."""
+    path = Path(str(dataset), "writing.json")
+    if not dataset or not path.is_file():
+        return None
+    writer = read_json(path).get("writer")
+    return writer if isinstance(writer, str) else None
+
+
+def _of_reported(row: ReportedRow) -> Line:
+    book, _, writer = row.dataset.partition(" by ")
+    label = f"{row.model} {row.memory}"
+    return Line("reported", label, row.model, row.memory, book, "", writer or None, "", reported=row)
+
+
+def _with_own_names(lines: Sequence[Line]) -> list[Line]:
+    """Give lines whose labels would make one file name the name of their book as well, then of its text, then a number."""
+    labels = [line.label for line in lines]
+    for more in ("book", "text", "number"):
+        counts = Counter(map(slug, labels))
+        for number, line in enumerate(lines):
+            if counts[slug(labels[number])] > 1:
+                what = f"on {getattr(line, more)}" if more != "number" else f"({number + 1})"
+                labels[number] = f"{line.label} {what}"
+    return [replace(line, label=label) for line, label in zip(lines, labels, strict=True)]
+
+
+def runs_among(lines: Iterable[Line]) -> list[Line]:
+    """The lines of runs, own and released."""
+    return [line for line in lines if line.run is not None]
+
+
+def by_book(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """The lines by the name of the book, for the books of which there is a run."""
+    lines = list(lines)
+    books = dict.fromkeys(line.book for line in runs_among(lines))
+    return {book: [line for line in lines if line.book == book] for book in books}
+
+
+def size_of(book: str) -> str:
+    """`short`, `long` or `very-long`, from the name of a book; empty for a name without any of them."""
+    found = _BOOK.fullmatch(book)
+    return found["size"] if found else ""
+
+
+def universe_of(book: str) -> str:
+    """The universe of a book, from its name; `default` where the name has none."""
+    found = _BOOK.fullmatch(book)
+    return (found["universe"] or "default") if found else "default"
+
+
+def is_plain(book: str) -> bool:
+    """Whether the name of a book is that of its universe and size, so that nothing else about it was changed."""
+    found = _BOOK.fullmatch(book)
+    return found is not None and not found["rest"]

@@ -6,8 +6,7 @@ import pytest
 
 from epbench.exhibits.exhibit import slug
 from epbench.exhibits.reported import ReportedRow
-from epbench.tulving.paper.inputs import Inputs
-from epbench.tulving.paper.lines import by_book, is_plain, lines_of, runs_among, size_of, universe_of
+from epbench.tulving.paper.inputs import Inputs, by_book, is_plain, lines_of, runs_among, size_of, universe_of
 from tests.tulving.paper.given_runs import CLAUDE_BOOK, GPT_BOOK
 
 

@@ -68,7 +68,7 @@ class Given:
 
     def plain(self, line):
         """The rows of a line with what they hold by the journals; None in place of a question that was lost."""
-        folder = line.run.folder
+        folder = line.folder
         if folder not in self.seen:
             found = plain_questions(folder, self.rows[folder])
             self.seen[folder] = [(row, found[row["id"], 0]) for row in self.rows[folder]]

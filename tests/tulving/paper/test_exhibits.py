@@ -26,7 +26,9 @@ SCORES = ("latest", "all_matched", "kendall_tau", "chronological_awareness")
 def line_of(row, lines):
     """The line of a run that a row is about; its label may say something else."""
     names = ("source", "memory", "model", "fingerprint")
-    (found,) = [line for line in lines if line.run and all(line.columns()[name] == row[name] for name in names)]
+    (found,) = [
+        line for line in lines if not line.reported and all(line.columns()[name] == row[name] for name in names)
+    ]
     return found
 
 
@@ -142,7 +144,7 @@ class Plain:
                 check(row, {"mean": sum(one["mean"] for one in found) / len(found), "sd": sd, **counts}, f"{column}_")
         if not counts["n_failed"]:
             score = "simple_recall_score" if row["bin"] == "all bins" else f"f1_by_bin.{row['bin']}"
-            interval = line_of(row, self.lines).run.scores["intervals"][score]
+            interval = line_of(row, self.lines).scores["intervals"][score]
             assert (row["f1_low"], row["f1_high"]) == pytest.approx(interval)
 
     def grouped(self, row):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -18,9 +17,9 @@ from epbench.tulving.paper.recall import (
     NEEDS_RATINGS,
     REALISM_WORDS,
     Ratings,
+    rated,
     recall_table,
     unrated_notes,
-    with_realism,
     with_reported_once,
 )
 from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
@@ -48,24 +47,14 @@ _PAIRED = (
 # Two samples of questions
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """Two samples of questions, the first of which is expected to have the higher F1.
+Contrast = tuple[str, tuple[str, str], "tuple[pd.DataFrame, pd.DataFrame]"]
+"""What is held fixed, such as the book; what two samples are; and their questions. The first is expected to be higher."""
 
-    Attributes:
-        about: What is held fixed, such as the book.
-        names: What the samples are.
-        samples: Their questions.
-    """
 
-    about: str
-    names: tuple[str, str]
-    samples: tuple[pd.DataFrame, pd.DataFrame]
-
-    def answered(self) -> tuple[list[float], list[float]]:
-        """F1 of the questions of each sample that have not failed."""
-        first, second = (sample["f1"].dropna().astype(float).tolist() for sample in self.samples)
-        return first, second
+def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
+    """F1 of the questions of each sample that have not failed."""
+    first, second = (sample["f1"].dropna().astype(float).tolist() for sample in contrast[2])
+    return first, second
 
 
 def contrast_table(
@@ -83,15 +72,15 @@ def contrast_table(
     """
     from epbench.statistics.smallest_difference import mann_whitney
 
-    tests = [mann_whitney(*contrast.answered(), alternative="greater") for contrast in contrasts]
+    tests = [mann_whitney(*_answered(contrast), alternative="greater") for contrast in contrasts]
     rows: list[dict[str, Value]] = [
         {
-            about: of.about, "first": of.names[0], "second": of.names[1], "alternative": "first > second",
+            about: fixed, "first": names[0], "second": names[1], "alternative": "first > second",
             "first_mean": test.means[0], "first_n": test.n[0], "second_mean": test.means[1], "second_n": test.n[1],
-            "n_failed": sum(map(len, of.samples)) - sum(test.n), "u": test.u, "effect": test.effect, "p": test.p,
+            "n_failed": sum(map(len, samples)) - sum(test.n), "u": test.u, "effect": test.effect, "p": test.p,
             "p_holm": p_holm, "smallest": 0.5 + test.smallest_difference,
         }
-        for of, test, p_holm in zip(contrasts, tests, holm([test.p for test in tests]), strict=True)
+        for (fixed, names, samples), test, p_holm in zip(contrasts, tests, holm([test.p for test in tests]), strict=True)
     ]  # fmt: skip
     columns = [
         Column(about, about, text=True), Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
@@ -123,8 +112,8 @@ def books_by_writer(lines: Sequence[Line]) -> list[Made | Missing]:
             "runs of one model and memory on two books of one name by different writers, such as short by two models"
         )
         return [Missing("Table 20", title, needs), Missing("Table 21", tests, needs)]
-    contrasts = [
-        Contrast(first.text, (first.who, second.who), (first.questions, second.questions))
+    contrasts: list[Contrast] = [
+        (first.text, (first.who, second.who), (first.questions, second.questions))
         for pair in combinations(runs, 2)
         for first, second in [_gpt_first(*pair)]
         if first.text == second.text and first.memory == second.memory and first.model != second.model
@@ -158,7 +147,7 @@ def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
         and (ordered.source, ordered.memory, ordered.model, ordered.writer)
         == (other.source, other.memory, other.model, other.writer)
     ]
-    runs = [pair for pair in pairs if pair[0].run is not None]
+    runs = [pair for pair in pairs if not pair[0].reported]
     if not runs:
         needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
         return [Missing("Table 22", title, needs), Missing("Table 23", tests, needs)]
@@ -167,14 +156,14 @@ def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
         both,
         key=lambda line: (line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)),
     )
-    contrasts = [
-        Contrast(
+    contrasts: list[Contrast] = [
+        (
             f"{first.model}, {first.memory}", (f"{first.who} on {first.text}", f"{second.who} on {second.text}"),
             (asked_for_all(first), asked_for_all(second)),
         )
         for first, second in runs
     ]  # fmt: skip
-    contrasts = [each for each in contrasts if all(each.answered())]
+    contrasts = [each for each in contrasts if all(_answered(each))]
     readers = [line for pair in runs for line in pair]
     return [
         recall_table("Table 22", title, shown, BIN),
@@ -185,23 +174,18 @@ def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
 def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
     """Table 25: whether questions about unrealistic events are answered better, for each book whose chapters are rated."""
     title = "Questions about realistic and other events: tests by run"
-    rated = {
-        runs[0].text: [with_realism(line, ratings) for line in runs]
-        for fingerprint, ratings in (realism or {}).items()
-        if (runs := [line for line in runs_among(lines) if line.fingerprint == fingerprint])
-    }
 
     def make(name: str, title: str, runs: Sequence[Line]) -> Made:
         groups = ("non-realistic", "realistic")
-        contrasts = [
-            Contrast(line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
+        contrasts: list[Contrast] = [
+            (line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
             for line in runs
             for of in [line.questions]
         ]
         notes = [ALL_ROWS, f"{REALISM_WORDS} Mixed and empty questions are left out.", *unrated_notes(runs)]
-        return contrast_table(name, title, "run", [each for each in contrasts if all(each.answered())], notes, runs)
+        return contrast_table(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
 
-    found = for_each("Table 25", title, NEEDS_RATINGS, rated, make)
+    found = for_each("Table 25", title, NEEDS_RATINGS, rated(lines, realism), make)
     needs = "answered questions about realistic and about other chapters"
     return [one if isinstance(one, Missing) or one.records else Missing(one.name, title, needs) for one in found]
 

@@ -47,7 +47,7 @@ def exhibits(lines: Sequence[Line]) -> list[Made | Missing]:
     if not asked:
         return [Missing(NAME, _TITLE, "runs with questions of bin 0 that ask for all items")]
     runs = [line for line, _ in asked]
-    papers = [row for line in lines if line.run is None for row in _reported(line)]
+    papers = [row for line in lines if line.reported is not None for row in _reported(line)]
     rows = [row for line, questions in asked for row in _rows(line, questions)]
     notes = [*_smallest_differences(asked), *judge_notes(runs)]
     sources = dict.fromkeys(row["paper"] for row in papers)

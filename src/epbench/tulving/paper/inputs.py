@@ -34,19 +34,24 @@ that intervals draw it; and the number of the cue's elements, as text."""
 
 
 @dataclass(frozen=True)
-class PaperRun:
-    """A run on a book.
+class Line:
+    """A line of the tables, and what it is about: a run on a book, or numbers that a paper reports.
 
     Attributes:
-        label: The name of the run in tables: its folder, or for a released run its name in the archive.
-        source: `own` or `released`.
-        folder: The run's folder.
-        book: The name of the dataset, such as `long` or `news-short`.
+        label: The name of an own run; of others, the model and the memory. `lines_of` makes them differ, as file names too.
+        source: Where its numbers come from.
+        folder: The run's folder; empty for reported numbers.
+        book: The name of the dataset, such as `long` or `news-short-ordered`.
         fingerprint: The fingerprint of the dataset; runs that share it answered the same questions about the same text.
+            Empty for reported numbers.
         memory: The memory, such as `in-context` or `rag-paragraph`.
         model: Who answered.
-        scores: The content of scores.json.
-        questions: The content of questions.parquet, see `epbench.tulving.scores.question_files`, with `EVENTS` and `ELEMENTS`.
+        scores: The content of scores.json; the reported numbers.
+        questions: The content of questions.parquet, see `epbench.tulving.scores.question_files`, with `EVENTS` and `ELEMENTS`;
+            None for reported numbers.
+        writer: The model that wrote the book, or `template`; None if it is not known.
+        judge: The judge in words; empty for reported numbers.
+        reported: The reported numbers; None for a run.
     """
 
     label: str
@@ -56,8 +61,36 @@ class PaperRun:
     fingerprint: str
     memory: str
     model: str
-    scores: dict[str, Any]
+    scores: Mapping[str, Any]
     questions: pd.DataFrame
+    writer: str | None = None
+    judge: str = ""
+    reported: ReportedRow | None = None
+
+    @property
+    def who(self) -> str:
+        """The name of the line in a figure or a list, with a mark unless it is one's own."""
+        return marked(self.label, self.source)
+
+    @property
+    def text(self) -> str:
+        """Which of several books of one name was read; see `text_of`."""
+        return text_of(self.columns())
+
+    def columns(self) -> dict[str, Value]:
+        """The columns of a frame that say who this is."""
+        paper = f"{self.reported.source}, {self.reported.table}" if self.reported else None
+        return {
+            "source": self.source, "label": self.label, "model": self.model, "memory": self.memory, "book": self.book,
+            "fingerprint": self.fingerprint or None, "writer": self.writer, "judge": self.judge or None, "paper": paper,
+        }  # fmt: skip
+
+
+def text_of(row: Mapping[str, Any]) -> str:
+    """Which of several books of one name a row is about: by its writer if that is a model, or by its fingerprint."""
+    if row["writer"] and row["writer"] != "template":
+        return f"{row['book']} by {row['writer']}"
+    return f"{row['book']} ({row['fingerprint'][:8]})" if row["fingerprint"] else str(row["book"])
 
 
 @dataclass(frozen=True)
@@ -69,11 +102,11 @@ class Inputs:
         reported: Numbers from papers.
     """
 
-    runs: Sequence[PaperRun]
+    runs: Sequence[Line]
     reported: Sequence[ReportedRow] = ()
 
 
-def read_runs(folders: Sequence[Path], source: Source = "own") -> list[PaperRun]:
+def read_runs(folders: Sequence[Path], source: Source = "own") -> list[Line]:
     """Read the folders of finished runs, and of trainings on the questions of a book.
 
     Args:
@@ -107,7 +140,7 @@ def _is_measure(folder: Path) -> bool:
     return folder.parent.parent.name == MEASURES
 
 
-def _read(label: str, folder: Path, source: Source) -> PaperRun:
+def _read(label: str, folder: Path, source: Source) -> Line:
     run, scores = read_run(folder), with_passport(read_scores(folder))
     identity = run["identity"]
     memory, model = str(identity.get("memory", "")), str(identity.get("model", ""))
@@ -115,17 +148,9 @@ def _read(label: str, folder: Path, source: Source) -> PaperRun:
         memory, model = reader_of(identity["run"])
     elif _is_measure(folder) and folder.parent.name != "epoch-0":
         memory = "fine-tuned"
-    return PaperRun(
-        label=label,
-        source=source,
-        folder=folder,
-        book=str(run.get("book", "")),
-        fingerprint=str(identity.get("fingerprint", run.get("fingerprint"))),
-        memory=memory,
-        model=model,
-        scores=scores,
-        questions=_with_cues(read_questions(folder, COLUMNS)),
-    )
+    fingerprint = str(identity.get("fingerprint", run.get("fingerprint")))
+    questions = _with_cues(read_questions(folder, COLUMNS))
+    return Line(label, source, folder, str(run.get("book", "")), fingerprint, memory, model, scores, questions)
 
 
 def _with_cues(questions: pd.DataFrame) -> pd.DataFrame:
@@ -139,71 +164,6 @@ MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "fine-tuned")
 """The memories of the paper, in the order of its tables; others come after them."""
 
 _BOOK = re.compile(r"(?:(?!very-long)(?P<universe>.+?)-)?(?P<size>very-long|short|long)(?P<rest>-.+)?")
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row, and what it is about.
-
-    Attributes:
-        source: Where its numbers come from.
-        label: The name of an own run; of others, the model and the memory. No two lines of runs have one file name.
-        model: Who answered.
-        memory: With which memory.
-        book: The name of the dataset, such as `long-ordered`.
-        fingerprint: That of the dataset; empty for a reported row.
-        writer: The model that wrote the book, or `template`; None if it is not known.
-        judge: The judge in words; empty for a reported row.
-        run: The run; None for a reported row.
-        reported: The reported row; None for a run.
-    """
-
-    source: Source
-    label: str
-    model: str
-    memory: str
-    book: str
-    fingerprint: str
-    writer: str | None
-    judge: str
-    run: PaperRun | None = None
-    reported: ReportedRow | None = None
-
-    @property
-    def questions(self) -> pd.DataFrame:
-        """The questions of a run, those that were lost included."""
-        assert self.run is not None
-        return self.run.questions
-
-    @property
-    def who(self) -> str:
-        """The name of the line in a figure or a list, with a mark unless it is one's own."""
-        return marked(self.label, self.source)
-
-    @property
-    def text(self) -> str:
-        """Which of several books of one name was read; see `text_of`."""
-        return text_of(self.columns())
-
-    @property
-    def paper(self) -> str:
-        """The paper and the table of a reported row; empty for a run."""
-        return f"{self.reported.source}, {self.reported.table}" if self.reported else ""
-
-    def columns(self) -> dict[str, Value]:
-        """The columns of a frame that say who this is."""
-        return {
-            "source": self.source, "label": self.label, "model": self.model, "memory": self.memory, "book": self.book,
-            "fingerprint": self.fingerprint or None, "writer": self.writer, "judge": self.judge or None,
-            "paper": self.paper or None,
-        }  # fmt: skip
-
-
-def text_of(row: Mapping[str, Any]) -> str:
-    """Which of several books of one name a row is about: by its writer if that is a model, or by its fingerprint."""
-    if row["writer"] and row["writer"] != "template":
-        return f"{row['book']} by {row['writer']}"
-    return f"{row['book']} ({row['fingerprint'][:8]})" if row["fingerprint"] else str(row["book"])
 
 
 def lines_of(inputs: Inputs) -> list[Line]:
@@ -222,13 +182,13 @@ def _memory_order(memory: str) -> tuple[int, str]:
     return (MEMORIES.index(memory), "") if memory in MEMORIES else (len(MEMORIES), memory)
 
 
-def _of_run(run: PaperRun, judge: str) -> Line:
+def _of_run(run: Line, judge: str) -> Line:
     written = read_run(run.folder)
     released = run.source == "released"
     writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(dataset_of(written))
     model, memory = name_of(run.model) or "–", run.memory or "answers"
     label = f"{model} {run.memory}".strip() if released else run.label
-    return Line(run.source, label, model, memory, run.book, run.fingerprint, writer, judge, run)
+    return replace(run, label=label, model=model, memory=memory, writer=writer, judge=judge)
 
 
 def _writer_of(dataset: object) -> str | None:
@@ -242,8 +202,9 @@ def _writer_of(dataset: object) -> str | None:
 
 def _of_reported(row: ReportedRow) -> Line:
     book, _, writer = row.dataset.partition(" by ")
-    label = f"{row.model} {row.memory}"
-    return Line("reported", label, row.model, row.memory, book, "", writer or None, "", reported=row)
+    who: tuple[str, Source, Path] = (f"{row.model} {row.memory}", "reported", Path())
+    none: Any = None
+    return Line(*who, book, "", row.memory, row.model, row.scores, none, writer or None, reported=row)
 
 
 def _with_own_names(lines: Sequence[Line]) -> list[Line]:
@@ -260,7 +221,7 @@ def _with_own_names(lines: Sequence[Line]) -> list[Line]:
 
 def runs_among(lines: Iterable[Line]) -> list[Line]:
     """The lines of runs, own and released."""
-    return [line for line in lines if line.run is not None]
+    return [line for line in lines if not line.reported]
 
 
 def by_book(lines: Iterable[Line]) -> dict[str, list[Line]]:

@@ -10,7 +10,7 @@ from epbench.exhibits.leaderboard import Standing, leaderboard
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
 from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.paper.inputs import Inputs, PaperRun
+from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import ACCOUNT, names_by_trace
 from epbench.tulving.scores.scoring import means_of
@@ -41,7 +41,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
     Runs on different datasets that share a name, such as two books of different seeds, have a leaderboard each.
     """
-    found: dict[tuple[str, str], list[PaperRun]] = {}
+    found: dict[tuple[str, str], list[Line]] = {}
     for run in inputs.runs:
         found.setdefault((run.book, run.fingerprint), []).append(run)
     boards = []
@@ -70,7 +70,7 @@ _OTHER_BOOK = (
 _PUBLISHED, _THIS = "the published book", "this book"
 
 
-def _of_run(run: PaperRun, runs: Sequence[PaperRun], about: str, judge: str) -> Standing:
+def _of_run(run: Line, runs: Sequence[Line], about: str, judge: str) -> Standing:
     scores = run.scores
     floors = _higher(abstaining(scores["n_by_bin"]), naming_everything(scores["n_by_bin"], run.questions))
     beside = [other for other in runs if other.model == run.model and other.source == run.source]

@@ -32,7 +32,7 @@ def order_tables(lines: Sequence[Line]) -> list[Made | Missing]:
     """Table 4: a table for each book, the readers with the highest chronological awareness first."""
     found = {book: [(line, scores) for line in of if (scores := _scores(line))] for book, of in by_book(lines).items()}
     # A run that was limited to a few questions may have none of these.
-    found = {book: rows for book, rows in found.items() if any(line.run is not None for line, _ in rows)}
+    found = {book: rows for book, rows in found.items() if any(not line.reported for line, _ in rows)}
     title = "The latest state of an entity, and all its states in chronological order"
     return for_each(
         "Table 4", title, "runs that asked for the latest state and for the chronological order", found, _table
@@ -60,10 +60,10 @@ def _rank(scores: dict[str, Estimate]) -> float:
 
 def _scores(line: Line) -> dict[str, Estimate]:
     """The scores of a line; empty if it has neither the latest state nor the order."""
-    if line.run is None:
+    if line.reported is not None:
         found = {name: reported(line, name) for name in _SCORES}
         return found if found["latest"].mean is not None or found["all_matched"].mean is not None else {}
-    asked, scores = line.questions, line.run.scores
+    asked, scores = line.questions, line.scores
     latest = asked[(asked["get"] == "latest") & (asked["n_chapters"] >= 2)]
     ordered = asked[(asked["get"] == "chronological") & asked["reference"].map(lambda items: len(set(items)) >= 2)]
     if latest.empty and ordered.empty:
@@ -85,7 +85,6 @@ def _scores(line: Line) -> dict[str, Estimate]:
 
 def _known(line: Line, score: str, counts: Estimate, mean: float | None = None) -> Estimate:
     """What scores.json says of a score: its value, or its bounds where questions failed."""
-    assert line.run is not None
-    lowest, highest = line.run.scores.get("incomplete", {}).get(score) or (None, None)
+    lowest, highest = line.scores.get("incomplete", {}).get(score) or (None, None)
     known = Estimate(counts.n, counts.n_failed, mean if lowest is None else None, lowest=lowest, highest=highest)
     return known if known.mean is not None or lowest is not None or score == "kendall_tau" else Estimate()

@@ -26,7 +26,6 @@ from epbench.tulving.paper.rows import (
     for_each,
     notes_on,
     who_columns,
-    with_column,
     with_n,
 )
 from epbench.tulving.questions.generate import BINS
@@ -104,7 +103,7 @@ def with_reported_once(lines: Iterable[Line]) -> list[Line]:
 
 def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """The lines with F1 by bin, by book; reported rows about a book by another writer stand in Table 20."""
-    published = [line for line in lines if line.run is not None or not line.writer]
+    published = [line for line in lines if not line.reported or not line.writer]
     return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
 
 
@@ -206,24 +205,21 @@ def diverse_books(lines: Sequence[Line]) -> list[Made | Missing]:
     """Table 27: readers of books of other universes, on these and on the books of the default universe."""
     title = "Recall on diverse books: mean and standard deviation of F1 by the number of events that match the cue"
     plain = with_reported_once(line for line in lines if is_plain(line.book))
-    diverse = {(*_reader(line), line.run is None) for line in plain if universe_of(line.book) != "default"}
-    if not any(not is_reported for *_, is_reported in diverse):
+    diverse = {_reader(line) for line in plain if universe_of(line.book) != "default"}
+    if all(source == "reported" for source, *_ in diverse):
         return [Missing("Table 27", title, "runs on books of other universes, such as news-short or scifi-long")]
-    chosen = [
-        line
-        for line in plain
-        if (*_reader(line), line.run is None) in diverse and (line.run is not None or not line.writer)
-    ]
+    chosen = [line for line in plain if _reader(line) in diverse and (not line.reported or not line.writer)]
     sizes = ("short", "long", "very-long")
-    ordered = sorted(
-        chosen,
-        key=lambda line: (line.run is None, *_reader(line), sizes.index(size_of(line.book)), universe_of(line.book) != "default"),
-    )  # fmt: skip
+
+    def place(line: Line) -> tuple[object, ...]:
+        size, universe = sizes.index(size_of(line.book)), universe_of(line.book)
+        return (line.source == "reported", *_reader(line), size, universe != "default")
+
     note = (
         "Each universe has its own dates, spaces, entities, contents and questions, so that its books are not paired."
     )
     # The book, not the label, tells runs of one reader apart here.
-    named = [replace(line, label=line.book) if line.source == "own" else line for line in ordered]
+    named = [replace(line, label=line.book) if line.source == "own" else line for line in sorted(chosen, key=place)]
     return [_bin_table("Table 27", title, named, [note])]
 
 
@@ -297,32 +293,28 @@ def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: M
     axes.tick_params(length=0)
 
 
-def with_realism(line: Line, ratings: Mapping[int, Rating | None]) -> Line:
-    """The line of a run with a column `realism` of its questions; see `REALISM_WORDS`."""
-    groups = line.questions["chapters"].map(
-        lambda chapters: realism_of([int(chapter) for chapter in chapters], ratings) or UNRATED
-    )
-    return with_column(line, REALISM.name, groups)
+def rated(lines: Sequence[Line], realism: Ratings | None) -> dict[str, list[Line]]:
+    """The runs on each book whose chapters are rated, with a column `realism` of their questions; see `REALISM_WORDS`."""
+    found: dict[str, list[Line]] = {}
+    for line in runs_among(lines):
+        if ratings := (realism or {}).get(line.fingerprint):
+            chapters = line.questions["chapters"]
+            groups = [realism_of([int(chapter) for chapter in of], ratings) or UNRATED for of in chapters]
+            found.setdefault(line.text, []).append(replace(line, questions=line.questions.assign(realism=groups)))
+    return found
 
 
 def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
     """Table 24: F1 by how realistic the matching events are, for each book whose chapters are rated."""
-    rated = {
-        runs[0].text: [
-            *(with_realism(line, ratings) for line in runs),
-            *(line for line in lines if line.run is None and line.book == runs[0].book and not line.writer),
-        ]
-        for fingerprint, ratings in (realism or {}).items()
-        if (runs := [line for line in runs_among(lines) if line.fingerprint == fingerprint])
-    }
 
-    def make(name: str, title: str, each: Sequence[Line]) -> Exhibit:
-        shown = [line for line in each if f1_rows([line], REALISM, BIN)]
+    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
+        papers = [line for line in lines if line.reported and line.book == runs[0].book and not line.writer]
+        shown = [line for line in (*runs, *papers) if f1_rows([line], REALISM, BIN)]
         selection = f"{REALISM_WORDS} Only questions that ask for all items count (get = all)."
         return recall_table(name, title, shown, REALISM, BIN, selection=selection, notes=unrated_notes(shown))
 
     title = "Questions about realistic and other events: F1 by the number of events that match the cue"
-    return for_each("Table 24", title, NEEDS_RATINGS, rated, make)
+    return for_each("Table 24", title, NEEDS_RATINGS, rated(lines, realism), make)
 
 
 NEEDS_RATINGS = "ratings of how realistic each chapter of the book of a run is"

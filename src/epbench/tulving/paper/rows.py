@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,10 +69,10 @@ def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
     """A row of a frame with the F1 of each line for each combination of values that it has questions for, or reports."""
     found = []
     for line in lines:
-        parts = dict(list(asked_for_all(line).groupby([side.name for side in sides]))) if line.run else {}
+        parts = dict(list(asked_for_all(line).groupby([side.name for side in sides]))) if not line.reported else {}
         for key in product(*(side.texts for side in sides)):
             of = dict(zip((side.name for side in sides), key, strict=True))
-            if line.run is None:
+            if line.reported is not None:
                 one = reported(line, ".".join(("f1_by_bin", *(of[name] for name in ("bin", "realism") if name in of))))
             else:
                 one = estimate(parts[key], "f1") if key in parts else Estimate()
@@ -177,9 +177,9 @@ def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_IT
     notes = [selection, "Deviations are sample standard deviations over questions.", POLICY]
     if any(row["n_failed"] for row in rows):
         notes.append(f"* {LOST}")
-    if any(line.run is not None and (line.questions["repeat"] > 0).any() for line in lines):
+    if any(not line.reported and (line.questions["repeat"] > 0).any() for line in lines):
         notes.append("A question that was asked several times counts once for each answer.")
-    texts = {line.text for line in lines if line.run is not None}
+    texts = {line.text for line in lines if not line.reported}
     if len(texts) > len({line.book for line in lines}):
         notes.append("Books of one name are told apart by their writer or fingerprint: their questions differ.")
     return [*notes, *judge_notes(lines), *reported_notes(lines)]
@@ -189,7 +189,7 @@ def judge_notes(lines: Sequence[Line]) -> list[str]:
     """Who judged the runs, and a warning where judges differ."""
     judged: dict[str, list[str]] = {}
     for line in lines:
-        if line.run is not None:
+        if not line.reported:
             judged.setdefault(line.judge, []).append(line.who)
     if len(judged) < 2:
         return [f"Judge: {judge}." for judge in judged]
@@ -214,9 +214,3 @@ def reported_notes(lines: Sequence[Line]) -> list[str]:
             "they show the order of magnitude, not a contest."
         )
     return [about, *notes]
-
-
-def with_column(line: Line, name: str, values: pd.Series) -> Line:
-    """The line of a run with one more column of its questions."""
-    assert line.run is not None
-    return replace(line, run=replace(line.run, questions=line.questions.assign(**{name: values})))

@@ -87,8 +87,7 @@ def _readers(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Line]]:
     """The runs by who read with which memory and who judged."""
     found: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
-        assert line.run is not None
-        judge = line.run.scores.get("judge")
+        judge = line.scores.get("judge")
         judged_by = str(noted_judge(judge)) if judge else ""
         found.setdefault((line.source, judged_by, line.memory, line.model), []).append(line)
     return found
@@ -107,7 +106,7 @@ def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]
 
 def _other_differences(runs: Sequence[Line]) -> list[str]:
     """A note on what the runs of one reader differ in beside the book."""
-    identities = [read_run(line.run.folder)["identity"] for line in runs if line.run is not None]
+    identities = [read_run(line.folder)["identity"] for line in runs if not line.reported]
     names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
     differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
     who = _who(runs[0].columns())
@@ -122,8 +121,7 @@ def book_score(line: Line, score: str) -> Estimate:
         line: The line of the run.
         score: A name in scores.json; for a bin `f1_by_bin.` and the bin.
     """
-    assert line.run is not None
-    scores, questions = line.run.scores, line.questions[_counts(line.questions, score)]
+    scores, questions = line.scores, line.questions[_counts(line.questions, score)]
     of_bin = score.startswith("f1_by_bin.")
     mean = scores["f1_by_bin"].get(score.removeprefix("f1_by_bin.")) if of_bin else scores[score]
     (low, high), (lowest, highest) = (

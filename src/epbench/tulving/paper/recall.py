@@ -174,31 +174,33 @@ def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
 
 def by_kind(lines: Sequence[Line]) -> list[Made | Missing]:
     """Tables 15 to 19: a table for each run, with a row and a column for each kind of question."""
-    runs = [line for line in runs_among(lines) if (line.questions["get"] == "all").any()]
-    long, short = ([line for line in runs if (size_of(line.book) == "short") == is_short] for is_short in (False, True))
+    long, short = (
+        [line for line in lines if (size_of(line.book) == "short") == is_short] for is_short in (False, True)
+    )
     by_cue = "F1 by cue and events that match it"
     all_bins = (
         "Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more empty "
         "questions has other means. As in the paper, other entities and full event details are left out."
     )
-    tables: list[tuple[str, str, Sequence[Line], Side, Side, str, str]] = [
-        ("Table 15", "F1 by elements in the cue and events that match it", runs, _ELEMENTS, BIN, ALL_ITEMS, "runs"),
-        ("Table 16", by_cue, long, CUE, BIN, ALL_ITEMS, "runs on a book that is not a short one, such as long"),
-        ("Table 17", by_cue, short, CUE, BIN, ALL_ITEMS, "runs on a short book"),
-        ("Table 18", "F1 by what is asked for and events that match the cue", runs, TRACE, BIN, ALL_ITEMS, "runs"),
-        ("Table 19", "F1 by cue and by what is asked for", runs, CUE, _FOUR, all_bins, "runs"),
+    return [
+        *_grids("Table 15", "F1 by elements in the cue and events that match it", lines, _ELEMENTS, BIN),
+        *_grids("Table 16", by_cue, long, CUE, BIN, needs="runs on a book that is not a short one, such as long"),
+        *_grids("Table 17", by_cue, short, CUE, BIN, needs="runs on a short book"),
+        *_grids("Table 18", "F1 by what is asked for and events that match the cue", lines, TRACE, BIN),
+        *_grids("Table 19", "F1 by cue and by what is asked for", lines, CUE, _FOUR, selection=all_bins),
     ]
-    made: list[Made | Missing] = []
-    for name, title, chosen, *sides, selection, needs in tables:
 
-        def grid(
-            name: str, _: str, line: Line, title: str = title, sides: Sequence[Side] = sides, selection: str = selection
-        ) -> Exhibit:
-            about = f"{title}: {line.who}, {line.text}"
-            return recall_table(name, about, [line], *sides, selection=selection, who=False)
 
-        made += for_each(name, title, needs, {line.label: line for line in chosen}, grid)
-    return made
+def _grids(
+    name: str, title: str, lines: Sequence[Line], *sides: Side, selection: str = ALL_ITEMS, needs: str = "runs"
+) -> list[Made | Missing]:
+    runs = {line.label: line for line in runs_among(lines) if (line.questions["get"] == "all").any()}
+
+    def grid(part: str, _: str, line: Line) -> Exhibit:
+        about = f"{title}: {line.who}, {line.text}"
+        return recall_table(part, about, [line], *sides, selection=selection, who=False)
+
+    return for_each(name, title, needs, runs, grid)
 
 
 def diverse_books(lines: Sequence[Line]) -> list[Made | Missing]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from epbench.exhibits.exhibit import Made, Missing
     from epbench.models.protocol import Model
     from epbench.tulving.judging.realism import Rating
-    from epbench.tulving.paper.books.book import PaperBook
+    from epbench.tulving.paper.books import PaperBook
 
     Exhibits = Sequence[Made | Missing]
 
@@ -199,7 +199,7 @@ def _tulving(
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
     from epbench.exhibits.reported import read_reported
     from epbench.tulving.paper import make
-    from epbench.tulving.paper.books.inputs import read_books
+    from epbench.tulving.paper.books import read_books
     from epbench.tulving.paper.inputs import Inputs, read_runs
     from epbench.tulving.paper.leaderboard import leaderboards
 
@@ -237,7 +237,7 @@ def _still_there(names: Sequence[str], given: Sequence[str]) -> list[str]:
 
 def _rated(book: PaperBook, judge: Model, folder: Path) -> dict[int, Rating | None]:
     """How realistic a model calls the event of each chapter; it is told how many have no rating."""
-    from epbench.tulving.paper.books.realism import ratings_of
+    from epbench.tulving.paper.ratings import ratings_of
 
     ratings = ratings_of(book, judge, folder, progress=command.bar)
     if lost := [chapter for chapter, rating in ratings.items() if rating is None]:

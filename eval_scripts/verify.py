@@ -115,15 +115,15 @@ def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[C
 def _weights(identity: dict[str, Any], model_args: dict[str, Any]) -> list[Check]:
     """Whether the weights of a model on this machine are still those of the run."""
     from epbench.errors import EpbenchError
-    from epbench.files.shapes import Shape, check
+    from epbench.files.typed import fields, typed
     from epbench.models.load import Options, load_model
     from epbench.models.protocol import weights_of
     from epbench.runs.benchmark import Check, check_fingerprint
 
     if "weights" not in identity:
         return []
-    check("run.json, field 'identity'", identity, Shape({"weights": (str,), "model": (str,)}))
-    check("run.json, field 'model_args'", model_args, Shape({}, {"commit": (str,), "adapter": (str,)}))
+    typed("run.json, field 'identity'", identity, fields({"weights": str, "model": str}))
+    typed("run.json, field 'model_args'", model_args, fields({}, {"commit": str, "adapter": str}))
     fingerprint, _, dtype = str(identity["weights"]).partition("-")
     options = Options(dtype=dtype or "auto", revision=model_args.get("commit"), adapter=model_args.get("adapter"))
     try:

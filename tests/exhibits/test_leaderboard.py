@@ -1,10 +1,13 @@
-from epbench.exhibits.leaderboard import BELOW, Standing, leaderboard
+import pytest
+
+from epbench.exhibits.leaderboard import BELOW, Standing, bounded, by_board, leaderboard, score_of
 
 
-def standing(label, score, second=0.5, source="own", floor=0.2, **more):
+def standing(label, score, second=0.5, source="own", floor=0.2, interval=None, bounds=None, **more):
     return Standing(
-        label=label, source=source, origin=f"runs/{label}", model=label, memory="rag",
-        scores={"s": score, "t": second}, floors={"s": floor, "t": 0.0}, ceilings={"s": 1.0, "t": 1.0}, judge="j", **more,
+        label=label, source=source, origin=f"runs/{label}", model=label, memory="rag", judge="j",
+        scores={"s": score_of(score, interval, bounds), "t": score_of(second)}, floors={"s": floor, "t": 0.0},
+        **{"ceilings": {"s": 1.0, "t": 1.0}} | more,
     )  # fmt: skip
 
 
@@ -23,28 +26,47 @@ def test_rows_are_ranked_by_the_first_score_and_share_ranks():
 
 
 def test_an_incomplete_score_is_a_range_without_a_rank_at_the_end():
-    found = board(standing("lost", None, ranges={"s": [0.1, 0.95]}), standing("a", 0.3))
+    found = board(standing("lost", None, bounds=[0.1, 0.95]), standing("a", 0.3))
     assert [row[0] for row in found.table.rows] == ["1", "–"]
-    assert found.table.rows[1][3] == "0.100–0.950"
-    assert found.records[1]["s"] is None and found.records[1]["s_if_failed_right"] == 0.95
+    assert found.table.rows[1][3] == "0.100 to 0.950"
+    assert found.records[1]["s_mean"] is None and found.records[1]["s_highest"] == 0.95
 
 
 def test_a_cell_below_its_floor_is_marked():
-    found = board(standing("low", 0.1), standing("at", 0.2), standing("range", None, ranges={"s": [0.0, 0.19]}))
+    found = board(standing("low", 0.1), standing("at", 0.2), standing("range", None, bounds=[0.0, 0.19]))
     cells = {row[1]: row[3] for row in found.table.rows}
     assert BELOW in cells["low"] and BELOW not in cells["at"] and BELOW in cells["range"]
     assert [record["s_below_floor"] for record in found.records] == [0, 1, 1]
 
 
 def test_every_row_has_a_floor_a_ceiling_a_judge_and_where_it_comes_from():
-    (row,) = board(standing("a", 0.5, intervals={"s": [0.4, 0.6]})).table.rows
-    assert row[3] == "0.500 (0.400–0.600)"
-    assert list(row[5:]) == ["0.20", "1.00", "j", "runs/a"]
+    (row,) = board(standing("a", 0.5, second=None, interval=[0.4, 0.6])).table.rows
+    assert list(row[3:]) == ["0.500 (0.400–0.600)", "–", "0.200", "1.000", "j", "runs/a"]
 
 
-def test_a_score_that_was_not_measured_is_a_dash():
-    found = board(standing("a", 0.5, second=None))
-    assert found.table.rows[0][4] == "–" and found.records[0]["t"] is None
+@pytest.mark.parametrize(
+    ("baselines", "floor", "ceiling"),
+    [
+        ({}, 0.2, 1.0), ({"none": 0.1}, 0.2, 1.0), ({"none": 0.3, "other": 0.6}, 0.3, 1.0), ({"first": 0.8}, 0.2, 0.8),
+        ({"first": 0.7, "second": 0.9}, 0.2, 0.7), ({"second": 0.9}, 0.2, 0.9), ({"none": None, "first": None}, 0.2, 1.0),
+    ],
+)  # fmt: skip
+def test_baselines_that_share_the_model_bound_a_row(baselines, floor, ceiling):
+    rows = [standing("a", 0.5, alike={"s": "m"})]
+    rows += [standing(name, mean, baseline=name, alike={"s": "m"}) for name, mean in baselines.items()]
+    rows += [standing(name, 0.99, baseline=name, alike={"s": "another model"}) for name in ("none", "first")]
+    found = bounded([*rows, standing("reported", 0.5, alike={})], ["first", "second"])
+    assert (found[0].floors, found[0].ceilings) == ({"s": floor, "t": 0.0}, {"s": ceiling, "t": 1.0})
+    assert all(row.ceilings["s"] == 1 for row in found if row.baseline in ("first", "second"))
+    assert (found[-1].floors["s"], found[-1].ceilings["s"]) == (0.2, 1.0)
+
+
+def test_datasets_of_one_name_have_a_leaderboard_each():
+    runs = [("long", "a" * 9), ("short", "c"), ("long", "b" * 9), ("long", "a" * 9)]
+    assert by_board(runs, lambda run: run) == {
+        "Leaderboard, long, aaaaaa": [runs[0], runs[3]], "Leaderboard, short": [runs[1]],
+        "Leaderboard, long, bbbbbb": [runs[2]],
+    }  # fmt: skip
 
 
 def test_rows_about_other_questions_are_ranked_apart():
@@ -56,7 +78,7 @@ def test_rows_about_other_questions_are_ranked_apart():
 def test_a_row_that_was_asked_fewer_questions_has_no_rank_however_high_its_score():
     found = board(
         standing("trial", 1.0, n_asked=3), standing("low", 0.3, n_asked=450), standing("high", 0.6, n_asked=450),
-        standing("lost", None, n_asked=450, ranges={"s": [0.1, 0.9]}), standing("paper", 0.4, source="reported"),
+        standing("lost", None, n_asked=450, bounds=[0.1, 0.9]), standing("paper", 0.4, source="reported"),
     )  # fmt: skip
     assert [(row[0], row[1], row[3]) for row in found.table.rows] == [
         ("1", "high", "450"), ("2", "paper (reported)", "–"), ("3", "low", "450"), ("–", "lost", "450"), ("–", "trial", "3"),

@@ -1,18 +1,16 @@
-from types import NoneType
-
 import pytest
 
 from epbench import BadInput
-from epbench.files.shapes import Items, Shape
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows, check_rows, checked_rows
 from tests.hub.test_dataset_folder import CARD, CONFIGS, write_dataset
 
-SHAPE = Shape({"id": (str,), "n": (int,)}, {"note": (str, NoneType), "list": Items((str,))})
+KIND = fields({"id": str, "n": Whole}, {"note": str | None, "list": list[str]})
 
 
 def test_rows_with_the_columns_come_one_by_one_and_unchanged():
     rows = [{"id": "a", "n": 1, "more": 2.5}, {"id": "b", "n": 2, "note": None, "list": ["x"]}]
-    checked = check_rows("here", iter(rows), SHAPE)
+    checked = check_rows("here", iter(rows), KIND)
     assert next(checked) is rows[0] and list(checked) == rows[1:]
 
 
@@ -29,24 +27,24 @@ def test_rows_with_the_columns_come_one_by_one_and_unchanged():
 )
 def test_the_first_wrong_column_is_named_with_its_row(row, message):
     with pytest.raises(BadInput) as error:
-        list(check_rows("here", [{"id": "a", "n": 1}, row], SHAPE))
+        list(check_rows("here", [{"id": "a", "n": 1}, row], KIND))
     assert str(error.value) == message
 
 
 def test_no_rows_are_an_error():
     with pytest.raises(BadInput, match="^here: found no rows$"):
-        list(check_rows("here", [], SHAPE))
+        list(check_rows("here", [], KIND))
 
 
 def test_the_rows_of_a_folder_are_checked(tmp_path):
     write_dataset(tmp_path / "name", CONFIGS, CARD)
     folder = str(tmp_path / "name")
     expected = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
-    assert all_checked_rows(folder, "second", "test", SHAPE) == list(checked_rows(folder, "second", "test", SHAPE))
-    assert all_checked_rows(folder, "second", "test", SHAPE) == expected
+    assert all_checked_rows(folder, "second", "test", KIND) == list(checked_rows(folder, "second", "test", KIND))
+    assert all_checked_rows(folder, "second", "test", KIND) == expected
     with pytest.raises(BadInput, match=r"name, config 'second', row 0, field 'text': expected a text, found nothing"):
-        all_checked_rows(folder, "second", "test", Shape({"text": (str,)}))
+        all_checked_rows(folder, "second", "test", fields({"text": str}))
     with pytest.raises(
         BadInput, match=r"expected the rows of a dataset in second/train-\*.parquet, found no such file"
     ):
-        all_checked_rows(folder, "second", "train", SHAPE)
+        all_checked_rows(folder, "second", "train", KIND)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from epbench import BadInput
-from epbench.files.shapes import Shape
+from epbench.files.typed import fields
 from epbench.runs.merge import limit_of, read_shards
 from epbench.runs.results import RESULTS, write_results
 from epbench.runs.several import benchmark_of, by_benchmark, check_same, labels_of, names_of, runs_in
@@ -47,14 +47,14 @@ def test_runs_on_other_questions_are_named(tmp_path):
 
 def test_shards_of_one_run_are_read(tmp_path):
     shards = [made(tmp_path / str(i), model="m") for i in (1, 2)]
-    described = read_shards(shards, tmp_path / "out", Shape())
+    described = read_shards(shards, tmp_path / "out", fields({}))
     assert [run["limit"] for run in described] == [3, 3] == [limit_of(described, None)] * 2
     assert limit_of(described, 5) == 5 and limit_of([{}, {"limit": None}], None) is None
     with pytest.raises(BadInput, match="the shards have different limits"):
         limit_of([{"limit": 3}, {"limit": 4}], None)
     with pytest.raises(BadInput, match="1: one of the shards; expected another folder for the whole run"):
-        read_shards(shards, shards[0], Shape())
+        read_shards(shards, shards[0], fields({}))
     with pytest.raises(BadInput, match=r"3/run.json: its model is 'other'; expected 'm', as in .*1"):
-        read_shards([*shards, made(tmp_path / "3", model="other")], tmp_path / "out", Shape())
+        read_shards([*shards, made(tmp_path / "3", model="other")], tmp_path / "out", fields({}))
     with pytest.raises(BadInput, match=r"1/run.json, field 'label': expected a text, found nothing"):
-        read_shards(shards, tmp_path / "out", Shape({"label": (str,)}))
+        read_shards(shards, tmp_path / "out", fields({"label": str}))

@@ -278,8 +278,8 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
     ("content", "message"),
     [
         ('{"id": "t99-x", "answer": "a"}', "line 1, field 'id': no question of this dataset has the id 't99-x'"),
-        ('{"id": "t99-x"}', "line 1, field 'answer': expected a text, or null for a failure, found None"),
-        ("\n[1]", "line 2: expected an object with id and answer, found a list"),
+        ('{"id": "t99-x"}', "line 1: expected the fields 'answer' or 'failure', found 'id'"),
+        ("\n[1]", "line 2: expected an object, found [1]"),
         ("hello", "line 1: expected JSON in UTF-8"),
         ("", "expected answers, found none"),
         (None, "no such file"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from epbench.booksort.answers import score
@@ -13,7 +12,7 @@ from epbench.booksort.scores.comparison import compare
 from epbench.booksort.scores.report import write_side_by_side
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.tables import screen_tables
-from epbench.files.shapes import MAYBE_TEXT, Items, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.runs.benchmark import Benchmark, Described, PastRun, check_fingerprint
@@ -37,15 +36,15 @@ def _past(about: Described) -> PastRun:
 BENCHMARK = Benchmark(
     name="booksort",
     title="Book-SORT",
-    described=Shape(
+    described=fields(
         {
-            "dataset": (str,),
-            "identity": Shape(
-                {"fingerprint": (str,), "config": Items((str,)), "split": (str,), "books": (list, NoneType)},
-                {"both_orders": (bool, NoneType)},
+            "dataset": str,
+            "identity": fields(
+                {"fingerprint": str, "config": list[str], "split": str, "books": list[Any] | None},
+                {"both_orders": bool | None},
             ),
         },
-        {"label": (str,), "limit": (int, NoneType), "shard": MAYBE_TEXT},
+        {"label": str, "limit": Whole | None, "shard": str | None},
     ),
     past=_past,
     journals=(ANSWERS, RETRIEVED),

@@ -22,7 +22,7 @@ from epbench.booksort.dataset.load import Pair
 from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import RunFailed
 from epbench.files.json_files import read_json, write_json
-from epbench.files.shapes import Items, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.models.protocol import Model, Request
@@ -33,10 +33,11 @@ Choice = Literal["prompt", "reading"]
 """What is chosen."""
 SWEEP = "prompt_answers.jsonl"
 CHOICE = "prompt_selection.json"
-CHOICE_SHAPE = Shape(
-    {"reason": (str,), "tied": Items((int,))},
-    dict.fromkeys(("prompt", "reading"), (int, str)) | dict.fromkeys(("prompts", "readings"), Items((dict,))),
-    (("prompt", "prompts"), ("reading", "readings")),
+CHOSEN = fields(
+    {"reason": str, "tied": list[Whole]},
+    dict.fromkeys(("prompt", "reading"), Whole | str) | dict.fromkeys(("prompts", "readings"), list[dict[str, Any]]),
+    ("prompt", "prompts"),
+    ("reading", "readings"),
 )
 MOST_FAILED = 0.1
 """Share of a prompt's questions that may fail. If more fail, they are asked again before prompts are compared."""
@@ -89,7 +90,7 @@ def select_prompt(
         RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
     """
     if (folder / CHOICE).exists():
-        return read_json(folder / CHOICE, CHOICE_SHAPE)
+        return read_json(folder / CHOICE, CHOSEN)
     trials = [request for asked in requests.values() for request in asked]
     ask(folder / SWEEP, trials, model, progress, "answers to choose a prompt")
     journal = read_journal(folder / SWEEP)

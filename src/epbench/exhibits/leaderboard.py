@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from epbench.exhibits.exhibit import Exhibit, Source, Value, marked
-from epbench.reports.tables import Table
+from epbench.exhibits.exhibit import Source
+from epbench.reports.exhibit import Column, Exhibit, Show, mean_interval, of_source
+from epbench.statistics.estimate import Estimate, Value, framed
 
 BELOW = "▼"
 """Marks a score below its floor."""
@@ -19,6 +21,8 @@ _NOTES = (
 _FEWER = "A row that was asked fewer questions than another about the same ones has no rank, and follows those that have one."
 _APART = "Rows about other questions are ranked apart: they show the order of magnitude, not a contest."
 
+_Run = TypeVar("_Run")
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -30,16 +34,16 @@ class Standing:
         origin: The run's folder, or the paper and its table.
         model: Who answered.
         memory: With which memory, or which system.
-        scores: The scores by name; None for one that was not measured.
-        ranges: [low, high] for each score that lost questions, whose value is then None.
-        intervals: The 95 % interval of each score that has one.
-        floors: What an answer without memory would score, by the name of the score.
-        ceilings: The highest that can be expected, by the name of the score.
         judge: Who judged, and what the judge's passport says; in a sentence without a point.
+        scores: By name; one that was not measured has no mean.
+        floors: What an answer without memory would score, by the name of the score.
+        ceilings: The highest that can be expected, by the name of the score; `bounded` sets them.
         about: Which questions were answered, such as `this book` or `the published book`. Only rows about the same ones
             are ranked against one another.
         n_asked: How many different questions were asked; None for a row that does not say. Of rows about the same
             questions, those that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
+        baseline: By which name `bounded` knows it, such as `none`.
+        alike: By the name of the score, what a baseline must share with this row to bound it, such as the model.
     """
 
     label: str
@@ -47,19 +51,87 @@ class Standing:
     origin: str
     model: str
     memory: str
-    scores: Mapping[str, float | None]
-    floors: Mapping[str, float]
-    ceilings: Mapping[str, float]
     judge: str
+    scores: Mapping[str, Estimate]
+    floors: Mapping[str, float]
+    ceilings: Mapping[str, float] = field(default_factory=dict)
     about: str = ""
     n_asked: int | None = None
-    ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    intervals: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    baseline: str = ""
+    alike: Mapping[str, object] = field(default_factory=dict)
 
-    def is_below(self, score: str) -> bool:
-        """Whether the score, or all that a range leaves possible, is below its floor."""
-        highest = self.ranges[score][1] if score in self.ranges else self.scores.get(score)
-        return highest is not None and score in self.floors and highest < self.floors[score]
+    def mean(self, score: str) -> float | None:
+        """The mean of a score; None if it was not measured or lost questions."""
+        return self.scores[score].mean if score in self.scores else None
+
+    def columns(self, score: str) -> dict[str, Value]:
+        """The columns of a score in the frame."""
+        one, floor = self.scores.get(score, Estimate()), self.floors.get(score)
+        highest = one.mean if one.highest is None else one.highest
+        return {
+            **one.columns("mean", "low", "high", "lowest", "highest", prefix=f"{score}_"),
+            f"{score}_floor": floor, f"{score}_ceiling": self.ceilings.get(score),
+            f"{score}_below_floor": int(highest is not None and floor is not None and highest < floor),
+        }  # fmt: skip
+
+
+def score_of(
+    value: float | None, interval: Sequence[float] | None = None, bounds: Sequence[float] | None = None
+) -> Estimate:
+    """A score as scores.json and papers give it: with its interval, or with its bounds where questions failed."""
+    low, high = interval or (None, None)
+    lowest, highest = bounds or (None, None)
+    return Estimate(None, None, None if bounds else value, low=low, high=high, lowest=lowest, highest=highest)
+
+
+def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]) -> dict[str, list[_Run]]:
+    """Runs by the name of their leaderboard.
+
+    Args:
+        runs: In the order in which leaderboards begin.
+        dataset_of: The name and the fingerprint of the dataset of a run. Datasets that share a name, such as books of
+            different seeds, have a leaderboard each.
+    """
+    found: dict[tuple[str, str], list[_Run]] = {}
+    for run in runs:
+        found.setdefault(dataset_of(run), []).append(run)
+    names = [name for name, _ in found]
+    return {
+        f"Leaderboard, {name}" + (f", {text[:6]}" if names.count(name) > 1 else ""): of
+        for (name, text), of in found.items()
+    }
+
+
+def bounded(standings: Sequence[Standing], ceilings: Sequence[str], floor: str = "none") -> list[Standing]:
+    """Return the rows with the floors and ceilings that baselines set, of which none lost questions.
+
+    Args:
+        standings: Rows with the floors that need no run.
+        ceilings: Names of baselines; the first that is there is the ceiling of what it shares `alike` with. Without one,
+            and for these baselines themselves, the ceiling is 1.
+        floor: The name of the baseline that raises floors.
+    """
+
+    def means(name: str, row: Standing, score: str) -> list[float]:
+        known = [one.mean(score) for one in standings if one.baseline == name and _share(row, one, score)]
+        return [mean for mean in known if mean is not None]
+
+    def ceiling(row: Standing, score: str) -> float:
+        found = (means(name, row, score) for name in ceilings if row.baseline not in ceilings)
+        return next((max(of) for of in found if of), 1.0)
+
+    return [
+        replace(
+            row,
+            floors={score: max([least, *means(floor, row, score)]) for score, least in row.floors.items()},
+            ceilings={score: ceiling(row, score) for score in row.floors},
+        )
+        for row in standings
+    ]
+
+
+def _share(row: Standing, other: Standing, score: str) -> bool:
+    return score in row.alike and score in other.alike and row.alike[score] == other.alike[score]
 
 
 def leaderboard(
@@ -77,73 +149,40 @@ def leaderboard(
     """
     first = next(iter(columns.values()))
     groups = list(dict.fromkeys(row.about for row in standings))
-    most = {about: max((r.n_asked or 0 for r in standings if r.about == about), default=0) for about in groups}
-    whole = {id(row): row.n_asked is None or row.n_asked == most[row.about] for row in standings}
-    ranked = sorted(standings, key=lambda row: (groups.index(row.about), not whole[id(row)], *_place(row, first)))
-    several, fewer = len(groups) > 1, not all(whole.values())
-    rows = []
-    for row in ranked:
-        of_group = [other.scores.get(first) for other in ranked if other.about == row.about and whole[id(other)]]
-        about = [row.about] if several else []
-        about += [f"{row.n_asked or '–'}"] if fewer else []
-        rank = _rank(row.scores.get(first) if whole[id(row)] else None, of_group)
-        rows.append([rank, marked(row.model, row.source), row.memory, *about,
-                     *(_cell(row, score) for score in columns.values()), _bound(row.floors, first),
-                     _bound(row.ceilings, first), row.judge, row.origin])  # fmt: skip
-    head = [
-        "rank",
-        "model",
-        "memory",
-        *(["about"] if several else []),
-        *(["questions"] if fewer else []),
-        *columns,
-        "floor",
-        "ceiling",
-        "judge",
-        "from",
-    ]
-    more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
-    table = Table(head, rows, notes=[*_NOTES, *more, *notes], text_columns=3 + several)
-    return Exhibit(name, title, [_record(row, columns) for row in ranked], table)
+    most = {about: max(row.n_asked or 0 for row in standings if row.about == about) for about in groups}
 
+    def counts(row: Standing) -> bool:
+        return row.n_asked is None or row.n_asked == most[row.about]
 
-def _place(row: Standing, score: str) -> tuple[bool, float, str]:
-    """Where a row stands in its group: high scores first, those without one last."""
-    value = row.scores.get(score)
-    return value is None, -(value or 0.0), row.label
+    def place(row: Standing) -> tuple[int, bool, bool, float, str]:
+        mean = row.mean(first)
+        return groups.index(row.about), not counts(row), mean is None, -(mean or 0.0), row.label
 
+    def rank(row: Standing) -> int | None:
+        mean = row.mean(first)
+        if mean is None or not counts(row):
+            return None
+        return 1 + sum((one.mean(first) or 0.0) > mean for one in standings if one.about == row.about and counts(one))
 
-def _rank(value: float | None, of_group: Sequence[float | None]) -> str:
-    return "–" if value is None else str(1 + sum(other is not None and other > value for other in of_group))
-
-
-def _cell(row: Standing, score: str) -> str:
-    mark = f" {BELOW}" if row.is_below(score) else ""
-    if score in row.ranges:
-        low, high = row.ranges[score]
-        return f"{low:.3f}–{high:.3f}{mark}"
-    value = row.scores.get(score)
-    if value is None:
-        return "–"
-    interval = row.intervals.get(score)
-    return f"{value:.3f}" + (f" ({interval[0]:.3f}–{interval[1]:.3f})" if interval else "") + mark
-
-
-def _bound(bounds: Mapping[str, float], score: str) -> str:
-    return f"{bounds[score]:.2f}" if score in bounds else "–"
-
-
-def _record(row: Standing, columns: Mapping[str, str]) -> dict[str, Value]:
-    found: dict[str, Value] = {
-        "label": row.label, "source": row.source, "origin": row.origin, "model": row.model, "memory": row.memory,
-        "judge": row.judge, "about": row.about, "n_asked": row.n_asked,
-    }  # fmt: skip
-    for score in columns.values():
-        interval, bounds = row.intervals.get(score), row.ranges.get(score)
-        found |= {
-            score: row.scores.get(score), f"{score}_low": interval[0] if interval else None,
-            f"{score}_high": interval[1] if interval else None, f"{score}_if_failed_wrong": bounds[0] if bounds else None,
-            f"{score}_if_failed_right": bounds[1] if bounds else None, f"{score}_floor": row.floors.get(score),
-            f"{score}_ceiling": row.ceilings.get(score), f"{score}_below_floor": int(row.is_below(score)),
+    def record(row: Standing) -> dict[str, Value]:
+        about: dict[str, Value] = {
+            "rank": rank(row), "label": row.label, "source": row.source, "origin": row.origin, "model": row.model,
+            "memory": row.memory, "judge": row.judge, "about": row.about, "n_asked": row.n_asked,
         }  # fmt: skip
-    return found
+        return about | {key: value for score in columns.values() for key, value in row.columns(score).items()}
+
+    several, fewer = len(groups) > 1, not all(map(counts, standings))
+    shown = [
+        Column("rank", "rank", text=True), Column("model", of_source("model"), text=True), Column("memory", "memory", text=True),
+        *([Column("about", "about", text=True)] if several else []), *([Column("questions", "n_asked")] if fewer else []),
+        *(Column(title, _score(score)) for title, score in columns.items()), Column("floor", f"{first}_floor"),
+        Column("ceiling", f"{first}_ceiling"), Column("judge", "judge"), Column("from", "origin"),
+    ]  # fmt: skip
+    more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
+    return Exhibit(name, title, framed(map(record, sorted(standings, key=place))), shown, [*_NOTES, *more, *notes])
+
+
+def _score(name: str) -> Show:
+    """A score with its interval or its range, marked if it is below its floor."""
+    show = mean_interval(f"{name}_", ends=3)
+    return lambda row: show(row) + (f" {BELOW}" if row[f"{name}_below_floor"] else "")

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import NUMBER, Each, Items, Shape, check
+from epbench.files.typed import Interval, Number, Whole, fields, typed
 
-_ROW = Shape(
-    {"dataset": (str,), "model": (str,), "memory": (str,), "scores": Each(NUMBER)},
-    {"deviations": Each(NUMBER), "counts": Each((int,)), "intervals": Each(Items(NUMBER, 2)), "note": (str,)},
-)
-_FILE = Shape({"benchmark": (str,), "tables": Items(Shape({"source": (str,), "table": (str,), "rows": Items(_ROW)}))})
+_TABLE: Any = fields({"source": str, "table": str, "rows": list[dict[str, Any]]})
+_FILE = fields({"benchmark": str, "tables": list[_TABLE]})
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedRow:
-    """The numbers of one model in one table of a paper.
+    """The numbers of one model in one table of a paper."""
 
-    Attributes:
-        source: The paper, such as "Huet et al., ICLR 2025".
-        table: The table or the figure, such as "Table 3".
-        dataset: What was read, in the words of this package, such as "long".
-        model: Who answered.
-        memory: With which memory, in the words of this package, such as "in-context".
-        scores: The numbers by name; names are those of scores.json, such as "f1_by_bin.2".
-        deviations: The standard deviation of each score that has one, by its name.
-        counts: The number of questions of each score that has one.
-        intervals: The 95 % interval of each score that has one.
-        note: A sentence about the row; empty for none.
-    """
-
-    source: str
-    table: str
-    dataset: str
-    model: str
-    memory: str
-    scores: Mapping[str, float]
-    deviations: Mapping[str, float]
-    counts: Mapping[str, int]
-    intervals: Mapping[str, Sequence[float]]
-    note: str = ""
+    source: str  # the paper, such as "Huet et al., ICLR 2025"
+    table: str  # the table or the figure, such as "Table 3"
+    dataset: str  # what was read, in the words of this package, such as "long"
+    model: str  # who answered
+    memory: str  # with which memory, in the words of this package, such as "in-context"
+    scores: Mapping[str, Number]  # the numbers by name; names are those of scores.json, such as "f1_by_bin.2"
+    deviations: Mapping[str, Number] = field(default_factory=dict)  # the standard deviation of each score that has one
+    counts: Mapping[str, Whole] = field(default_factory=dict)  # the number of questions of each score that has one
+    intervals: Mapping[str, Interval] = field(default_factory=dict)  # the 95 % interval of each score that has one
+    note: str = ""  # a sentence about the row; empty for none
 
 
 def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
@@ -58,14 +42,12 @@ def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
     Raises:
         BadInput: The file cannot be read, has other fields, or is about another benchmark.
     """
-    content: Any = read_json(path)
-    check(str(path), content, _FILE)
+    content = read_json(path, _FILE)
     if content["benchmark"] != benchmark:
         raise BadInput(f"{path}: expected reported numbers of {benchmark}, found those of {content['benchmark']!r}")
-    return [_row(table, row) for table in content["tables"] for row in table["rows"]]
-
-
-def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> ReportedRow:
-    more = {name: row.get(name, {}) for name in ("scores", "deviations", "counts", "intervals")}
-    about = {name: row[name] for name in ("dataset", "model", "memory")}
-    return ReportedRow(table["source"], table["table"], **about, **more, note=row.get("note", ""))
+    return [
+        typed(f"{path}, table {table['table']!r}, row {number}", row | about, ReportedRow)
+        for table in content["tables"]
+        for about in [{"source": table["source"], "table": table["table"]}]
+        for number, row in enumerate(table["rows"])
+    ]

@@ -10,8 +10,8 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import scrubbed
-from epbench.files.shapes import Each, Shape, check
 from epbench.files.text import kind_of, parse_json, shown
+from epbench.files.typed import T, typed
 from epbench.files.writing import write_text
 
 MAX_OBJECT = 2**26  # characters; the text of a long book has a few million
@@ -19,16 +19,16 @@ MAX_OBJECT = 2**26  # characters; the text of a long book has a few million
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
+def read_json(path: Path, kind: Any = None) -> dict[str, Any]:
     """Read a JSON object from a file.
 
     Args:
         path: The file.
-        shape: What the object must hold; None accepts any object.
+        kind: The type of the object, such as what `fields` returns; None accepts any object.
 
     Raises:
         BadInput: The file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
-            or does not have this shape.
+            or is not of this type.
     """
     try:
         content = parse_json(path.read_bytes())
@@ -39,9 +39,18 @@ def read_json(path: Path, shape: Shape | Each | None = None) -> dict[str, Any]:
         raise BadInput(f"{path}: expected JSON ({error})") from None
     if not isinstance(content, dict):
         raise BadInput(f"{path}: expected a JSON object, found {kind_of(content)}")
-    if shape is not None:
-        check(str(path), content, shape)
+    if kind is not None:
+        typed(str(path), content, kind)
     return content
+
+
+def read_typed(path: Path, kind: type[T]) -> T:
+    """Read a JSON object from a file as a value of a type.
+
+    Raises:
+        BadInput: As in `read_json`.
+    """
+    return typed(str(path), read_json(path), kind)
 
 
 def write_json(path: Path, content: Any) -> None:

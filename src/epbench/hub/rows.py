@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape, check
+from epbench.files.typed import typed
 from epbench.hub.dataset_folder import CANARY_COLUMN
 
 Row = dict[str, Any]
@@ -21,7 +23,7 @@ MAX_BYTES = 2**30  # of the unfolded rows of a file that is read as a list; our 
 _BATCH = 16  # rows; a row can hold a text of many megabytes, which is stored once for all rows that have it
 
 
-def checked_rows(name: str, config: str, split: str, shape: Shape) -> Iterator[Row]:
+def checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> Iterator[Row]:
     """Yield the rows of a dataset one by one, each with the columns that it must have.
 
     All rows at once, each with its own copy of a long text, may need more memory than a small machine has.
@@ -30,51 +32,52 @@ def checked_rows(name: str, config: str, split: str, shape: Shape) -> Iterator[R
         name: A folder, or a name on the Hub.
         config: The config of the dataset.
         split: The split of the config.
-        shape: The columns that every row must have, with the types of their values; other columns are ignored.
+        kind: The columns that every row must have, with the types of their values; other columns are ignored.
 
     Raises:
         BadInput: The dataset or config does not exist, a file cannot be read, there are no rows, a column is missing,
             or a value has another type.
     """
-    yield from check_rows(f"{name}, config {config!r}", stored_rows(name, config, split), shape)
+    yield from check_rows(f"{name}, config {config!r}", stored_rows(name, config, split), kind)
 
 
-def all_checked_rows(name: str, config: str, split: str, shape: Shape) -> list[Row]:
+def all_checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> list[Row]:
     """Return the same rows as a list, for tables that are small.
 
     Raises:
         BadInput: As for `checked_rows`, and if the rows of a folder take more than `MAX_BYTES`.
     """
-    return list(check_rows(f"{name}, config {config!r}", all_rows(name, config, split), shape))
+    return list(check_rows(f"{name}, config {config!r}", stored_rows(name, config, split, MAX_BYTES), kind))
 
 
-def check_rows(where: str, rows: Iterable[Row], shape: Shape) -> Iterator[Row]:
+def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[Row]:
     """Yield rows that come from any source, each with the columns that it must have.
 
     Args:
         where: How messages name the source.
         rows: The rows, counted from 0 in messages.
-        shape: The columns that every row must have, with the types of their values.
+        kind: The columns that every row must have, with the types of their values.
 
     Raises:
         BadInput: There are no rows, a column is missing, or a value has another type.
     """
     number = -1
     for number, row in enumerate(rows):
-        check(f"{where}, row {number}", row, shape)
+        typed(f"{where}, row {number}", row, kind)
         yield row
     if number < 0:
         raise BadInput(f"{where}: found no rows")
 
 
-def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
+def stored_rows(name: str, config: str, split: str, max_bytes: int | None = None) -> Iterable[Row]:
     """Return the rows one by one, unchecked; see `checked_rows` for the arguments.
 
     Raises:
-        BadInput: The dataset or config does not exist, or a file cannot be read.
+        BadInput: The dataset or config does not exist, a file cannot be read, or the rows of a folder take more than
+            `max_bytes`.
     """
     if Path(name).is_dir():
-        return _rows_of_folder(Path(name), config, split)
+        return _rows_of_folder(Path(name), config, split, max_bytes)
     from datasets import disable_progress_bars, load_dataset
     from datasets.utils.logging import set_verbosity_error
 
@@ -86,17 +89,6 @@ def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
         raise missing(name, config, error) from error
     without: Iterable[Row] = rows.remove_columns(CANARY_COLUMN) if CANARY_COLUMN in rows.column_names else rows
     return without
-
-
-def all_rows(name: str, config: str, split: str) -> list[Row]:
-    """Return the same rows as a list.
-
-    Raises:
-        BadInput: As for `stored_rows`, and if the rows of a folder take more than `MAX_BYTES`.
-    """
-    if Path(name).is_dir():
-        return list(_rows_of_folder(Path(name), config, split, MAX_BYTES))
-    return list(stored_rows(name, config, split))
 
 
 def hub_configs(name: str) -> list[str]:
@@ -158,7 +150,7 @@ def parquet_errors() -> tuple[type[Exception], ...]:
     return (pa.ArrowException, OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
 
 
-def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None = None) -> Iterator[Row]:
+def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None) -> Iterator[Row]:
     """The rows of the files themselves: `datasets` confuses folders that have the same name and card."""
     import pyarrow.parquet as pq
 
@@ -201,10 +193,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 def dataset_revision(name: str, config: str) -> str | None:
     """Return the commit that the rows of a dataset belong to, as `datasets` finds them now: on the Hub, or in its cache.
-
-    Args:
-        name: A folder, or a name on the Hub.
-        config: A config of the dataset.
 
     Returns:
         40 hexadecimal digits; None if the rows are those of a folder, or were installed in the cache from one.

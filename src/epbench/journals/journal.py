@@ -21,11 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+from msgspec import Struct, convert
+
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import scrubber
-from epbench.files.shapes import Shape, check, fits
 from epbench.files.text import parse_json
-from epbench.journals.shapes import JOURNALS
+from epbench.files.typed import typed
+from epbench.journals.records import ANY_RECORD, JOURNALS
 
 Record = dict[str, Any]
 
@@ -36,14 +39,14 @@ _MARK = 2  # bytes for each line: the hash tells that a line has changed, and a 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
+def read_journal(path: Path, kind: type[Struct] | None = None) -> dict[str, Record]:
     """Read the records of a journal by key; of several records with one key, the last one counts.
 
     Nothing is written. A last line without its end is left out: it is being written, or its writer was killed.
 
     Args:
         path: The journal; it need not exist.
-        shape: The shape of its records; None for that of the file's name, see `epbench.journals.shapes.JOURNALS`.
+        kind: The type of its records; None for that of the file's name, see `epbench.journals.records.JOURNALS`.
 
     Returns:
         The records in the order in which their keys first appear; none if there is no such file. They may be shared, so
@@ -53,7 +56,7 @@ def read_journal(path: Path, shape: Shape | None = None) -> dict[str, Record]:
         BadInput: A line before the last is not a record, or has a field of another type, because the file was edited or
             is not a journal.
     """
-    return dict(_content(path, shape).records)
+    return dict(_content(path, kind).records)
 
 
 def from_journal(path: Path, compute: Callable[[Iterable[Record]], Any]) -> Any:
@@ -81,19 +84,19 @@ class Journal:
     record is added, and its work is done again.
     """
 
-    def __init__(self, path: Path, shape: Shape | None = None) -> None:
+    def __init__(self, path: Path, kind: type[Struct] | None = None) -> None:
         """Read the file, or make an empty one; it is opened for writing by the first `add`.
 
         Args:
             path: The journal.
-            shape: As in `read_journal`.
+            kind: As in `read_journal`.
 
         Raises:
             BadInput: As in `read_journal`.
         """
         self.path = path
         path.touch()
-        self._content = _content(path, shape)
+        self._content = _content(path, kind)
         self.records = self._content.records
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
@@ -244,18 +247,18 @@ def lines_of(path: Path, noted_size: int | None = None) -> LinesHash:
     return _content(path, None, noted_size).lines
 
 
-def _content(path: Path, shape: Shape | None, noted_size: int | None = None) -> _Content:
+def _content(path: Path, kind: type[Struct] | None, noted_size: int | None = None) -> _Content:
     kept = _kept.get(path.parent.resolve()) if _kept else None
     if kept is None:
-        return _read(path, shape, noted_size)
+        return _read(path, kind, noted_size)
     found = kept.get(path.name)
     if found is None or found.length != (path.stat().st_size if path.is_file() else 0):  # it may have been removed
-        found = kept[path.name] = _read(path, shape, noted_size)
+        found = kept[path.name] = _read(path, kind, noted_size)
     return found
 
 
-def _read(path: Path, shape: Shape | None, noted_size: int | None) -> _Content:
-    shape = shape or JOURNALS.get(path.name)
+def _read(path: Path, kind: type[Struct] | None, noted_size: int | None) -> _Content:
+    kind = kind or JOURNALS.get(path.name, ANY_RECORD)
     content = _Content({}, 0, 0, LinesHash(noted_size), pool := _Pool())
     try:
         with path.open("rb") as file, _no_collection():
@@ -264,7 +267,7 @@ def _read(path: Path, shape: Shape | None, noted_size: int | None) -> _Content:
                 if not line.endswith(b"\n"):
                     break  # it is being written, or its writer was killed
                 content.lines.add(line)
-                record = pool.shared(_record(path, number, line[:-1], shape))
+                record = pool.shared(_record(path, number, line, kind))
                 content.records[record["key"]] = record
                 content.whole = content.length
     except FileNotFoundError:
@@ -287,44 +290,44 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+_ONE_OF_FEW = ("id", "judge", "prompt_hash", "reason", "kind", "ended", "served")
+_LISTS = ("items", "scores", "order")
+_LONGEST = 80  # characters
+
+
 class _Pool:
-    """Makes records share what they have in common: the names of fields, short texts, and the lists of verdicts."""
+    """Makes records share the values that many have in common: short texts, and the lists of verdicts."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._values: dict[Any, Any] = {}
+        self._values: dict[str | bytes, Any] = {}
 
     def shared(self, record: Record) -> Record:
         values = self._values
-        for name in _OFTEN_THE_SAME & record.keys():
-            value = record[name]
+        for name in _ONE_OF_FEW:
+            value = record.get(name)
             if type(value) is str and len(value) <= _LONGEST:
                 record[name] = values.setdefault(value, value)
-            elif type(value) is list and (types := set(map(type, value))) in _PLAIN:
-                record[name] = values.setdefault((*types, *value), value)
-        names = tuple(record)
-        return dict(zip(self._names.setdefault(names, names), record.values(), strict=True))
+        for name in _LISTS:
+            if type(value := record.get(name)) is list:
+                record[name] = values.setdefault(_encoded(value), value)  # 1 is not 1.0 in JSON
+        return record
 
 
-_LONGEST = 80  # characters
-_PLAIN: tuple[set[type], ...] = (set(), {str}, {float})
-_OFTEN_THE_SAME = frozenset(("id", "judge", "prompt_hash", "reason", "kind", "items", "scores", "order"))
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_encoded = msgspec.json.Encoder().encode
+_decoded = msgspec.json.Decoder().decode
 
 
-def _record(path: Path, number: int, line: bytes, shape: Shape | None) -> Record:
+def _record(path: Path, number: int, line: bytes, kind: type[Struct]) -> Record:
     """Parse a line.
 
     Raises:
-        BadInput: The line is not a JSON object with a key, or does not have this shape.
+        BadInput: The line is not a JSON object with a key, or is not of this kind.
     """
     try:  # the usual case, without a message
-        text = line.decode()
-        record, end = _scan(text, 0)
-        known = end == len(text) and "\\u" not in text and type(record.get("key")) is str
-        if known and (shape is None or fits(record, shape)):
-            return record  # type: ignore[no-any-return]
-    except (ValueError, StopIteration, AttributeError, RecursionError):
+        record = _decoded(line)
+        convert(record, kind)
+        return record  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):  # msgspec takes no half of a surrogate pair, and nothing that is not finite
         pass
     where = f"{path}, line {number}"
     try:
@@ -332,7 +335,8 @@ def _record(path: Path, number: int, line: bytes, shape: Shape | None) -> Record
     except ValueError as error:
         raise BadInput(f"{where}: expected a JSON object with a key ({error})") from None
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
-        raise BadInput(f"{where}: expected a JSON object with a key, found {line[:60].decode('utf-8', 'replace')!r}")
-    if shape is not None:
-        check(where, record, shape)
+        raise BadInput(
+            f"{where}: expected a JSON object with a key, found {line[:-1][:60].decode('utf-8', 'replace')!r}"
+        )
+    typed(where, record, kind)
     return record

@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
 from epbench.judges.replies import FAILURES, kind_of_reply
-from epbench.memfail.dataset.load import shape_of
+from epbench.memfail.dataset.load import row_type
 from epbench.memfail.dataset.questions import questions_of
 from epbench.memfail.dataset.types import Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
@@ -54,7 +54,7 @@ def score(
         BadInput: The config is unknown, a row lacks a column, an answer or memories belong to no question, or an answer is
             not a text or None.
     """
-    questions = questions_of(config, list(check_rows("rows", rows, shape_of(config))))
+    questions = questions_of(config, list(check_rows("rows", rows, row_type(config))))
     ids = [question.id for question in questions]
     check_answers(ids, answers, (str,))
     if strange := next((id_ for id_ in retrieved if id_ not in set(ids)), None):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import Items, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import JUDGE
 from epbench.memfail.answers import score
 from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.context.prompts import Prompts, load_prompts
@@ -23,11 +23,11 @@ from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.paper.side_by_side import write_side_by_side
 from epbench.memfail.scores.comparison import compare
-from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.relay_calls import CALLS
-from epbench.memories.session import MEMORIES, MEMORIES_SHAPE, RETRIEVED, STORED
+from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
 from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Reply, Request, Sampling
 from epbench.progress import no_progress
@@ -122,23 +122,23 @@ def _past_model(identity: Mapping[str, Any]) -> Model:
 BENCHMARK = Benchmark(
     name="memfail",
     title="MemFail",
-    described=Shape(
+    described=fields(
         {
-            "dataset": (str,), "label": (str,), "judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)}),
-            "identity": Shape(
+            "dataset": str, "label": str, "judge": JUDGE,
+            "identity": fields(
                 {
-                    **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), (str,)), "k": Items((int,)),
-                    **dict.fromkeys(("isolate", "published_query", "with_replies"), (bool,)),
-                    **dict.fromkeys(("units_per_conversation", "seed", "max_tokens"), (int,)),
+                    **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), str), "k": list[Whole],
+                    **dict.fromkeys(("isolate", "published_query", "with_replies"), bool),
+                    **dict.fromkeys(("units_per_conversation", "seed", "max_tokens"), Whole),
                 },
-                {"weights": (str,)},
+                {"weights": str},
             ),
         },
-        {"limit": (int, NoneType), "shard": (str, NoneType)},
+        {"limit": Whole | None, "shard": str | None},
     ),
     past=_past,
     journals=(STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
-    objects={MEMORIES: MEMORIES_SHAPE},
+    objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from epbench.errors import BadInput, EpbenchError, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
-from epbench.files.shapes import Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal
 from epbench.memories.guard import reason_of
 from epbench.memories.relay_calls import CALLS, Operation, asks_for_json, holds_json, streamed, text_of, tokens_of
@@ -208,7 +208,7 @@ class Relay:
             raise RunFailed(f"embedder {self._endpoint.embedder}: HTTP {status}: {words}") from None
         noted = {"embedder": self._endpoint.embedder, "dimensions": found}
         path = self._folder / EMBEDDER
-        before = read_json(path, Shape({"embedder": (str,), "dimensions": (int,)})) if path.exists() else noted
+        before = read_json(path, fields({"embedder": str, "dimensions": Whole})) if path.exists() else noted
         if before["dimensions"] != found:
             raise BadInput(
                 f"embedder {self._endpoint.embedder}: expected vectors of {before['dimensions']} numbers, with which "

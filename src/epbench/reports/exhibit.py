@@ -60,6 +60,7 @@ class Exhibit:
         names: How a value of `across` is written in a title, by the value, in the order of the columns; others are written
             plainly.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
+        points: What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
         apart: Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by
             side.
     """
@@ -73,13 +74,13 @@ class Exhibit:
     across: str = ""
     names: Mapping[Any, str] | None = None
     sections: str = ""
+    points: pd.DataFrame | None = None
     apart: Sequence[str] = ()
 
     @property
     def records(self) -> list[dict[str, Value]]:
-        """The rows of the frame, with None for what was not measured."""
-        frame = self.frame.astype(object)
-        return frame.where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
+        """The rows of the CSV, with None for what was not measured."""
+        return _records(self.frame if self.points is None else self.points)
 
     @property
     def draw(self) -> Callable[[], Figure] | None:
@@ -89,7 +90,7 @@ class Exhibit:
     @property
     def table(self) -> Table:
         """The table for people."""
-        rows = self.records
+        rows = _records(self.frame)
         fixed = [column for column in self.columns if "{}" not in column.title]
         spread = [column for column in self.columns if "{}" in column.title]
         values = _in_order((row[self.across] for row in rows), list(self.names or ())) if self.across else []
@@ -115,6 +116,11 @@ class Exhibit:
 
     def _named(self, value: Any) -> str:
         return (self.names or {}).get(value, plain(value))
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Value]]:
+    values = frame.astype(object)
+    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 def _in_order(values: Iterable[Any], named: Sequence[Any]) -> list[Any]:

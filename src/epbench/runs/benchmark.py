@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from epbench.errors import BadInput
-from epbench.files.shapes import Each, Shape
 from epbench.runs.results import Scored
 from epbench.runs.several import benchmark_of
 
@@ -108,7 +109,7 @@ class Benchmark:
         described: What run.json must say, so that the run can be scored again.
         past: Reads the dataset of a past run, or raises BadInput if it cannot, or if the prompts are not those of the run.
         journals: The journals that are joined when shards are.
-        objects: The JSON files that are joined likewise, with their shapes; no two shards have a field in common.
+        objects: The JSON files that are joined likewise, with their types; no two shards have a field in common.
         rules: Makes the judge that goes by rules; None for a benchmark without judges.
         part: The field of the identity by which one command makes several runs, such as `config`; None if it makes one.
         compare: Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
@@ -122,7 +123,7 @@ class Benchmark:
 
     name: str
     title: str
-    described: Shape
+    described: type[Struct]
     past: Callable[[Described], PastRun]
     journals: Sequence[str]
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
@@ -132,7 +133,7 @@ class Benchmark:
     score: Callable[..., Scored[Any]]
     rules: Callable[[], Any] | None = None
     part: str | None = None
-    objects: Mapping[str, Shape | Each] = field(default_factory=dict)
+    objects: Mapping[str, Any] = field(default_factory=dict)
     later: Sequence[Collection[str]] = ()
 
 

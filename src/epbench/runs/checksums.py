@@ -15,15 +15,15 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
-from epbench.files.shapes import Each, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.journal import LinesHash
-from epbench.journals.shapes import JOURNALS
+from epbench.journals.records import JOURNALS
 from epbench.metric_folders import metrics_root
 
 CHECKSUMS = "checksums.json"
 LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 """Those of which a run notes the version."""
-_SHAPE = Shape({"sha256": Each((str,)), "bytes": Each((int,))}, {"lines": Each((str,)), "code": (str,)})
+_NOTED = fields({"sha256": dict[str, str], "bytes": dict[str, Whole]}, {"lines": dict[str, str], "code": str})
 _PACKAGE = Path(__file__).parents[1]
 _BLOCK = 2**20
 
@@ -43,7 +43,7 @@ def write_checksums(
             was not computed anew, and keeps the hash that was noted before, so that its change still shows.
         lines_of: Gives the hash of a journal that was read already; None reads it.
     """
-    before = read_json(folder / CHECKSUMS, _SHAPE) if edited else {}
+    before = read_json(folder / CHECKSUMS, _NOTED) if edited else {}
     noted: dict[str, dict[str, Any]] = {"sha256": {}, "bytes": {}, "lines": {}}
     for path in _files(folder):
         name = path.name
@@ -64,7 +64,7 @@ def is_by_this_code(folder: Path) -> bool:
         BadInput: The file of hashes is damaged.
     """
     path = folder / CHECKSUMS
-    return path.is_file() and read_json(path, _SHAPE).get("code") == _code()
+    return path.is_file() and read_json(path, _NOTED).get("code") == _code()
 
 
 def versions() -> dict[str, str]:
@@ -99,7 +99,7 @@ def changed_since(folder: Path) -> dict[str, str] | None:
     """
     if not (folder / CHECKSUMS).is_file():
         return None
-    noted = read_json(folder / CHECKSUMS, _SHAPE)
+    noted = read_json(folder / CHECKSUMS, _NOTED)
     found = {path.name: path.stat().st_size for path in _files(folder)}
     changed = {name: "new" for name in found if name not in noted["sha256"]}
     for name, expected in noted["sha256"].items():
@@ -138,7 +138,7 @@ def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> di
     """
     if not (folder / CHECKSUMS).is_file():
         return {}
-    noted = read_json(folder / CHECKSUMS, _SHAPE)
+    noted = read_json(folder / CHECKSUMS, _NOTED)
     edited: dict[str, str] = {}
     for path in _files(folder):
         name, size = path.name, noted["bytes"].get(path.name, 0)

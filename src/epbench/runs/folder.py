@@ -8,26 +8,26 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import NoneType
 from typing import Any
+
+from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
-from epbench.files.shapes import MAYBE_TEXT, Each, Shape, check
+from epbench.files.typed import Whole, fields, typed
 from epbench.journals.journal import kept_journals, lines_of
+from epbench.judges.protocol import JUDGE
 from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
 from epbench.starting import command_line
 
-_JUDGE = Shape({"name": (str,), "prompt_hash": MAYBE_TEXT}, {"setup": (str,)})
-
-RUN = Shape(
-    {"identity": Shape({}, {"benchmark": (str,)})},
+RUN = fields(
+    {"identity": fields({}, {"benchmark": str})},
     {
-        **dict.fromkeys(("dataset", "dataset_folder", "book", "label"), (str,)), "fingerprint": MAYBE_TEXT,
-        "limit": (int, NoneType),
-        "dataset_revision": MAYBE_TEXT, "engine": (dict,), "shard": MAYBE_TEXT, "judge": _JUDGE, "versions": Each((str,)),
-        **dict.fromkeys(("command", "python", "platform"), (str,)),
+        **dict.fromkeys(("dataset", "dataset_folder", "book", "label", "command", "python", "platform"), str),
+        **dict.fromkeys(("fingerprint", "dataset_revision", "shard"), str | None), "limit": Whole | None,
+        "engine": dict[str, Any], "judge": JUDGE,
+        "versions": dict[str, str],
     },
 )  # fmt: skip
 """The content of run.json that all benchmarks share."""
@@ -126,7 +126,7 @@ def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool
         return False
 
 
-def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
+def read_run(folder: Path, identity: type[Struct] | None = None) -> dict[str, Any]:
     """Read run.json of a run.
 
     Args:
@@ -141,7 +141,7 @@ def read_run(folder: Path, identity: Shape | None = None) -> dict[str, Any]:
         raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
     run = read_json(path, RUN)
     if identity is not None:
-        check(f"{path}, field 'identity'", run["identity"], identity)
+        typed(f"{path}, field 'identity'", run["identity"], identity)
     return run
 
 
@@ -165,12 +165,12 @@ def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
     return {"dataset_folder": str(Path(dataset).resolve())} if dataset and Path(dataset).is_dir() else {}
 
 
-def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
+def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any]:
     """Read scores.json of a run.
 
     Args:
         folder: The run's folder.
-        shape: What the scores must hold; None accepts any object.
+        kind: What the scores must hold; None accepts any object.
 
     Raises:
         BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
@@ -178,15 +178,15 @@ def read_scores(folder: Path, shape: Shape | None = None) -> dict[str, Any]:
     path = folder / "scores.json"
     if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")
-    return read_json(path, shape)
+    return read_json(path, kind)
 
 
-def read_scores_to_show(folder: Path, shape: Shape) -> dict[str, Any]:
+def read_scores_to_show(folder: Path, kind: type[Struct]) -> dict[str, Any]:
     """Read scores.json of a run for a reader, as `read_scores`.
 
     If files were changed since the run was scored, the field `warnings` says so.
     """
-    scores = read_scores(folder, shape)
+    scores = read_scores(folder, kind)
     note = change_note(folder)
     return scores | {"warnings": [note, *scores.get("warnings", [])]} if note else scores
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
-from epbench.files.shapes import Each, Shape, check
+from epbench.files.typed import typed
 from epbench.journals.journal import Journal, read_journal
 from epbench.judges.protocol import identity_of, noted_judge
 from epbench.runs.benchmark import Benchmark, Described
@@ -63,7 +65,7 @@ def merge(
         _check_other(shard, out)
         for folder in runs_in(shard):
             run = read_run(folder)
-            check(str(folder / "run.json"), run, benchmark.described)
+            typed(str(folder / "run.json"), run, benchmark.described)
             by_part.setdefault(run["identity"][benchmark.part], []).append(folder)
     several = len(by_part) > 1 or any(not (shard / "run.json").is_file() for shard in shards)
     return [
@@ -95,8 +97,8 @@ def _merge(
         if judge is not None:
             check_judge(folder, judge)
         join_journals(shards, folder, benchmark.journals)
-        for name, shape in benchmark.objects.items():
-            _join_objects(shards, folder / name, shape)
+        for name, kind in benchmark.objects.items():
+            _join_objects(shards, folder / name, kind)
         note(folder, limit=limit)
         past.judge(folder, judge)
         scores = past.finish(folder, judge, label)
@@ -114,8 +116,8 @@ def _judge_of(described: Sequence[Mapping[str, Any]], rules: Any) -> Any:
     return judges.pop() if judges - {identity_of(rules)} else rules
 
 
-def _join_objects(shards: Sequence[Path], out: Path, shape: Shape | Each) -> None:
-    found = [read_json(shard / out.name, shape) for shard in shards if (shard / out.name).is_file()]
+def _join_objects(shards: Sequence[Path], out: Path, kind: Any) -> None:
+    found = [read_json(shard / out.name, kind) for shard in shards if (shard / out.name).is_file()]
     write_json(out, {key: value for fields in found for key, value in fields.items()})
 
 
@@ -124,13 +126,13 @@ def _check_other(shard: Path, out: Path) -> None:
         raise BadInput(f"{out}: one of the shards; expected another folder for the whole run")
 
 
-def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[str, Any]]:
+def read_shards(folders: Sequence[Path], out: Path, kind: type[Struct]) -> list[dict[str, Any]]:
     """Read run.json of every shard.
 
     Args:
         folders: The folders of the shards, at least one.
         out: The folder of the whole run.
-        shape: What run.json of a shard must hold.
+        kind: What run.json of a shard must hold.
 
     Returns:
         The content of each run.json, in the order of `folders`. A field of the identity that only some versions write is
@@ -143,7 +145,7 @@ def read_shards(folders: Sequence[Path], out: Path, shape: Shape) -> list[dict[s
     for folder in folders:
         _check_other(folder, out)
         run = read_run(folder)
-        check(str(folder / "run.json"), run, shape)
+        typed(str(folder / "run.json"), run, kind)
         described.append(run)
         for name in LATER:
             if any(name not in one["identity"] for one in described):

@@ -12,12 +12,12 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Shape, check
 from epbench.files.text import shown
+from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import identity_of, noted_judge
+from epbench.judges.protocol import JUDGE, identity_of, noted_judge
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun
 from epbench.runs.checksums import CHECKSUMS, changed_since
 from epbench.runs.folder import dataset_of, read_run
@@ -25,9 +25,9 @@ from epbench.runs.results import QUESTIONS, RESULTS
 
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
-_HOW = Shape({**dict.fromkeys(("command", "python", "platform"), (str,)), "versions": Each((str,))})
+_HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "versions": dict[str, str]})
 """What run.json says of how a run was made."""
-_JUDGED = Shape({"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})})
+_JUDGED = fields({"judge": JUDGE})
 _MOST = 5
 """The number of differences in one file that are named; the others are counted."""
 
@@ -63,7 +63,7 @@ def recompute(
     run = read_run(folder)
     if "released" in run["identity"]:
         raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
-    check(str(folder / "run.json"), run, benchmark.described)
+    typed(str(folder / "run.json"), run, benchmark.described)
     where, limit, shard = dataset or dataset_of(run) or "", run.get("limit"), run.get("shard")
     past = benchmark.past(Described(folder=folder, run=run, dataset=where, limit=limit, shard=shard, prompts=prompts))
     checks = list(past.checks)
@@ -76,7 +76,7 @@ def recompute(
     copy_journals(folder, scratch)
     judge: Any = None
     if benchmark.rules:
-        check(str(folder / "run.json"), run, _JUDGED)
+        typed(str(folder / "run.json"), run, _JUDGED)
         judge, rules = noted_judge(run["judge"]), benchmark.rules()
         if judge == identity_of(rules):
             judge = rules
@@ -280,5 +280,5 @@ def finished_run(folder: Path) -> dict[str, Any]:
     if not (folder / "scores.json").is_file():
         raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
     run = read_run(folder)
-    check(str(folder / "run.json"), run, _HOW)
+    typed(str(folder / "run.json"), run, _HOW)
     return run

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from operator import itemgetter
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
-from epbench.files.shapes import MAYBE_TEXT, Shape
+from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
 from epbench.judges.journal import JUDGEMENTS
 from epbench.progress import no_progress
@@ -50,9 +49,9 @@ def _past(about: Described) -> PastRun:
 BENCHMARK = Benchmark(
     name="tulving",
     title="Tulving book",
-    described=Shape(
-        {"dataset": (str,), "identity": Shape({"fingerprint": (str,)}, {"repeats": (int,)})},
-        {"book": (str,), "label": (str,), "limit": (int, NoneType), "shard": MAYBE_TEXT},
+    described=fields(
+        {"dataset": str, "identity": fields({"fingerprint": str}, {"repeats": Whole})},
+        {"book": str, "label": str, "limit": Whole | None, "shard": str | None},
     ),
     past=_past,
     journals=(ANSWERS, JUDGEMENTS, CALLS, PASSAGES),

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from epbench.errors import BadInput
+from epbench.memfail.paper.side_by_side import write_side_by_side
 from epbench.memfail.scores.report import comparison_report, html_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import run_folders
 from epbench.memfail.scores.scoring import score_outcomes
-from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables
 from tests.memfail.memfail_samples import outcome
 
@@ -180,13 +180,13 @@ def test_reported_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_pa
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (ROW | {"k": "5"}, "row 1, field 'k': expected a whole number, got '5'"),
-        (ROW | {"success_rate": 35}, r"row 1: expected a success rate in \[0, 1\]"),
+        (ROW | {"k": "5"}, "row 1, field 'k': expected a whole number, found '5'"),
+        (ROW | {"success_rate": 35}, r"row 1, field 'success_rate': expected a number <= 1.0, found 35"),
         (ROW | {"dataset": "Other"}, "field 'dataset': expected one of .*, got 'Other'"),
-        ({}, "field 'dataset': expected a text, got None"),
-        (7, "row 1: expected an object, got 7"),
+        ({}, "field 'dataset': expected a text, found nothing"),
+        (7, r"field 'rows\[1\]': expected an object, found 7"),
         (ROW, "two rates at k = 5"),
-        (ROW | {"k": True}, "field 'k': expected a whole number, got True"),
+        (ROW | {"k": True}, "field 'k': expected a whole number, found True"),
     ],
 )
 def test_bad_reported_rows_are_one_line(tmp_path, row, message):
@@ -195,11 +195,11 @@ def test_bad_reported_rows_are_one_line(tmp_path, row, message):
 
 
 def test_bad_reported_files_are_one_line(tmp_path):
-    for content, message in [("{", "expected JSON"), ("[]", "field 'rows'"), ('{"rows": 3}', "field 'rows'")]:
+    for content, message in [("{", "expected JSON"), ("[]", "expected a JSON object"), ('{"rows": 3}', "field 'rows'")]:
         (tmp_path / "p.json").write_text(content, "utf-8")
         with pytest.raises(BadInput, match=message):
             read_reported(tmp_path / "p.json")
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match="No such file"):
         read_reported(tmp_path / "nowhere.json")
 
 

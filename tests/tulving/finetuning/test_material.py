@@ -39,7 +39,7 @@ def samples(book, tokens):
 
 
 def test_a_sample_is_the_prompt_of_the_script_and_then_the_answer(book, model, samples, script, tmp_path):
-    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.path}"
+    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.variant.path}"
     done = script(*asked, "--max-tokens", 5, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     data = load_book(str(book))
@@ -87,7 +87,7 @@ USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "co
     [
         ([{"id": "a"}], "config 'finetune', row 0, field 'messages': expected a list, found nothing"),
         ([{"id": 3, "messages": [USER, ASSISTANT]}], "row 0, field 'id': expected a text, found 3"),
-        ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0]', field 'content': expected"),
+        ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0].content': expected"),
         (
             [{"id": "a", "messages": [USER, ASSISTANT]}, {"id": "b", "messages": [USER]}],
             "row 1, field 'messages': expected a message of the user and one of the assistant, found 'user'",
@@ -96,7 +96,7 @@ USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "co
         ([{"id": "a", "messages": [ASSISTANT, USER]}], "found 'assistant', 'user'"),
         (
             [{"id": "a", "messages": [USER, ASSISTANT | {"content": " \n"}]}],
-            "row 0, field 'messages[1]', field 'content': expected a text, found a blank one",
+            "row 0, field 'messages[1].content': expected a text, found a blank one",
         ),
         (
             [{"id": "a", "messages": [USER, ASSISTANT]}] * 2,

@@ -6,9 +6,11 @@ import pytest
 
 from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
+from epbench.tulving.paper import books
 from epbench.tulving.paper.inputs import Inputs, lines_of
 from epbench.tulving.paper.make import exhibits
 from tests.tulving.paper import given_runs
+from tests.tulving.paper.given_books import built, written
 
 RATINGS = {
     number: ("Realistic", "Somewhat realistic", "Impossible", "Moderately realistic")[number % 4]
@@ -45,3 +47,19 @@ def made(world):
     found = exhibits(world, [], realism=ratings, by=["trace", "get"])
     assert len({one.name for one in found}) == len(found)
     return {one.name: one for one in found}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def words():
+    """No test looks for the encoding of tokens in a network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(books, "length_counter", lambda: (lambda text: len(text.split()), "words"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def folders(once, short_book):
+    """Four datasets: by templates, by a model, reordered by date, and from another universe."""
+    scifi = built(once, "paper-scifi", "--book", "short", "--universe", "scifi", "--events", 8, "--universe-size", 30)
+    ordered = built(once, "paper-ordered", "--book", "short", "--order", "chronological")
+    return [short_book, written(once), ordered, scifi]

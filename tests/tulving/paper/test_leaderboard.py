@@ -104,17 +104,6 @@ def test_the_ceiling_is_the_same_model_with_the_whole_book():
     assert ceilings == {"rag": 0.9, "whole": 1.0, "alone": 1.0}
 
 
-def test_two_books_of_one_name_have_a_leaderboard_each():
-    boards = leaderboards(Inputs([run("a", 0.5, fingerprint="aaaaaaaa"), run("b", 0.7, fingerprint="bbbbbbbb")]))
-    assert [board.name for board in boards] == ["Leaderboard, long, aaaaaa", "Leaderboard, long, bbbbbb"]
-
-
-def test_an_incomplete_run_has_no_rank():
-    lost = run("lost", None, incomplete={"simple_recall_score": [0.1, 0.9]})
-    (board,) = leaderboards(Inputs([lost, run("a", 0.2)]))
-    assert [row[0] for row in board.table.rows] == ["1", "–"] and board.table.rows[1][3] == "0.100–0.900"
-
-
 def test_who_abstains_always_is_right_in_bin_0_alone():
     assert abstaining(BINS)["simple_recall_score"] == pytest.approx(0.2)
     assert abstaining(("1", "2"))["simple_recall_score"] == 0 and abstaining(BINS)["latest"] == 0

@@ -145,11 +145,19 @@ def test_the_error_of_a_missing_book_lists_the_books_that_there_are(released, bo
 DAMAGES = {
     "a missing file": ("events.json", None, "events.json: the file is missing"),
     "truncated JSON": ("events.json", b'[["September', "not JSON, or truncated"),
-    "another type": ("events.json", b"{}", "expected a list, found an object"),
-    "a short event": ("events.json", b'[["May 07, 2024"]]', "event 0: expected a list of five texts, found "),
-    "a layout without a style": ("meta_events.json", b'[{"nb_paragraphs": 1}]', "expected an object with 'style'"),
+    "another type": ("events.json", b"{}", "expected a list, found {}"),
+    "a short event": ("events.json", b'[["May 07, 2024"]]', r"field '\[0\]': expected a list of length 5, found "),
+    "a layout without a style": (
+        "meta_events.json",
+        b'[{"nb_paragraphs": 1}]',
+        r"field '\[0\].style': expected a text, found nothing",
+    ),
     "truncated Parquet": ("books/*/df_qa.parquet", b"PAR1", "not Parquet, or truncated"),
-    "a foreign Parquet": ("books/*/df_qa.parquet", "books/*/df_book_groundtruth.parquet", "column 'q_idx' is missing"),
+    "a foreign Parquet": (
+        "books/*/df_qa.parquet",
+        "books/*/df_book_groundtruth.parquet",
+        "column 'question' is missing",
+    ),
     "a missing chapter": ("books/*/book.json", b'"Chapter 1\\n\\nx"', "heading 'Chapter 2' is missing"),
     "no chapter": ("books/*/book.json", b'""', "heading 'Chapter 1' is missing"),
 }
@@ -180,7 +188,7 @@ def test_a_damaged_book_is_one_clear_error_and_leaves_its_runs_without_scores(ar
         ("q_idx", 36, "row 3, field 'q_idx': expected 0 to 35, found 36"),
         ("question", None, "row 3, field 'question': expected a text, found None"),
         ("correct_answer", None, "row 3, field 'correct_answer': expected a list, found None"),
-        ("correct_answer", [None], "row 3, field 'correct_answer': expected a list, found [None]"),
+        ("correct_answer", [None], "row 3, field 'correct_answer[0]': expected a text, found None"),
         ("cue_completed", "(*, *)", "row 3, field 'cue_completed': expected four elements, found '(*, *)'"),
         ("n_chapters_correct_answer", 99, "row 3, field 'n_chapters_correct_answer': expected "),
     ],

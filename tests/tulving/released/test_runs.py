@@ -78,14 +78,14 @@ def pairs_of(run, number):
 
 FAULTS = {
     "no answer": ("raw_answers", None, "the file is missing; expected "),
-    "an answer of null": ("raw_answers", "null", "expected a text, found null"),
+    "an answer of null": ("raw_answers", "null", "expected a text, found None"),
     "an answer cut off": ("raw_answers", '"Once', "not JSON, or truncated"),
     "no verdict": ("evaluated_answers", None, "the file is missing"),
     "a verdict cut off": ("evaluated_answers", '{"predicted', "not JSON, or truncated"),
     "no order": ("chronological_answers", None, "the file is missing"),
     "an order of texts": (
         "chronological_answers", '{"groundtruth_indexes": [0], "predicted_indexes": ["0"]}',
-        "field 'predicted_indexes': expected a list of whole numbers below 2,147,483,648, found ['0']",
+        "field 'predicted_indexes[0]': expected a whole number, found '0'",
     ),
     "an order of nothing": ("chronological_answers", "{}", "field 'groundtruth_indexes': expected a list"),
     "no items": ("evaluated_answers", "{}", "field 'predicted_items': expected a list of texts, found None"),
@@ -402,7 +402,7 @@ class TestOnTheCommandLine:
         assert no_run.startswith("no run: ") and no_run.endswith("holds no raw_answers, only ftuning_single.id")
         assert (
             reason.startswith(f"not scored: {DAMAGED}: ")
-            and "raw_answers/3.json: expected a text, found null" in reason
+            and "raw_answers/3.json: expected a text, found None" in reason
         )
         assert count == "1 runs scored, 1 not scored"
         assert list(scores_in(tmp_path / "runs")) == [RUNS[0]]

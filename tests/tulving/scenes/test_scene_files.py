@@ -99,7 +99,7 @@ def test_a_kind_of_event_may_be_told_with_the_sentences_of_another(tmp_path):
             "told_like: expected a kind of event with sentences of its own, found 'Crab Race'",
         ),
         ({"told_like": "Knot Contest", "end": sentences()}, "found told_like and end, expected one or the other"),
-        ({"begin": sentences()}, "expected the fields 'begin', 'middle', 'end' or 'told_like'"),
+        ({"begin": sentences()}, "middle: expected at least 6, found 0"),
     ):
         with pytest.raises(BadInput, match="Gull Count") as error:
             read(**faulty)

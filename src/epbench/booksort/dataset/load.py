@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from types import NoneType
 from typing import Literal
 
 from epbench.booksort.dataset import released as published
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows
 from epbench.runs.subset import subset
 
@@ -22,15 +21,15 @@ SPLITS = ("test", "validation")
 SWAPPED = "/swapped"
 """Suffix of a pair's id when the pair is asked in the swapped order."""
 _NAME = re.compile(r"e(\d+)_s(\d+)")
-PAIR = Shape(
+PAIR = fields(
     {
-        **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), (str,)),
-        **dict.fromkeys(("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos"), (int,)),
-        **dict.fromkeys(("excerpt_length", "segment_length", "distance_bin"), (int,)),
+        **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), str),
+        **dict.fromkeys(("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos"), Whole),
+        **dict.fromkeys(("excerpt_length", "segment_length", "distance_bin"), Whole),
     },
-    {"excerpt_text": (str, NoneType)},
+    {"excerpt_text": str | None},
 )
-_BOOK = Shape({"book_idx": (int,), "book_title": (str,), "text": (str,)})
+_BOOK = fields({"book_idx": Whole, "book_title": str, "text": str})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from epbench.exhibits.exhibit import Source
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
-from epbench.files.shapes import check
+from epbench.files.typed import typed
 from epbench.finetuning.run import measured_folder
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
@@ -191,7 +191,7 @@ def _run(
         benchmark = found[part]["identity"].get("benchmark")
         if benchmark != "booksort":
             raise BadInput(f"{part / 'run.json'}: its benchmark is {benchmark!r}; expected a run of Book-SORT")
-        check(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
+        typed(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
     first = found[parts[0]]
     questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
     lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import CHANCE, Rate, rate_of
-from epbench.exhibits.exhibit import Exhibit
-from epbench.exhibits.leaderboard import Standing, leaderboard
+from epbench.booksort.paper.results.rates import CHANCE
+from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
 from epbench.exhibits.reported import ReportedRow
+from epbench.metric_folders import metric_module
 from epbench.models.protocol import name_of
+from epbench.reports.exhibit import Exhibit
+from epbench.statistics.estimate import estimate
 
 COLUMNS = {"accuracy": "accuracy", "20-word segments": "accuracy_s20", "50-word segments": "accuracy_s50"}
 _LENGTHS = {"accuracy_s20": 20, "accuracy_s50": 50}
@@ -24,72 +24,44 @@ _PUBLISHED = "Reported rows are about the whole published set: nine books, excer
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """A leaderboard for each set of pairs that a run is about; with no run, one of the reported rows."""
-    reported = [_of_reported(row) for row in inputs.reported if row.dataset == "book-sort" and _scores_of(row)]
-    found: dict[tuple[str, str], list[PaperRun]] = {}
-    for run in [*inputs.runs, *(run for training in inputs.trainings for run in training.runs)]:
-        found.setdefault((run.dataset, run.fingerprint), []).append(run)
+    theirs = [
+        row
+        for row in inputs.reported
+        if row.dataset == "book-sort" and not row.scores.keys().isdisjoint(COLUMNS.values())
+    ]
+    reported = bounded([_of_reported(row) for row in theirs], [])
+    about_reported = [_PUBLISHED] if reported else []
     boards = []
-    for (dataset, fingerprint), runs in found.items():
-        several = sum(name == dataset for name, _ in found) > 1
-        name = f"Leaderboard, {dataset}" + (f", {fingerprint[:6]}" if several else "")
-        configs = ", ".join(dict.fromkeys(config for run in runs for config in run.configs))
-        standings = [*_standings(runs), *reported]
-        notes = [*_NOTES, *([_PUBLISHED] if reported else [])]
-        boards.append(leaderboard(name, f"Accuracy on {dataset}: {configs}", standings, COLUMNS, notes))
+    runs = [*inputs.runs, *(run for training in inputs.trainings for run in training.runs)]
+    for name, of in by_board(runs, lambda run: (run.dataset, run.fingerprint)).items():
+        configs = ", ".join(dict.fromkeys(config for run in of for config in run.configs))
+        standings = [*bounded([_of_run(run) for run in of], ["in-context"]), *reported]
+        title = f"Accuracy on {of[0].dataset}: {configs}"
+        boards.append(leaderboard(name, title, standings, COLUMNS, [*_NOTES, *about_reported]))
     if reported and not boards:
-        boards.append(leaderboard("Leaderboard", "Accuracy on the published set", reported, COLUMNS, [_PUBLISHED]))
+        boards.append(leaderboard("Leaderboard", "Accuracy on the published set", reported, COLUMNS, about_reported))
     return boards
 
 
-def _scores_of(row: ReportedRow) -> list[str]:
-    """The scores of a reported row that a leaderboard shows."""
-    return [score for score in COLUMNS.values() if score in row.scores]
-
-
-def _standings(runs: Sequence[PaperRun]) -> list[Standing]:
-    rates = [(run, _rates(run)) for run in runs]
-    return [_of_run(run, of_run, rates) for run, of_run in rates]
-
-
-def _rates(run: PaperRun) -> dict[str, Rate]:
+def _of_run(run: PaperRun) -> Standing:
     questions = run.questions
-    parts = {"accuracy": questions}
-    parts |= {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
-    return {score: rate for score, part in parts.items() if (rate := rate_of(part)) is not None}
-
-
-def _of_run(
-    run: PaperRun, rates: Mapping[str, Rate], others: Sequence[tuple[PaperRun, Mapping[str, Rate]]]
-) -> Standing:
-    beside = [(other, of_other) for other, of_other in others if other.model == run.model]
-    floors, ceilings = {}, {}
-    for score in rates:
-        guessed = [of.accuracy for other, of_other in beside if other.memory == "none" and (of := of_other.get(score))]
-        floors[score] = max([CHANCE, *(value for value in guessed if value is not None)])
-        whole = [
-            of.accuracy for other, of_other in beside if other.memory == "in-context" and (of := of_other.get(score))
-        ]
-        known = [value for value in whole if value is not None and run.memory != "in-context"]
-        ceilings[score] = max(known) if known else 1.0
+    parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
+    parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}
+    interval = metric_module("sort_accuracy").accuracy_interval
+    trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
     return Standing(
-        label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=_memory(run),
-        scores={score: rate.accuracy for score, rate in rates.items()}, floors=floors, ceilings=ceilings, judge=_JUDGE,
-        about="these pairs", n_asked=len(run.questions),
-        ranges={score: rate.bounds for score, rate in rates.items() if rate.bounds},
-        intervals={score: rate.interval for score, rate in rates.items() if rate.interval},
+        label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model),
+        memory=run.memory + trained, judge=_JUDGE, about="these pairs", n_asked=len(questions), baseline=run.memory,
+        scores={score: estimate(part, "right", cluster="excerpt", interval=interval) for score, part in parts.items()},
+        floors=dict.fromkeys(parts, CHANCE), alike=dict.fromkeys(parts, run.model),
     )  # fmt: skip
 
 
-def _memory(run: PaperRun) -> str:
-    """The memory, and for a model that was trained the training and its epoch."""
-    return run.memory if run.epoch is None else f"{run.memory}, {run.training} after {run.epoch} epochs"
-
-
 def _of_reported(row: ReportedRow) -> Standing:
-    scores = _scores_of(row)
+    scores = {
+        name: score_of(row.scores[name], row.intervals.get(name)) for name in COLUMNS.values() if name in row.scores
+    }
     return Standing(
         label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
-        scores={score: row.scores[score] for score in scores}, floors=dict.fromkeys(scores, CHANCE),
-        ceilings=dict.fromkeys(scores, 1.0), judge=_JUDGE, about="the published pairs",
-        intervals={score: row.intervals[score] for score in scores if score in row.intervals},
+        judge=_JUDGE, scores=scores, floors=dict.fromkeys(scores, CHANCE), about="the published pairs",
     )  # fmt: skip

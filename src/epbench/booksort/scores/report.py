@@ -25,7 +25,7 @@ from epbench.booksort.scores.tables import (
     whole,
 )  # fmt: skip
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape, check
+from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
@@ -127,7 +127,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         )
     check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
-    check(str(first_folder / "run.json"), first, Shape({"dataset": (str,)}))
+    typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
     write_text(out / "table.md", markdown_table(scores))
     write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
     return scores, []

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from types import NoneType
+from typing import Any
 
-from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Items, Shape
+from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import folder as runs
 
-IDENTITY = Shape(
-    {"fingerprint": (str,)},
+IDENTITY = fields(
+    {"fingerprint": str},
     {
-        "config": Items((str,)), "split": (str,), "books": (list, NoneType), "both_orders": (bool, NoneType),
-        "memory": (str,), "model": (str,), "retriever": (str,), "query": (int,),
-        **dict.fromkeys(("prompt", "reading"), (int, str)),
+        "config": list[str], "books": list[Any] | None, "both_orders": bool | None, "query": Whole,
+        **dict.fromkeys(("split", "memory", "model", "retriever"), str),
+        **dict.fromkeys(("prompt", "reading"), Whole | str),
     },
 )  # fmt: skip
 """The field `identity` of run.json."""
 
-_INTERVAL = Items(NUMBER, 2)
-_BOUNDS = Shape({"accuracy": _INTERVAL, "greedy_accuracy": _INTERVAL})
-_SUMMARY = Shape(
+_BOUNDS = fields({"accuracy": Interval, "greedy_accuracy": Interval})
+_SUMMARY: Any = fields(
     {
-        **dict.fromkeys(("accuracy", "ci_low", "ci_high", "share_a", "p_value"), MAYBE_NUMBER),
-        **dict.fromkeys(("n", "n_invalid", "n_failed"), (int,)),
+        **dict.fromkeys(("accuracy", "ci_low", "ci_high", "share_a", "p_value"), Number | None),
+        **dict.fromkeys(("n", "n_invalid", "n_failed"), Whole),
     },
     {
-        **dict.fromkeys(("greedy_accuracy", "greedy_invalid", "label_mass", "low_mass"), MAYBE_NUMBER),
-        "n_label_mass": (int,), "incomplete": _BOUNDS, **dict.fromkeys(("from", "to", "mean"), NUMBER),
+        **dict.fromkeys(("greedy_accuracy", "greedy_invalid", "label_mass", "low_mass"), Number | None),
+        "n_label_mass": Whole, "incomplete": _BOUNDS, **dict.fromkeys(("from", "to", "mean"), Number),
     },
 )  # fmt: skip
 _GROUPS = (
@@ -35,18 +34,18 @@ _GROUPS = (
     "book x part x segment_length",
 )  # fmt: skip
 
-SCORES = Shape(
+SCORES = fields(
     {
-        **dict.fromkeys(("accuracy", "greedy_accuracy", "share_a", "p_value"), MAYBE_NUMBER),
-        "n_questions": (int,), "n_invalid": (int,), "n_failed": (int,), "intervals": Each(_INTERVAL),
-        "by_group": Shape({name: Each(_SUMMARY) for name in _GROUPS}), "distances": Items(_SUMMARY),
+        **dict.fromkeys(("accuracy", "greedy_accuracy", "share_a", "p_value"), Number | None),
+        **dict.fromkeys(("n_questions", "n_invalid", "n_failed"), Whole), "intervals": dict[str, Interval],
+        "by_group": fields(dict.fromkeys(_GROUPS, dict[str, _SUMMARY])), "distances": list[_SUMMARY],
     },
     {
-        "warnings": Items((str,)), "label_mass": MAYBE_NUMBER, "n_label_mass": (int,), "consistency": MAYBE_NUMBER,
-        "incomplete": _BOUNDS, "both_orders": Each(MAYBE_NUMBER), "retrieval": (dict,),
+        "warnings": list[str], **dict.fromkeys(("label_mass", "consistency"), Number | None), "n_label_mass": Whole,
+        "incomplete": _BOUNDS, "both_orders": dict[str, Number | None], "retrieval": dict,
     },
 )  # fmt: skip
 """The content of scores.json."""
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores_to_show, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, kind=SCORES)

@@ -17,7 +17,7 @@ from epbench import __version__
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import NUMBER, Items, Shape
+from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
 from epbench.memfail.judging.stages import Label
@@ -31,12 +31,13 @@ SHARES = ("sensitivity", "stage", "specificity")
 Passport = dict[str, Any]
 Judged = tuple[PlantedCase, Label]
 
-_SHAPE = Shape(
+_FAULT: Any = fields({"fault": str, "n": Whole})
+_PASSPORT = fields(
     {
-        "judge": (str,), "prompt_hash": (str,), "rows": (str,), "faults": Items(Shape({"fault": (str,), "n": (int,)})),
-        **dict.fromkeys(SHARES, NUMBER), **{f"{share}_interval": Items(NUMBER, 2) for share in SHARES},
+        "judge": str, "prompt_hash": str, "rows": str, "faults": list[_FAULT], **dict.fromkeys(SHARES, Number),
+        **{f"{share}_interval": Interval for share in SHARES},
     },
-    {"setup": (str,)},
+    {"setup": str},
 )  # fmt: skip
 """Of a passport that can be told in a sentence: something was planted, and something was faithful."""
 
@@ -114,7 +115,7 @@ def find_passport(judge: JudgeIdentity) -> Passport | None:
     if not path.is_file():
         return None
     try:
-        passport = read_json(path, _SHAPE)
+        passport = read_json(path, _PASSPORT)
         if noted_judge(passport, "judge") != identity_of(judge):
             raise BadInput(f"{path}: expected the passport of {identity_of(judge)}")
     except BadInput as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from types import NoneType
+from typing import Any
+
+from msgspec import Struct
 
 from epbench.errors import BadInput
-from epbench.files.shapes import Items, Kind, Shape
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, features_of
@@ -44,16 +46,13 @@ def load_memfail(dataset: str, config: str) -> Loaded:
     Raises:
         BadInput: The dataset or config does not exist, or is not a MemFail table.
     """
-    rows = all_checked_rows(dataset, config, "test", shape_of(config))
+    rows = all_checked_rows(dataset, config, "test", row_type(config))
     content = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Loaded(config, rows, facts_to_store(config, rows), questions_of(config, rows), fingerprint)
 
 
-_ANY: Kind = (str, int, float, bool, list, dict, NoneType)
-
-
-def shape_of(config: str) -> Shape:
+def row_type(config: str) -> type[Struct]:
     """Return the types of the values that facts and questions are made of.
 
     Short chains leave the last cells of a `long_hop` row empty.
@@ -63,14 +62,13 @@ def shape_of(config: str) -> Shape:
     """
     if config not in CONFIGS:
         raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
-    text: Kind = (str, NoneType) if config == "long_hop" else (str,)
-    kinds: dict[str, Kind] = dict.fromkeys(features_of(config), _ANY)
-    kinds["id"] = (str,)
-    kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], text)
+    kinds: dict[str, Any] = dict.fromkeys(features_of(config), Any) | {"id": str}
+    kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], str | None if config == "long_hop" else str)
     if config == "persona_retrieval":
-        question = dict.fromkeys(("text", "ground_truth_answer"), (str,))
-        kinds["questions"] = Items(Shape({**question, "is_misleading": (bool,), "distractor": (str, NoneType)}))
+        question = dict.fromkeys(("text", "ground_truth_answer"), str)
+        asked: Any = fields({**question, "is_misleading": bool, "distractor": str | None})
+        kinds["questions"] = list[asked]
     if config == "long_hop":
-        kinds |= {"hop_count": (int,), "stem": (str,), **dict.fromkeys((*CHOICES, "ground_truth_answer"), (str,))}
+        kinds |= {"hop_count": Whole, **dict.fromkeys((*CHOICES, "stem", "ground_truth_answer"), str)}
     lists = [name for name in ("preferences", "preference_facts", "entity_facts") if name in kinds]
-    return Shape({**kinds, **dict.fromkeys(lists, Items((str,)))})
+    return fields({**kinds, **dict.fromkeys(lists, list[str])})

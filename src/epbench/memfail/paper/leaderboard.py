@@ -7,13 +7,14 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from epbench.exhibits.exhibit import Exhibit
-from epbench.exhibits.leaderboard import Standing, leaderboard
+from epbench.exhibits.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.judges.protocol import noted_judge
 from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.scores.run_files import read_run
+from epbench.reports.exhibit import Exhibit
+from epbench.statistics.estimate import Estimate
 
 _TITLES = {
     "conditional_facts_easy": "conditional, easy", "conditional_facts_hard": "conditional, hard",
@@ -35,6 +36,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
     configs = [config for config in CONFIGS if any(config in row.scores for row in standings)]
     if not standings:
         return []
+    standings = bounded(standings, ["oracle", "full-context"])
     columns = {_TITLES[config]: config for config in configs}
     if len(configs) > 1:
         columns = {"mean": "mean"} | columns
@@ -50,55 +52,23 @@ def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
         for k in run.scores["by_k"]:
             groups.setdefault((run.label, run.source, run.model, run.judge, k), []).append(run)
     for (label, _, model, judge, k), of_group in groups.items():
-        at_k = {run.config: run.scores["by_k"][k] for run in of_group}
         origins = dict.fromkeys(str(run.folder.parent if len(of_group) > 1 else run.folder) for run in of_group)
         yield Standing(
             label=label, source=of_group[0].source, origin=", ".join(origins), model=model, memory=f"{label}, k = {k}",
-            scores={config: None if scores["failed"] else scores["success_rate"] for config, scores in at_k.items()},
-            floors={run.config: _floor(run, runs, k) for run in of_group},
-            ceilings={run.config: _ceiling(run, runs, k) for run in of_group},
-            judge=_judge(of_group[0], judge), n_asked=sum(run.questions["id"].nunique() for run in of_group),
+            judge=_judge(of_group[0], judge), scores={run.config: _success(run.scores["by_k"][k]) for run in of_group},
+            floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
             about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
-            ranges=_ranges(at_k), intervals=_intervals(at_k),
+            n_asked=sum(run.questions["id"].nunique() for run in of_group), baseline=of_group[0].system,
+            alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
         )  # fmt: skip
 
 
-def _ranges(at_k: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
-    """What is possible where questions have failed: all of them wrong, or all of them right."""
-    found = {}
-    for config, scores in at_k.items():
-        if scores["failed"]:
-            total = scores["n"] + scores["failed"]
-            right = (scores["success_rate"] or 0.0) * scores["n"]
-            found[config] = [right / total, (right + scores["failed"]) / total]
-    return found
-
-
-def _intervals(at_k: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
-    return {config: scores["intervals"]["success_rate"] for config, scores in at_k.items()
-            if not scores["failed"] and "success_rate" in scores["intervals"]}  # fmt: skip
-
-
-def _floor(run: PaperRun, runs: Sequence[PaperRun], k: str) -> float:
-    empty = float(run.scores.get("floor", {}).get("success_rate", 0.0))
-    return max([empty, *_of_baseline("none", run, runs, k)])
-
-
-def _ceiling(run: PaperRun, runs: Sequence[PaperRun], k: str) -> float:
-    found = [*_of_baseline("oracle", run, runs, k)] or [*_of_baseline("full-context", run, runs, k)]
-    return max(found) if found and run.system not in ("oracle", "full-context") else 1.0
-
-
-def _of_baseline(name: str, run: PaperRun, runs: Sequence[PaperRun], k: str) -> Iterator[float]:
-    """The success of a baseline on the rows of a run, with its reader and its judge."""
-    for other in runs:
-        same = (other.config, other.fingerprint, other.model, other.judge) == (
-            run.config, run.fingerprint, run.model, run.judge,
-        )  # fmt: skip
-        if same and other.system == name and k in other.scores["by_k"]:
-            value = other.scores["by_k"][k]["success_rate"]
-            if value is not None:
-                yield float(value)
+def _success(scores: Mapping[str, Any]) -> Estimate:
+    """The success rate with its interval, or its bounds where questions failed."""
+    if not scores.get("failed"):
+        return score_of(scores["success_rate"], scores.get("intervals", {}).get("success_rate"))
+    total, right = scores["n"] + scores["failed"], (scores["success_rate"] or 0.0) * scores["n"]
+    return score_of(None, bounds=(right / total, (right + scores["failed"]) / total))
 
 
 def _judge(run: PaperRun, name: str) -> str:
@@ -121,27 +91,23 @@ def _reported(reported: Mapping[str, Mapping[str, Any]], origin: str) -> Iterato
     for (system, model, k), at_k in found.items():
         yield Standing(
             label=f"{system}, {model}", source="reported", origin=origin or "a paper", model="the paper's reader",
-            memory=f"{system}, {model}, k = {k}", scores={c: scores["success_rate"] for c, scores in at_k.items()},
-            floors=dict.fromkeys(at_k, 0.0), ceilings=dict.fromkeys(at_k, 1.0), judge="the paper's, without a passport",
-            about=_PUBLISHED,
-            intervals={c: scores["intervals"]["success_rate"] for c, scores in at_k.items()
-                       if "success_rate" in scores.get("intervals", {})},
+            memory=f"{system}, {model}, k = {k}", judge="the paper's, without a passport", about=_PUBLISHED,
+            scores={config: _success(scores) for config, scores in at_k.items()}, floors=dict.fromkeys(at_k, 0.0),
         )  # fmt: skip
 
 
 def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
     """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
-    scores = [value for config in configs if (value := row.scores.get(config)) is not None]
-    mean = fmean(scores) if len(scores) == len(configs) else None
+    score = score_of(_mean([row.mean(config) for config in configs]))
+    floor, ceiling = (_mean([of.get(config) for config in configs]) for of in (row.floors, row.ceilings))
     return replace(
         row,
-        scores={**row.scores, "mean": mean},
-        floors={**row.floors, **_mean_of(row.floors, configs)},
-        ceilings={**row.ceilings, **_mean_of(row.ceilings, configs)},
+        scores={**row.scores, "mean": score},
+        floors={**row.floors, **({} if floor is None else {"mean": floor})},
+        ceilings={**row.ceilings, **({} if ceiling is None else {"mean": ceiling})},
     )
 
 
-def _mean_of(bounds: Mapping[str, float], configs: Sequence[str]) -> dict[str, float]:
-    if not all(config in bounds for config in configs):
-        return {}
-    return {"mean": fmean(bounds[config] for config in configs)}
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None

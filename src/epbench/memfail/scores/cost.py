@@ -21,39 +21,49 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.shapes import MAYBE_NUMBER, NUMBER, Each, Shape, check
 from epbench.files.text import parse_json, parse_toml
+from epbench.files.typed import Number, fields, typed
 from epbench.models.load import is_model_name
 from epbench.reports.tables import Table
 
-_PRICES = Shape({"currency": (str,), "models": Each(Shape({"input": NUMBER}, {"output": NUMBER}))})
 _STAGES = ("storing", "retrieving", "replying", "answering", "judging")
 _COUNTED = (
     "requests", "prefilled", "saved", "generated", "seconds", "calls", "retries", "tokens_in", "tokens_out",
     "embedding_tokens",
 )  # fmt: skip
-_USAGE = Shape({}, dict.fromkeys(_STAGES, Shape({}, dict.fromkeys(_COUNTED, MAYBE_NUMBER))))
+_USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED, Number | None))))
 _MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+_Cost = Annotated[float, Meta(ge=0.0, le=2.0**62)]
+
+
+class Price(Struct, frozen=True):
+    """The price of a million tokens of input and of output."""
+
+    input: _Cost
+    output: _Cost = 0.0
+
+
+class Prices(Struct, frozen=True):
     """The content of a file of prices.
 
     Attributes:
         currency: In which the prices are.
-        models: By the name of a model, the price of a million tokens of input and of output.
+        models: By the name of a model, its price.
     """
 
     currency: str
-    models: Mapping[str, tuple[float, float]]
+    models: Mapping[str, Price]
 
-    def of(self, model: str) -> tuple[float, float] | None:
-        """The prices of a model; None if the file does not have it."""
+    def of(self, model: str) -> Price | None:
+        """The price of a model; None if the file does not have it."""
         return self.models.get(model) or self.models.get(model.partition(":")[2])
 
 
@@ -93,15 +103,7 @@ def read_prices(path: Path) -> Prices:
         raise BadInput(f"{path}: expected a file of prices ({error.strerror})") from None
     except ValueError as error:
         raise BadInput(f"{path}: expected prices in {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
-    check(str(path), content, _PRICES)
-    for name, price in content["models"].items():
-        for side, value in price.items():
-            if value < 0:
-                raise BadInput(f"{path}, model {name!r}, field {side!r}: expected 0 or more, found {value}")
-    models = {
-        name: (float(price["input"]), float(price.get("output", 0.0))) for name, price in content["models"].items()
-    }
-    return Prices(content["currency"], models)
+    return typed(str(path), content, Prices)
 
 
 def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
@@ -164,7 +166,7 @@ def _cost(sent: int | None, received: int | None, model: str, prices: Prices | N
     if not sent and not received:
         return 0.0
     price = prices.of(model)
-    return None if price is None else (sent * price[0] + received * price[1]) / _MILLION
+    return None if price is None else (sent * price.input + received * price.output) / _MILLION
 
 
 def total(stages: Mapping[str, Spent]) -> float | None:

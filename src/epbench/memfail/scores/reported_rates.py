@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
-from epbench.files.text import kind_named, parse_json, shown
+from epbench.files.text import shown
+from epbench.files.typed import fields, typed
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.statistics.intervals import wilson
 
@@ -37,8 +40,16 @@ _PANELS = {
 _COUNTS = {error: error.removesuffix("_error") for error in ERRORS}
 _CORRECT = "correct_or_unanalysed"
 _TOKENS = "mean_tokens_per_graded_question"
-_FIELDS: dict[str, type] = {"dataset": str, "system": str, "internal_model": str, "k": int, "n": int}
+_STAGES = (*_COUNTS.values(), _CORRECT)
 _MOST = 10**9
+_Positive = Annotated[int, Meta(ge=1, le=_MOST)]
+_Count = Annotated[int, Meta(ge=0, le=_MOST)]
+
+_FILE = fields({"rows": list[dict[str, Any]]})
+_ANY_ROW = {**dict.fromkeys(("dataset", "system", "internal_model"), str), "k": _Positive, "n": _Positive}
+_USED = {_TOKENS: Annotated[float, Meta(ge=0.0, le=_MOST)] | None}
+_RATE_ROW = fields({**_ANY_ROW, "success_rate": Annotated[float, Meta(ge=0.0, le=1.0)]}, _USED)
+_ERRORS_ROW = fields(_ANY_ROW | dict.fromkeys(_STAGES, _Count), _USED)
 
 PAPER = Path("paper")
 """Stands for the numbers of the paper on MemFail, which the package holds."""
@@ -79,7 +90,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
                 of_place = parts.setdefault(_place(config, row), {})
                 if kind in of_place:
                     raise BadInput(f"{where}: {row['dataset']} has two rows of {row['system']} at k = {row['k']}")
-                of_place[kind] = _shares({name: row[name] for name in (*_COUNTS.values(), _CORRECT)})
+                of_place[kind] = _shares({name: row[name] for name in _STAGES})
     runs: dict[str, dict[str, Any]] = {}
     for place in sorted({**rates, **parts}, key=lambda place: (*place[:3], int(place[3]))):
         config, system, model, k = place
@@ -134,9 +145,7 @@ def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, A
     """One cell of rates and errors; a success rate that is reported as such comes first."""
     if not parts:
         return dict(rate or {})
-    pooled = _shares(
-        {name: sum(part["counts"][name] for part in parts.values()) for name in (*_COUNTS.values(), _CORRECT)}
-    )
+    pooled = _shares({name: sum(part["counts"][name] for part in parts.values()) for name in _STAGES})
     by_kind = {kind: {**part} for kind, part in parts.items() if kind}
     if rate is None or rate["n"] != pooled["n"]:  # half of the persona questions, for example
         return {**by_kind, **pooled} if rate is None else {**by_kind, **rate}
@@ -145,44 +154,15 @@ def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, A
 
 def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     path = _file(path)
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; expected JSON with reported success rates")
-    try:
-        content = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise BadInput(f"{path}: expected JSON ({error})") from None
-    rows = content.get("rows") if isinstance(content, dict) else None
-    if not isinstance(rows, list):
-        raise BadInput(f"{path}, field 'rows': expected a list of reported rates")
-    for number, row in enumerate(rows):
-        where = f"{path}, row {number}"
-        _check(where, row)
+    for number, row in enumerate(read_json(path, _FILE)["rows"]):
+        where, with_errors = f"{path}, row {number}", "storage" in row
+        typed(where, row, _ERRORS_ROW if with_errors else _RATE_ROW)
+        names: Sequence[str] = tuple(_PANELS if with_errors else _CONFIGS)
+        if row["dataset"] not in names:
+            raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(names)}, got {shown(row['dataset'])}")
+        if with_errors and sum(row[name] for name in _STAGES) != row["n"]:
+            raise BadInput(f"{where}: expected {', '.join(_STAGES)} to add up to n = {row['n']}")
         yield where, row
-
-
-def _check(where: str, row: Any) -> None:
-    if not isinstance(row, dict):
-        raise BadInput(f"{where}: expected an object, got {shown(row)}")
-    with_errors = "storage" in row
-    names: Sequence[str] = tuple(_PANELS if with_errors else _CONFIGS)
-    numbers = [*_COUNTS.values(), _CORRECT] if with_errors else []
-    fields = _FIELDS | dict.fromkeys(numbers, int) | ({} if with_errors else {"success_rate": float})
-    if row.get(_TOKENS) is not None:
-        fields |= {_TOKENS: float}
-    for field, kind in fields.items():
-        value = row.get(field)
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise BadInput(f"{where}, field {field!r}: expected {kind_named(kind)}, got {shown(value)}")
-    if row["dataset"] not in names:
-        raise BadInput(f"{where}, field 'dataset': expected one of {', '.join(names)}, got {shown(row['dataset'])}")
-    if not 1 <= row["n"] <= _MOST or (not with_errors and not 0 <= row["success_rate"] <= 1):
-        raise BadInput(f"{where}: expected a success rate in [0, 1] and 1 to {_MOST:,} questions")
-    if not 1 <= row["k"] <= _MOST:
-        raise BadInput(f"{where}, field 'k': expected 1 to {_MOST:,}, got {shown(row['k'])}")
-    if _TOKENS in fields and not 0 <= row[_TOKENS] <= _MOST:
-        raise BadInput(f"{where}, field {_TOKENS!r}: expected 0 to {_MOST:,}, got {shown(row[_TOKENS])}")
-    if with_errors and (min(row[name] for name in numbers) < 0 or sum(row[name] for name in numbers) != row["n"]):
-        raise BadInput(f"{where}: expected {', '.join(numbers)} to be at least 0 and to add up to n = {row['n']}")
 
 
 def beside(

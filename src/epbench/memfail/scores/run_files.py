@@ -8,38 +8,45 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Kind, Shape
+from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import folder as runs
 from epbench.runs.several import runs_in
 
-IDENTITY = Shape({}, {"fingerprint": (str,), "system": MAYBE_TEXT, "config": (str,), "control": (bool,)})
+IDENTITY = fields(
+    {},
+    {
+        **dict.fromkeys(("system", "model", "system_model", "embedder"), str | None), "fingerprint": str, "config": str,
+        "control": bool,
+    },
+)  # fmt: skip
 """The field `identity` of run.json."""
 
 _RATES = (
     "success_rate", "answer_accuracy", "storage_error", "summary_error", "retrieval_error", "reasoning_error",
 )  # fmt: skip
-_AT_K: dict[str, Kind] = {
-    **dict.fromkeys(_RATES, MAYBE_NUMBER), "vacuous": (int,), "failed": (int,), "n": (int,), "facts": Each((int,)),
-    "intervals": Each(Items(NUMBER, 2)),
+_RATED = {
+    **dict.fromkeys(_RATES, Number | None), **dict.fromkeys(("vacuous", "failed", "n"), Whole), "facts": dict[str, Whole],
+    "intervals": dict[str, Interval],
 }  # fmt: skip
-_MORE_AT_K: dict[str, Kind] = {
-    "success_earned": MAYBE_NUMBER, "memories": NUMBER, "words_per_memory": MAYBE_NUMBER,
-    "tokens_per_memory": MAYBE_NUMBER, "vacuous_wrong": (int,),
+_MORE = {
+    **dict.fromkeys(("success_earned", "words_per_memory", "tokens_per_memory"), Number | None), "memories": Number,
+    "vacuous_wrong": Whole,
 }  # fmt: skip
+_GROUP: Any = fields(_RATED, _MORE)
+_AT_K: Any = fields(_RATED, {**_MORE, "by_group": dict[str, _GROUP]})
 
-SCORES = Shape(
-    {"config": (str,), "by_k": Each(Shape(_AT_K, {**_MORE_AT_K, "by_group": Each(Shape(_AT_K, _MORE_AT_K))}))},
+SCORES = fields(
+    {"config": str, "by_k": dict[str, _AT_K]},
     {
-        "system": MAYBE_TEXT, "floor": Shape({"success_rate": NUMBER, "answer_accuracy": NUMBER}),
-        "unnoticed": Shape({"n": (int,), "misplaced": (int,), "of": (int,), "share": MAYBE_NUMBER}),
-        "not_judgeable": Shape({"n": (int,), "of": (int,)}),
-        "warnings": Items((str,)),
+        "system": str | None, "floor": fields({"success_rate": Number, "answer_accuracy": Number}),
+        "unnoticed": fields({"n": Whole, "misplaced": Whole, "of": Whole, "share": Number | None}),
+        "not_judgeable": fields({"n": Whole, "of": Whole}), "warnings": list[str],
     },
 )  # fmt: skip
 """The content of scores.json."""
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores_to_show, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, kind=SCORES)
 
 
 def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:

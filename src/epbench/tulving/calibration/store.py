@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
+from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free
 from epbench.models.load import is_model_name
 from epbench.tulving.calibration.answers import make_calibration_set
@@ -16,6 +18,15 @@ from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.similarity import SimilarityJudge
 
 _log = logging.getLogger(__name__)
+
+_FIGURES = fields(dict.fromkeys(("nothing_true", "something_true"), Number | None))
+_PASSPORT = fields(
+    {
+        **dict.fromkeys(SHARES, Number | None), **{f"{share}_interval": Interval | None for share in SHARES},
+        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES), "kinds": list[dict[str, Any]],
+        "made_answers": str, **dict.fromkeys(("seed", "n", "failed"), Whole),
+    }
+)  # fmt: skip
 
 
 def passport_path(judge: JudgeIdentity) -> Path:
@@ -72,13 +83,8 @@ def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
     Raises:
         BadInput: The file is not a passport, or it is that of another judge.
     """
-    passport = read_json(path)
+    passport = read_json(path, _PASSPORT)
     for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
         if passport.get(field, "") != expected:
             raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
-    intervals = [f"{share}_interval" for share in SHARES]
-    others = ("kinds", "f1_when_right", "f1_when_wrong", "made_answers", "seed", "n", "failed")
-    for field in (*SHARES, *intervals, *others):
-        if field not in passport:
-            raise BadInput(f"{path}: the field {field!r} is missing")
     return passport

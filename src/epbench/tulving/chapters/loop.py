@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any, Protocol
 
 from epbench.errors import BadInput
+from epbench.files.typed import Whole
 from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, Draft, fill_secondary
 from epbench.tulving.chapters.exact_checks import check_chapter
@@ -132,11 +133,11 @@ class Iteration:
         failed_checks: The number of candidates that failed each check; a candidate may fail several.
     """
 
-    candidates: int
-    accepted: int
-    failed_exact: int
-    failed_llm: int
-    failed_checks: Mapping[str, int]
+    candidates: Whole
+    accepted: Whole
+    failed_exact: Whole
+    failed_llm: Whole
+    failed_checks: Mapping[str, Whole]
 
 
 @dataclass(frozen=True)

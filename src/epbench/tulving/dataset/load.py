@@ -6,11 +6,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import NoneType
 
 from epbench.errors import BadInput
-from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.hub.rows import Row, all_checked_rows
 from epbench.journals.answers import fingerprint_of
 from epbench.tulving.questions.generate import BINS
@@ -71,7 +70,7 @@ def load_book(name: str) -> Loaded:
     Raises:
         BadInput: The dataset does not exist, or is not a Tulving book.
     """
-    rows, chapters, books = (_rows(name, config) for config in _SHAPES)
+    rows, chapters, books = (_rows(name, config) for config in _ROW_TYPES)
     text = books[0]["text"]
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])
     return Loaded(name, rows, book, fingerprint_of_book(rows, text), fingerprint_of([book.title, book.chapters]))
@@ -83,25 +82,23 @@ def fingerprint_of_book(rows: Sequence[Row], text: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-_TEXT_OR_NONE = (str, NoneType)
-QA = Shape(
+QA = fields(
     {
-        **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), (str,)),
-        **dict.fromkeys(("time", "space", "entity", "content"), _TEXT_OR_NONE),
-        **dict.fromkeys(("template", "n_chapters"), (int,)),
-        "answer": Items((str,)), "chapters": Items((int,)),
+        **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), str),
+        **dict.fromkeys(("time", "space", "entity", "content"), str | None),
+        **dict.fromkeys(("template", "n_chapters"), Whole), "answer": list[str], "chapters": list[Whole],
     }
 )  # fmt: skip
 """The columns of a question."""
-_SHAPES = {
+_ROW_TYPES = {
     "qa": QA,
-    "chapters": Shape({"chapter": (int,), "text": (str,)}),
-    "book": Shape({"title": (str,), "text": (str,)}),
-}  # fmt: skip
+    "chapters": fields({"chapter": Whole, "text": str}),
+    "book": fields({"title": str, "text": str}),
+}
 
 
 def _rows(name: str, config: str) -> list[Row]:
-    rows = all_checked_rows(name, config, "test", _SHAPES[config])
+    rows = all_checked_rows(name, config, "test", _ROW_TYPES[config])
     if config == "qa":
         check_bins(f"{name}, config 'qa'", rows)
     return rows

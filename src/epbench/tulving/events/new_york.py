@@ -8,34 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
-from epbench.files.json_files import read_json
+from msgspec import Struct
+
+from epbench.files.json_files import read_typed
 from epbench.files.packaged import packaged
-from epbench.files.shapes import NUMBER, Each, Items, Shape
+from epbench.files.typed import Number
 from epbench.tulving.events.universe_files import read_universe_files
 
-Point = tuple[float, float]
+Point = tuple[Number, Number]
 """Latitude and longitude in degrees."""
 
 CITY = ((40.49, -74.26), (40.92, -73.69))
 """The south-western and the north-eastern corner of New York City."""
 
-_POINT = Items(NUMBER, 2)
-_SHAPE = Shape({"boroughs": Each(Items(Items(_POINT))), "spaces": Each(_POINT)})
+
+class _NewYork(Struct, frozen=True):
+    boroughs: dict[str, list[list[Point]]]
+    spaces: dict[str, Point]
 
 
 @cache
-def _content() -> dict[str, Any]:
-    return read_json(packaged("epbench.tulving", "new_york.json"), _SHAPE)
+def _content() -> _NewYork:
+    return read_typed(packaged("epbench.tulving", "new_york.json"), _NewYork)
 
 
 def boroughs() -> Mapping[str, Sequence[Sequence[Point]]]:
     """Return the outlines of the boroughs, simplified: by name, polygons whose first point closes them."""
-    return {
-        name: [[(south, west) for south, west in polygon] for polygon in polygons]
-        for name, polygons in _content()["boroughs"].items()
-    }
+    return _content().boroughs
 
 
 @cache
@@ -45,11 +45,7 @@ def city_spaces() -> Mapping[str, Point]:
     They are those of the file and the locations of our own New York, the universe `default`.
     """
     ours = read_universe_files("default").locations
-    others: Mapping[str, Sequence[float]] = _content()["spaces"]
-    return {
-        **{name: (south, west) for name, (south, west) in others.items()},
-        **{name: point for name, point in ours.items() if point is not None},
-    }
+    return _content().spaces | {name: point for name, point in ours.items() if point is not None}
 
 
 def known_spaces(names: Iterable[str]) -> Mapping[str, Point]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.shapes import Items, Shape
 from epbench.files.text import shown
+from epbench.files.typed import fields
 from epbench.finetuning.measuring import check_texts
 from epbench.finetuning.packing import Sample
 from epbench.finetuning.texts.tokens import SampleTokens
@@ -27,7 +27,8 @@ CONFIG, SPLIT = "finetune", "train"
 MEMORY = "none"
 """What a model that was trained is shown of the book."""
 
-_SHAPE = Shape({"id": (str,), "messages": Items(Shape({"role": (str,), "content": (str,)}))})
+_MESSAGE: Any = fields({"role": str, "content": str})
+_ROW = fields({"id": str, "messages": list[_MESSAGE]})
 _ROLES = ["user", "assistant"]
 
 
@@ -57,7 +58,7 @@ def training_questions(dataset: str) -> list[TrainingQuestion]:
             earlier row.
     """
     found: dict[str, TrainingQuestion] = {}
-    for number, row in enumerate(all_checked_rows(dataset, CONFIG, SPLIT, _SHAPE)):
+    for number, row in enumerate(all_checked_rows(dataset, CONFIG, SPLIT, _ROW)):
         where = f"{dataset}, config {CONFIG!r}, row {number}"
         question = _question(where, row)
         if question.id in found:
@@ -75,7 +76,7 @@ def _question(where: str, row: Row) -> TrainingQuestion:
         )
     for i, message in enumerate(row["messages"]):
         if not message["content"].strip():
-            raise BadInput(f"{where}, field 'messages[{i}]', field 'content': expected a text, found a blank one")
+            raise BadInput(f"{where}, field 'messages[{i}].content': expected a text, found a blank one")
     return TrainingQuestion(row["id"], *(message["content"] for message in row["messages"]))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.text import kind_of, parse_json, shown
+from epbench.files.text import parse_json, shown
+from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.journals.journal import Journal
 from epbench.judges.replies import kind_of_reply
@@ -24,6 +25,8 @@ MAX_ANSWER = 1_000_000
 """The most characters of an answer. A whole chapter, the longest true item, has about 10,000."""
 
 MAX_LINE_BYTES = 8 * MAX_ANSWER  # an answer whose characters are all escaped (six bytes each), and its id
+
+_LINE = fields({"id": str}, dict.fromkeys(("answer", "failure"), str | None), ("answer",), ("failure",))
 
 
 @dataclass(frozen=True)
@@ -91,17 +94,17 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
             record = parse_json(line)
         except ValueError as error:
             raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
-        if not isinstance(record, dict):
-            raise BadInput(f"{where}: expected an object with id and answer, found {kind_of(record)}")
-        if not isinstance(record.get("id"), str):
-            raise BadInput(f"{where}, field 'id': expected a text, found {shown(record.get('id'))}")
-        answer, failure = _said(where, record)
+        typed(where, record, _LINE)
+        answer, failure = record.get("answer"), record.get("failure")
+        if answer is not None and failure is not None:
+            found = f"{shown(answer)} and {shown(failure)}"
+            raise BadInput(f"{where}: expected either an answer or a failure, found {found}")
         if record["id"] not in known:
             raise BadInput(f"{where}, field 'id': no question of this dataset has the id {shown(record['id'])}")
         if record["id"] in answers:
             raise BadInput(f"{where}, field 'id': {shown(record['id'])} is answered twice; expected one answer")
         if answer is None:
-            failures[record["id"]] = failure
+            failures[record["id"]] = failure or UNKNOWN
         else:
             check_length(f"{where}, field 'answer'", answer)
             answers[record["id"]] = answer
@@ -111,20 +114,6 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
     given = {id_: answer for id_, answer in answers.items() if id_ not in empty}
     return OwnAnswers(given, failures, {id_: answer for id_, answer in empty.items() if answer.strip()})
-
-
-def _said(where: str, record: dict[str, Any]) -> tuple[str | None, str]:
-    """The answer in a line, or None and why there is none."""
-    answer, failure = record.get("answer"), record.get("failure")
-    if isinstance(answer, str) and failure is None:
-        return answer, ""
-    if answer is None and ("answer" in record or failure is not None) and (failure is None or isinstance(failure, str)):
-        return None, failure or UNKNOWN
-    if failure is not None:
-        raise BadInput(
-            f"{where}: expected either an answer or a failure, each a text, found {shown(answer)} and {shown(failure)}"
-        )
-    raise BadInput(f"{where}, field 'answer': expected a text, or null for a failure, found {shown(answer)}")
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -13,8 +13,7 @@ from functools import cache
 from itertools import product
 
 from epbench.draws import RandomStream
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items
+from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
@@ -31,7 +30,7 @@ CORRECTED, DISPUTED, LOSES, FINDS, BARRED = 0.15, 0.2, 0.5, 0.5, 0.3
 @cache
 def outcomes_bank() -> Mapping[str, Sequence[str]]:
     """Return the sentences and phrases, and the words for things and witnesses, by what they are for."""
-    return read_json(TALES / "outcomes.json", Each(Items((str,))))
+    return read_typed(TALES / "outcomes.json", dict[str, list[str]])
 
 
 @cache

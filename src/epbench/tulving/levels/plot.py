@@ -7,8 +7,7 @@ from functools import cache
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items
+from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
@@ -122,7 +121,7 @@ _SLOTS = (SCENE_SLOTS - {"thing", "feature", "people"}) | set(MENTIONS)
 def asides_bank() -> Mapping[str, Sequence[Told]]:
     """Return the sentences by what they mention."""
     path = TALES / "asides.json"
-    listed = read_json(path, Each(Items((str,))))
+    listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for mention in MENTIONS:
         told = [read_sentence(f"{path}, {mention}", text, frozenset(_SLOTS)) for text in listed[mention]]

@@ -13,8 +13,7 @@ from functools import cache
 from itertools import product
 
 from epbench.draws import RandomStream
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items
+from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import WEEKDAYS
 from epbench.tulving.events.events import Event
 from epbench.tulving.events.layouts import Layout
@@ -36,7 +35,7 @@ TRIES = 24
 @cache
 def references_bank() -> Mapping[str, Sequence[str]]:
     """Return the phrases, and the words for nicknames and groups, by what they are for."""
-    return read_json(TALES / "references.json", Each(Items((str,))))
+    return read_typed(TALES / "references.json", dict[str, list[str]])
 
 
 @cache

@@ -35,37 +35,20 @@ that intervals draw it; and the number of the cue's elements, as text."""
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the tables, and what it is about: a run on a book, or numbers that a paper reports.
+    """A line of the tables, and what it is about: a run on a book, or numbers that a paper reports."""
 
-    Attributes:
-        label: The name of an own run; of others, the model and the memory. `lines_of` makes them differ, as file names too.
-        source: Where its numbers come from.
-        folder: The run's folder; empty for reported numbers.
-        book: The name of the dataset, such as `long` or `news-short-ordered`.
-        fingerprint: The fingerprint of the dataset; runs that share it answered the same questions about the same text.
-            Empty for reported numbers.
-        memory: The memory, such as `in-context` or `rag-paragraph`.
-        model: Who answered.
-        scores: The content of scores.json; the reported numbers.
-        questions: The content of questions.parquet, see `epbench.tulving.scores.question_files`, with `EVENTS` and `ELEMENTS`;
-            None for reported numbers.
-        writer: The model that wrote the book, or `template`; None if it is not known.
-        judge: The judge in words; empty for reported numbers.
-        reported: The reported numbers; None for a run.
-    """
-
-    label: str
+    label: str  # the name of an own run; of others, the model and the memory; `lines_of` makes them differ
     source: Source
-    folder: Path
-    book: str
-    fingerprint: str
-    memory: str
-    model: str
-    scores: Mapping[str, Any]
-    questions: pd.DataFrame
-    writer: str | None = None
-    judge: str = ""
-    reported: ReportedRow | None = None
+    folder: Path  # the run's folder; empty for reported numbers
+    book: str  # the name of the dataset, such as `long` or `news-short-ordered`
+    fingerprint: str  # runs that share it answered the same questions about the same text; empty for reported numbers
+    memory: str  # such as `in-context` or `rag-paragraph`
+    model: str  # who answered
+    scores: Mapping[str, Any]  # the content of scores.json; the reported numbers
+    questions: pd.DataFrame  # the content of questions.parquet, with `EVENTS` and `ELEMENTS`; None for reported numbers
+    writer: str | None = None  # the model that wrote the book, or `template`; None if it is not known
+    judge: str = ""  # in words; empty for reported numbers
+    reported: ReportedRow | None = None  # the reported numbers; None for a run
 
     @property
     def who(self) -> str:
@@ -95,14 +78,9 @@ def text_of(row: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that was given.
+    """Everything that was given."""
 
-    Attributes:
-        runs: Own and released runs, in the order of the command line.
-        reported: Numbers from papers.
-    """
-
-    runs: Sequence[Line]
+    runs: Sequence[Line]  # own and released runs, in the order of the command line
     reported: Sequence[ReportedRow] = ()
 
 

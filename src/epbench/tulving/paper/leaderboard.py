@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Exhibit
-from epbench.exhibits.leaderboard import Standing, leaderboard
+from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
+from epbench.reports.exhibit import Exhibit
 from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
@@ -37,26 +37,17 @@ _NOTES = (
 
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
-    """A leaderboard for each dataset that a run is on or that reported rows are about.
-
-    Runs on different datasets that share a name, such as two books of different seeds, have a leaderboard each.
-    """
-    found: dict[tuple[str, str], list[Line]] = {}
-    for run in inputs.runs:
-        found.setdefault((run.book, run.fingerprint), []).append(run)
+    """A leaderboard for each dataset that a run is on, with the reported rows about a book of its name."""
     boards = []
-    for (book, fingerprint), runs in found.items():
-        one_of_several = sum(name == book for name, _ in found) > 1
-        name = f"Leaderboard, {book}" + (f", {fingerprint[:6]}" if one_of_several else "")
-        own = all(run.source == "own" for run in runs)
-        reported = [row for row in inputs.reported if row.dataset == book and "simple_recall_score" in row.scores]
-        about = _THIS if own else _PUBLISHED
+    for name, runs in by_board(inputs.runs, lambda run: (run.book, run.fingerprint)).items():
+        book, own = runs[0].book, all(run.source == "own" for run in runs)
+        theirs = [row for row in inputs.reported if row.dataset == book and "simple_recall_score" in row.scores]
         judges = judge_names({str(run.folder): run.scores for run in runs})
-        standings = [_of_run(run, runs, about, judges[str(run.folder)]) for run in runs]
-        standings += map(_of_reported, reported)
-        notes = [*_NOTES, *([_OTHER_BOOK] if own and reported else [])]
+        standings = [_of_run(run, _THIS if own else _PUBLISHED, judges[str(run.folder)]) for run in runs]
+        notes = [*_NOTES, *([_OTHER_BOOK] if own and theirs else [])]
         notes += naming_notes({run.label: run.scores for run in runs})
         notes += [DIFFERENT_JUDGES] if len(set(judges.values())) > 1 else []
+        standings = bounded([*standings, *map(_of_reported, theirs)], ["in-context"])
         boards.append(
             leaderboard(name, f"Simple recall and chronological awareness on {book}", standings, _SHOWN, notes)
         )
@@ -70,23 +61,15 @@ _OTHER_BOOK = (
 _PUBLISHED, _THIS = "the published book", "this book"
 
 
-def _of_run(run: Line, runs: Sequence[Line], about: str, judge: str) -> Standing:
+def _of_run(run: Line, about: str, judge: str) -> Standing:
     scores = run.scores
-    floors = _higher(abstaining(scores["n_by_bin"]), naming_everything(scores["n_by_bin"], run.questions))
-    beside = [other for other in runs if other.model == run.model and other.source == run.source]
-    for other in (other for other in beside if other.memory == "none"):
-        floors = _higher(floors, other.scores)
-    ceilings = dict.fromkeys(floors, 1.0)
-    if run.memory != "in-context":
-        whole = [other.scores for other in beside if other.memory == "in-context"]
-        ceilings |= {name: best for name in ceilings if (best := _best(whole, name)) is not None}
+    lost, intervals = scores["incomplete"], scores["intervals"]
     return Standing(
         label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=run.memory,
-        scores={name: scores.get(name) for name in _SHOWN.values()}, floors=floors, ceilings=ceilings,
-        judge=judge_in_words(scores.get("judge"), judge), about=about,
+        judge=judge_in_words(scores.get("judge"), judge), about=about, baseline=run.memory,
         n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
-        ranges={name: scores["incomplete"][name] for name in COLUMNS.values() if name in scores["incomplete"]},
-        intervals={name: scores["intervals"][name] for name in COLUMNS.values() if name in scores["intervals"]},
+        scores={name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},
+        floors=_floors(scores["n_by_bin"], run.questions), alike=dict.fromkeys(_SHOWN.values(), (run.model, run.source)),
     )  # fmt: skip
 
 
@@ -95,10 +78,15 @@ def _of_reported(row: ReportedRow) -> Standing:
     bins = BINS[:-1] if "short" in row.dataset else BINS
     return Standing(
         label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
-        scores={name: row.scores.get(name) for name in _SHOWN.values()},
-        floors=_higher(abstaining(bins), naming_everything(bins)),
-        ceilings=dict.fromkeys(COLUMNS.values(), 1.0), judge="the paper's, without a passport", about=_PUBLISHED,
+        judge="the paper's, without a passport", scores={name: score_of(row.scores.get(name)) for name in _SHOWN.values()},
+        floors=_floors(bins), about=_PUBLISHED,
     )  # fmt: skip
+
+
+def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
+    """The higher score of two that need no memory: to abstain always, or to name everything."""
+    named = naming_everything(bins, questions)
+    return {name: max(score, named.get(name, 0.0)) for name, score in abstaining(bins).items()}
 
 
 def abstaining(bins: Collection[str]) -> dict[str, float]:
@@ -135,12 +123,6 @@ def _named(question: Mapping[str, Any], names: Sequence[str]) -> ScoredAnswer:
     )  # fmt: skip
 
 
-def _higher(floors: Mapping[str, float], others: Mapping[str, Any]) -> dict[str, float]:
-    """The higher of two floors of each score that has one."""
-    names = [name for name in (*COLUMNS.values(), _HARSH) if name in floors or others.get(name) is not None]
-    return {name: max(floors.get(name, 0.0), others.get(name) or 0.0) for name in names}
-
-
 def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
     """Who judged, and how well according to the passport, such as `lexical, sensitivity 0.92, specificity 0.92`.
 
@@ -154,7 +136,3 @@ def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
         same = f", which gave every true item {judge['one_score']['score']}" if "one_score" in judge else ""
         return f"{name}{same}, without a passport"
     return f"{name}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}"
-
-
-def _best(scores: Iterable[Mapping[str, Any]], name: str) -> float | None:
-    return max((value for one in scores if (value := one.get(name)) is not None), default=None)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from epbench.exhibits.exhibit import Made, Missing, slug
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import comparisons, grouping, hallucinations, order, recall
-from epbench.tulving.paper.books import make as of_books
+from epbench.tulving.paper import book_tables, comparisons, grouping, hallucinations, order, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
 from epbench.tulving.paper.recall import Ratings
 from epbench.tulving.paper.seeds import seeds
 
 if TYPE_CHECKING:
-    from epbench.tulving.paper.books.inputs import PaperBook
+    from epbench.tulving.paper.books import PaperBook
 
 _ORDER = (
     "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
@@ -47,14 +46,14 @@ def exhibits(
     Raises:
         BadInput: Questions cannot be grouped by a column.
     """
-    about_books = [row for row in inputs.reported if of_books.is_about_books(row)]
+    about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     found: list[Made | Missing] = [
         *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
         *recall.by_chunks(lines), *recall.by_kind(lines), *comparisons.books_by_writer(lines),
         *comparisons.books_by_order(lines), *recall.by_realism(lines, realism), *comparisons.realism_tests(lines, realism),
         *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
-        *of_books.exhibits(books, entity, reported=about_books),
+        *book_tables.exhibits(books, entity, reported=about_books),
     ]  # fmt: skip
     if runs := runs_among(lines):
         found += [*hallucinations.exhibits(lines), *([grouping.grouped(runs, by)] if by else [])]

@@ -15,8 +15,8 @@ from epbench.reports.plots import grouped
 from epbench.safe_text import printable
 from epbench.statistics.estimate import framed
 from epbench.tulving.judging.realism import Rating
-from epbench.tulving.paper.books.realism import realism_of
 from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, is_plain, runs_among, size_of, universe_of
+from epbench.tulving.paper.ratings import realism_of
 from epbench.tulving.paper.rows import (
     ALL_ITEMS,
     APART,

@@ -43,17 +43,11 @@ Group = TypeVar("Group")
 
 @dataclass(frozen=True)
 class Side:
-    """A kind of question by which F1 is shown.
+    """A kind of question by which F1 is shown."""
 
-    Attributes:
-        name: The column of the questions, and of the frame.
-        texts: The text of each value, in the order of the tables.
-        title: What stands above a column of these texts; the name by default.
-    """
-
-    name: str
-    texts: Mapping[str, str]
-    title: str = ""
+    name: str  # the column of the questions, and of the frame
+    texts: Mapping[str, str]  # the text of each value, in the order of the tables
+    title: str = ""  # what stands above a column of these texts; the name by default
 
     def show(self, row: Row) -> str:
         """The text of the value that a row has."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.tulving.chapters.chapter import Chapter, assemble, in_chronological_order
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.universe import as_texts, load_universe
@@ -62,10 +62,13 @@ def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], lis
     ]
 
 
-_COLUMNS: dict[str, list[type]] = {
-    "q_idx": [int], "question": [str], "cue_completed": [str], "get": [str], "correct_answer": [list],
-    "correct_answer_chapters": [list], "n_chapters_correct_answer": [int], "debug_existing_change": [bool, NoneType],
-}  # fmt: skip
+_ROW = fields(
+    {
+        **dict.fromkeys(("question", "cue_completed", "get"), str),
+        **dict.fromkeys(("q_idx", "n_chapters_correct_answer"), Whole), "correct_answer": list[str],
+        "correct_answer_chapters": list[Whole], "debug_existing_change": bool | None,
+    }
+)  # fmt: skip
 _CUE_PARTS = re.compile(r"\{(.*?)\}(?=[,)])|(?<![\w}])\*")  # of `(*, {High Line}, {Zoe Brown}, *)`
 _ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "outer"}
 
@@ -84,7 +87,7 @@ def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Cha
     path = f"{book.base}/df_qa.parquet"
     of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
     texts = {chapter.number: chapter.text for chapter in chapters}
-    rows = files.table(path, _COLUMNS)
+    rows = files.table(path, _ROW)
     if not rows:
         raise BadInput(f"{files.where(path)}: found no rows, expected at least one question")
     return [_question(row, of_cue, texts, f"{files.where(path)}, row {number}") for number, row in enumerate(rows)]

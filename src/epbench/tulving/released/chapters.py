@@ -6,18 +6,32 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from msgspec import Struct
+
 from epbench.errors import BadInput
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.events import Event
 from epbench.tulving.released.archive import ReleasedBook
 from epbench.tulving.released.files import Files
 
-_COLUMNS: dict[str, list[type]] = {
-    "chapter": [int], "date": [str], "location": [str], "entity": [str], "content": [str], "post_entities": [list],
-    "raw_generated_paragraph_idx": [int],
-}  # fmt: skip
+_ROW = fields(
+    {
+        **dict.fromkeys(("chapter", "raw_generated_paragraph_idx"), Whole), "post_entities": list[str],
+        **dict.fromkeys(("date", "location", "entity", "content"), str),
+    }
+)  # fmt: skip
+_Event = tuple[str, str, str, str, str]
+"""Date, location, entity, content and detail."""
+
+
+class _Layout(Struct, frozen=True):
+    """How the chapter of an event was to be written."""
+
+    style: str
+    nb_paragraphs: Whole
 
 
 def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
@@ -29,8 +43,8 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
     text = files.json(f"{book.base}/book.json", str)
     path = f"{book.base}/df_book_groundtruth.parquet"
     where = files.where(path)
-    rows = files.table(path, _COLUMNS)
-    events, layouts = published_events(files, book), _layouts(files, book)
+    rows = files.table(path, _ROW)
+    events, layouts = published_events(files, book), files.json(f"{book.experiment}/meta_events.json", list[_Layout])
     if len(rows) != book.n_chapters:
         raise BadInput(f"{where}: found {len(rows)} chapters, expected {book.n_chapters} by the folder's name")
     bodies = _cut(text, len(rows), files.where(f"{book.base}/book.json"))
@@ -43,8 +57,8 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
             Chapter(
                 number=number,
                 event=Event(_day(row["date"], here), *event[1:5]),
-                style=layout["style"],
-                n_paragraphs=layout["nb_paragraphs"],
+                style=layout.style,
+                n_paragraphs=layout.nb_paragraphs,
                 text=body,
                 secondary=tuple(row["post_entities"]),
             )
@@ -52,7 +66,7 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
     return chapters
 
 
-def published_events(files: Files, book: ReleasedBook) -> list[list[str]]:
+def published_events(files: Files, book: ReleasedBook) -> list[_Event]:
     """Return date, location, entity, content and detail of every event of the book's experiment.
 
     Events that no chapter tells are among them.
@@ -60,25 +74,18 @@ def published_events(files: Files, book: ReleasedBook) -> list[list[str]]:
     Raises:
         BadInput: `events.json` is missing, truncated, or holds something else.
     """
-    path = f"{book.experiment}/events.json"
-    events: list[list[str]] = files.json(path, list)
-    for number, event in enumerate(events):
-        if not (isinstance(event, list) and len(event) == 5 and all(isinstance(part, str) for part in event)):
-            raise BadInput(f"{files.where(path)}, event {number}: expected a list of five texts, found {shown(event)}")
-    return events
+    return files.json(f"{book.experiment}/events.json", list[_Event])
 
 
-def _event_of(row: Mapping[str, Any], number: int, events: list[list[str]], where: str) -> list[str]:
+def _event_of(row: Mapping[str, Any], number: int, events: list[_Event], where: str) -> _Event:
     """The event that a row of the chapters' table tells, after a check that the two agree."""
-    k = row["raw_generated_paragraph_idx"]
+    k: int = row["raw_generated_paragraph_idx"]
     if row["chapter"] != number:
         raise BadInput(f"{where}, field 'chapter': expected {number}, found {row['chapter']}")
     if not 0 <= k < len(events):
         raise BadInput(f"{where}: event {k} is not in events.json")
-    if [row["date"], row["location"], row["entity"], row["content"]] != events[k][:4]:
+    if (row["date"], row["location"], row["entity"], row["content"]) != events[k][:4]:
         raise BadInput(f"{where}: its event differs from event {k} of events.json")
-    if not all(isinstance(name, str) for name in row["post_entities"]):
-        raise BadInput(f"{where}, field 'post_entities': expected a list of texts, found {shown(row['post_entities'])}")
     return events[k]
 
 
@@ -94,19 +101,6 @@ def _cut(text: str, n: int, where: str) -> list[str]:
     return [
         text[start + len(heading) : end].strip("\n") for start, heading, end in zip(starts, headings, ends, strict=True)
     ]
-
-
-def _layouts(files: Files, book: ReleasedBook) -> list[dict[str, Any]]:
-    """How the chapter of each event was to be written; `style` and `nb_paragraphs` are checked."""
-    path = f"{book.experiment}/meta_events.json"
-    layouts: list[dict[str, Any]] = files.json(path, list)
-    for number, layout in enumerate(layouts):
-        for name, expected in (("style", str), ("nb_paragraphs", int)):
-            if not (isinstance(layout, dict) and isinstance(layout.get(name), expected)):
-                raise BadInput(
-                    f"{files.where(path)}, event {number}: expected an object with {name!r}, found {shown(layout)}"
-                )
-    return layouts
 
 
 def _day(text: str, where: str) -> date:

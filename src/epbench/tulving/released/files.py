@@ -14,13 +14,15 @@ import zipfile
 import zlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from msgspec import Struct, structs
+
 from epbench.errors import BadInput
-from epbench.files.text import kind_named, kind_of, parse_json, shown
-from epbench.hub.rows import bounded_rows, parquet_errors
+from epbench.files.text import parse_json, shown
+from epbench.files.typed import T, typed
+from epbench.hub.rows import bounded_rows, check_rows, parquet_errors
 
 # The largest published book has about 6 MB of text; its largest table has 686 rows, and our own largest 35,000.
 MAX_FILE_BYTES = 64 * 2**20
@@ -113,12 +115,12 @@ class Files:
         with self._zip.open(path) as entry:
             return entry.read(n)
 
-    def json(self, path: str, expected: type[Any]) -> Any:
+    def json(self, path: str, kind: type[T]) -> T:
         """Return the value of a JSON file.
 
         Args:
             path: The path of the file in the archive.
-            expected: The type that its value must have.
+            kind: The type that its value must have; see `typed`.
 
         Raises:
             BadInput: As for `read`; the file is not JSON, or its value has another type.
@@ -128,16 +130,14 @@ class Files:
             value = parse_json(content)
         except ValueError as error:
             raise BadInput(f"{self.where(path)}: not JSON, or truncated ({error})") from None
-        if not isinstance(value, expected):
-            raise BadInput(f"{self.where(path)}: expected {kind_named(expected)}, found {kind_of(value)}")
-        return value
+        return typed(self.where(path), value, kind)
 
-    def table(self, path: str, columns: Mapping[str, Sequence[type]]) -> list[dict[str, Any]]:
+    def table(self, path: str, kind: type[Struct]) -> list[dict[str, Any]]:
         """Return the rows of a Parquet file.
 
         Args:
             path: The path of the file in the archive.
-            columns: The columns to read, each with the types that its values may have. Lists must not hold nulls.
+            kind: The type of a row; its fields are the columns to read.
 
         Raises:
             BadInput: As for `read`; the file is not Parquet, a column is missing, or a value has another type.
@@ -145,6 +145,7 @@ class Files:
         import pyarrow.parquet as pq
 
         where, content = self.where(path), io.BytesIO(self.read(path))
+        columns = [field.encode_name for field in structs.fields(kind)]
         try:
             file = pq.ParquetFile(content)
             names = file.schema_arrow.names
@@ -157,14 +158,8 @@ class Files:
                 raise BadInput(
                     f"{where}: column {column!r} " + (f"occurs {n} times, expected once" if n else "is missing")
                 )
-        rows = list(bounded_rows(file, where, columns=list(columns), max_rows=MAX_ROWS, max_bytes=MAX_TABLE_BYTES))
-        for column, expected in columns.items():
-            for number, row in enumerate(rows):
-                value = row[column]
-                if type(value) not in expected or (isinstance(value, list) and None in value):
-                    kinds = " or ".join(map(kind_named, expected))
-                    raise BadInput(f"{where}, row {number}, field {column!r}: expected {kinds}, found {shown(value)}")
-        return rows
+        rows = list(bounded_rows(file, where, columns=columns, max_rows=MAX_ROWS, max_bytes=MAX_TABLE_BYTES))
+        return list(check_rows(where, rows, kind)) if rows else []
 
 
 class _Listed(io.FileIO):

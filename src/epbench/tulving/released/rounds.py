@@ -14,6 +14,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
 from epbench.tulving.chapters.loop import Iteration
 from epbench.tulving.dataset.build import BOOKS
 from epbench.tulving.released.archive import ReleasedBook
@@ -50,7 +51,7 @@ def n_published_events(files: Files, book: ReleasedBook) -> int:
     No file says so. It is the number of the paper's books of that length, unless later events have chapters or the checks
     know fewer events; then it is that of the last event with a chapter.
     """
-    rows = files.table(f"{book.base}/df_book_groundtruth.parquet", {"raw_generated_paragraph_idx": [int]})
+    rows = files.table(f"{book.base}/df_book_groundtruth.parquet", fields({"raw_generated_paragraph_idx": Whole}))
     told = 1 + max((row["raw_generated_paragraph_idx"] for row in rows), default=-1)
     checked = {event for event, _ in _names(files, book, "paragraphs_verif_direct")}
     usual = BOOKS[book.book]
@@ -71,7 +72,7 @@ def _checks(files: Files, book: ReleasedBook, folder: str) -> Mapping[tuple[int,
 
 
 def _failed(files: Files, path: str) -> Checks:
-    content: list[Any] = files.json(path, list)
+    content: list[Any] = files.json(path, list[Any])
     passed, failed = (*content[:2], None, None)[:2]
     names = isinstance(failed, list) and all(isinstance(name, str) for name in failed)
     if not isinstance(passed, bool) or not isinstance(failed, list) or not names or passed is not (not failed):

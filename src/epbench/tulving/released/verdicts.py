@@ -14,17 +14,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
+from epbench.files.typed import typed
 from epbench.metric_folders import metric_module
 from epbench.tulving.questions.generate import Question
 from epbench.tulving.released.files import Files
 
 _SCORES = "matching_groundtruth_items_score"
 _NO_LIMIT = 1e100  # scores from here on count as infinite, since their products are
-_NO_INDEX = 2**31  # no list of items is that long, and the statistics cannot hold integers of any size
+_Index = Annotated[int, Meta(gt=-(2**31), lt=2**31)]  # no list of items is longer, and statistics hold no larger ones
+
+
+class _Order(Struct, frozen=True):
+    groundtruth_indexes: list[_Index]
+    predicted_indexes: list[_Index]
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     """
     path = f"{run}/evaluated_answers/{number}.json"
     where = f"{files.where(path)}, question {question.id}"
-    evaluated = files.json(path, dict)
+    evaluated = files.json(path, dict[str, Any])
     items = _items(evaluated.get("predicted_items"), where)
     score_of = _scores(evaluated.get(_SCORES), where)
     truth = list(dict.fromkeys(question.answer))
@@ -144,17 +152,8 @@ def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tu
 def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[list[int], list[int]]:
     """The judge's second reply: its numbers for the true items, and for the items of the answer in their order."""
     path = f"{run}/chronological_answers/{number}.json"
-    reply = files.json(path, dict)
-    found = []
-    for field in ("groundtruth_indexes", "predicted_indexes"):
-        indexes = reply.get(field)
-        if not isinstance(indexes, list) or not all(type(index) is int and abs(index) < _NO_INDEX for index in indexes):
-            raise BadInput(
-                f"{files.where(path)}, question {question.id}, field {field!r}: expected a list of whole numbers below "
-                f"{_NO_INDEX:,}, found {shown(indexes)}"
-            )
-        found.append(indexes)
-    return found[0], found[1]
+    reply = typed(f"{files.where(path)}, question {question.id}", files.json(path, dict[str, Any]), _Order)
+    return reply.groundtruth_indexes, reply.predicted_indexes
 
 
 def _picked(names: Sequence[str], indexes: Sequence[int]) -> list[str]:

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from epbench.errors import BadInput
-from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items, Shape
+from epbench.files.json_files import read_typed
 from epbench.files.text import shown
 from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, parse
 
@@ -35,21 +35,28 @@ FEWEST_TEXTS = 8
 MOST_LITERAL_WORDS = 6
 
 _PARTS = ("begin", "middle", "end")
-_SCENES = Each(
-    Shape(
-        {"people": (str,), "what": Items((str,)), "things": Items((str,))},
-        {**{part: Items((str,)) for part in _PARTS}, "told_like": (str,)},
-        one_of=(_PARTS, ("told_like",)),
-    )
-)
-_PLACES = Shape(
-    {
-        "kinds": Each(
-            Shape({"indoors": (bool,), "features": Items((str,)), "air": Items((str,))}, {"preposition": (str,)})
-        ),
-        "kind_of": Each((str,)),
-    }
-)
+
+
+class _Scene(Struct, frozen=True):
+    people: str
+    what: list[str]
+    things: list[str]
+    begin: list[str] = []
+    middle: list[str] = []
+    end: list[str] = []
+    told_like: str = ""
+
+
+class _Kind(Struct, frozen=True):
+    indoors: bool
+    features: list[str]
+    air: list[str]
+    preposition: str = "at"
+
+
+class _Places(Struct, frozen=True):
+    kinds: dict[str, _Kind]
+    kind_of: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -96,37 +103,37 @@ def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
     Raises:
         BadInput: The file is missing or faulty; the message names the kind of event, the field and the item.
     """
-    listed = read_json(path, _SCENES)
+    listed = read_typed(path, dict[str, _Scene])
     scenes = {}
     for content, scene in listed.items():
         where = f"{path}, key {shown(content)}"
         parts = _sentences_of(where, scene, listed)
-        for field, texts in (("what", scene["what"]), ("things", scene["things"]), *parts.items()):
+        for field, texts in (("what", scene.what), ("things", scene.things), *parts.items()):
             _check_number(where, field, texts)
-        phrases = (*scene["what"], *scene["things"], scene["people"])
+        phrases = (*scene.what, *scene.things, scene.people)
         for text in phrases:
             _check_phrase(where, text)
         told = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
         everything = "\n".join((*phrases, *(text for texts in parts.values() for text in texts)))
         if content.lower() in everything.lower():
             raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
-        scenes[content] = Scene(scene["people"], scene["what"], scene["things"], **told)
+        scenes[content] = Scene(scene.people, scene.what, scene.things, **told)
     _check_keys(path, "kind of event", scenes, contents)
     return scenes
 
 
-def _sentences_of(where: str, scene: Mapping[str, Any], listed: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Mapping[str, Sequence[str]]:
     """The sentences by part: a scene's own, or those of the kind of event that it is told like."""
-    if "told_like" not in scene:
-        return {part: scene[part] for part in _PARTS}
-    if own := [part for part in _PARTS if part in scene]:
-        raise BadInput(f"{where}: found told_like and {own[0]}, expected one or the other")
-    like = listed.get(scene["told_like"])
-    if like is None or "told_like" in like:
-        raise BadInput(
-            f"{where}, told_like: expected a kind of event with sentences of its own, found {shown(scene['told_like'])}"
-        )
-    return {part: like[part] for part in _PARTS}
+    like = scene
+    if scene.told_like:
+        if own := [part for part in _PARTS if getattr(scene, part)]:
+            raise BadInput(f"{where}: found told_like and {own[0]}, expected one or the other")
+        like = listed.get(scene.told_like, scene)
+        if like.told_like:
+            raise BadInput(
+                f"{where}, told_like: expected a kind of event with sentences of its own, found {shown(scene.told_like)}"
+            )
+    return {part: getattr(like, part) for part in _PARTS}
 
 
 def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:
@@ -142,21 +149,21 @@ def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]
     Raises:
         BadInput: The file is missing or faulty; the message names the kind or the location.
     """
-    listed = read_json(path, _PLACES)
+    listed = read_typed(path, _Places)
     kinds = {}
-    for name, kind in listed["kinds"].items():
+    for name, kind in listed.kinds.items():
         where = f"{path}, kind {shown(name)}"
-        for field in ("features", "air"):
-            _check_number(where, field, kind[field])
-        for text in kind["features"]:
+        _check_number(where, "features", kind.features)
+        _check_number(where, "air", kind.air)
+        for text in kind.features:
             _check_phrase(where, text)
-        air = [read_sentence(f"{where}, air", text) for text in kind["air"]]
-        kinds[name] = PlaceKind(kind["indoors"], kind["features"], air, kind.get("preposition", "at"))
-    _check_keys(path, "location", listed["kind_of"], locations)
-    for location, name in listed["kind_of"].items():
+        air = [read_sentence(f"{where}, air", text) for text in kind.air]
+        kinds[name] = PlaceKind(kind.indoors, kind.features, air, kind.preposition)
+    _check_keys(path, "location", listed.kind_of, locations)
+    for location, name in listed.kind_of.items():
         if name not in kinds:
             raise BadInput(f"{path}, location {shown(location)}: expected {', '.join(kinds)}, found {shown(name)}")
-    return {location: kinds[name] for location, name in listed["kind_of"].items()}
+    return {location: kinds[name] for location, name in listed.kind_of.items()}
 
 
 def _check_number(where: str, field: str, items: Sequence[str]) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from epbench.errors import BadInput
-from epbench.files.json_files import read_json
+from epbench.files.json_files import read_typed
 from epbench.files.packaged import packaged
-from epbench.files.shapes import Each, Items
 from epbench.tulving.scenes.scene_files import SCENE_SLOTS, Told, read_sentence
 
 TALES = packaged("epbench.tulving", "tales")
@@ -35,7 +34,7 @@ FEWEST_TEXTS = 6
 def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences that tell the facts in a tone, by what they tell."""
     path = TALES / f"facts_{tone}.json"
-    listed = read_json(path, Each(Items((str,))))
+    listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for what, slot in FACTS.items():
         sentences = [read_sentence(f"{path}, {what}", text, FACT_SLOTS, FEWEST_TEXTS) for text in listed.get(what, [])]
@@ -50,7 +49,7 @@ def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
 def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
     path = TALES / f"style_{style}.json"
-    listed = read_json(path, Each(Items((str,))))
+    listed = read_typed(path, dict[str, list[str]])
     return {
         part: _enough(
             f"{path}, {part}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.files.shapes import Shape, check
+from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs
@@ -104,7 +104,7 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
     """
     runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
     (first_folder, first, _), *_ = runs.values()
-    check(str(first_folder / "run.json"), first, Shape({"book": (str,)}))
+    typed(str(first_folder / "run.json"), first, fields({"book": str}))
     unknown = check_same_book({folder: run for folder, run, _ in runs.values()})
     scores: dict[str, dict[str, Any]] = {}
     for label, (folder, _, of_run) in runs.items():

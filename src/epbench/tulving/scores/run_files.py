@@ -5,41 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.shapes import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, Each, Items, Shape
+from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import folder as runs
 
-IDENTITY = Shape({}, {"fingerprint": (str,), "repeats": (int,), "released": (str,), "run": (str,)})
+IDENTITY = fields({}, {**dict.fromkeys(("fingerprint", "released", "run"), str), "repeats": Whole})
 """The field `identity` of run.json."""
 
 _NUMBERS = ("simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness")
 _SHARES = ("sensitivity", "specificity", "order")
-_INTERVAL, _COUNTS = Items(NUMBER, 2), Each((int,))
-_JUDGE = Shape(
-    {"name": (str,), "prompt_hash": MAYBE_TEXT, "passport": (dict, NoneType)},
+_JUDGE = fields(
+    {"name": str, "prompt_hash": str | None, "passport": dict[str, Any] | None},
     {
-        "setup": (str,),
-        "one_score": Shape({"score": NUMBER, "answers": (int,)}),
-        **dict.fromkeys(_SHARES, MAYBE_NUMBER),
-        **{f"{share}_interval": (list, NoneType) for share in _SHARES},
+        "setup": str,
+        "one_score": fields({"score": Number, "answers": Whole}),
+        **dict.fromkeys(_SHARES, Number | None),
+        **{f"{share}_interval": list[Any] | None for share in _SHARES},
     },
 )
 
 NAMING = ("items_ratio", "latest_several", "harsh_simple_recall_score")
 """Fields of scores.json about how many items the answers name."""
 
-SCORES = Shape(
+SCORES = fields(
     {
-        **dict.fromkeys(_NUMBERS, MAYBE_NUMBER), "f1_by_bin": Each(NUMBER), "n_questions": (int,), "n_failed": (int,),
-        "n_by_bin": _COUNTS, "intervals": Each(_INTERVAL),
+        **dict.fromkeys(_NUMBERS, Number | None), "f1_by_bin": dict[str, Number], "n_questions": Whole, "n_failed": Whole,
+        "n_by_bin": dict[str, Whole], "intervals": dict[str, Interval],
     },
     {
-        **dict.fromkeys(NAMING, MAYBE_NUMBER),
-        "coverage": _COUNTS, "possible": Each(_INTERVAL), "failed_by_bin": _COUNTS, "incomplete": Each(_INTERVAL),
-        "notes": Items((str,)), "judge": _JUDGE,
+        **dict.fromkeys(NAMING, Number | None), **dict.fromkeys(("coverage", "failed_by_bin"), dict[str, Whole]),
+        **dict.fromkeys(("possible", "incomplete"), dict[str, Interval]), "notes": list[str], "judge": _JUDGE,
     },
 )  # fmt: skip
 """The content of scores.json."""
@@ -79,4 +76,4 @@ UNKNOWN_CHAPTERS = (
 )
 
 read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores_to_show, shape=SCORES)
+read_scores = partial(runs.read_scores_to_show, kind=SCORES)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.booksort.paper.inputs import PaperRun
-from epbench.booksort.prompt_selection import CHOICE, CHOICE_SHAPE
+from epbench.booksort.prompt_selection import CHOICE, CHOSEN
 from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
 from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_json
@@ -62,7 +62,7 @@ def _choices(what: str, runs: Sequence[PaperRun]) -> list[tuple[dict[str, Value]
     for run in runs:
         for part in runs_in(run.folder):
             if (part / CHOICE).is_file():
-                choice = read_json(part / CHOICE, CHOICE_SHAPE)
+                choice = read_json(part / CHOICE, CHOSEN)
                 pairs = " ".join(read_run(part)["identity"].get("config") or ())
                 about: dict[str, Value] = {"source": "own", "label": run.label, "model": run.model}
                 if what in choice:

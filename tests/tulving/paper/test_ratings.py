@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 from epbench.errors import BadInput, RunFailed, UnusableReply
 from epbench.models.openai.model import EndpointModel
 from epbench.tulving.judging.realism import RATINGS, RealismJudge, load_realism_prompts, read_rating
-from epbench.tulving.paper.books import inputs
-from epbench.tulving.paper.books.inputs import read_books
-from epbench.tulving.paper.books.realism import JOURNAL, ratings_of, read_ratings, realism_of
+from epbench.tulving.paper.books import read_books
+from epbench.tulving.paper.ratings import JOURNAL, ratings_of, realism_of
 from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
 
 REPAIR = "An earlier reply to this could not be used"
 
 
 @pytest.fixture
-def book(short_book, monkeypatch):
-    monkeypatch.setattr(inputs, "length_counter", lambda: (lambda text: len(text.split()), "words"))
+def book(short_book):
     (found,) = read_books([str(short_book)])
     return found
 
@@ -61,7 +59,6 @@ def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path):
         assert found == expected(book) and len(endpoint.calls) == 20
         assert ratings_of(book, model_at(endpoint), tmp_path / "realism") == found
         assert len(endpoint.calls) == 20
-    assert read_ratings(book, tmp_path / "realism") == found
     rules = load_realism_prompts().rules.format()
     by_event = {(told(call.user)["Day"], told(call.user)["Location"]): told(call.user) for call in endpoint.calls}
     for chapter in book.chapters:
@@ -100,8 +97,6 @@ def test_a_reply_is_repaired_once_and_a_judge_that_fails_gives_no_rating(book, t
     )
     failed = {record["chapter"]: record["failure"] for record in records(tmp_path) if record.get("failure")}
     assert failed.keys() == lost and all("also when asked again" in failure for failure in failed.values())
-    assert read_ratings(book, tmp_path) == found
-
     with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:  # the next start asks for these alone
         assert ratings_of(book, model_at(endpoint), tmp_path) == expected(book)
     assert {told(call.user)["Day"] for call in endpoint.calls} == {second} and len(endpoint.calls) == len(lost)
@@ -114,7 +109,6 @@ def test_a_start_that_ended_in_the_middle_is_taken_up(book, tmp_path):
     for name, whole in ((JOURNAL, 7), ("judge_calls.jsonl", 9)):
         lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
         (tmp_path / name).write_bytes(b"".join(lines[:whole]) + lines[whole][:20])
-    assert sum(rating is not None for rating in read_ratings(book, tmp_path).values()) == 7
     with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:
         assert ratings_of(book, model_at(endpoint), tmp_path) == expected(book)
     assert len(endpoint.calls) == 20 - 9
@@ -142,10 +136,6 @@ def test_a_folder_keeps_to_one_book_and_one_judge(book, tmp_path):
         other = replace(book, fingerprint="0" * 16)
         with pytest.raises(BadInput, match="its realism_of is"):
             ratings_of(other, model_at(endpoint), tmp_path)
-    with pytest.raises(BadInput, match="expected 0000000000000000, the fingerprint of short"):
-        read_ratings(other, tmp_path)
-    with pytest.raises(BadInput, match="no run.json"):
-        read_ratings(book, tmp_path / "nothing")
 
 
 def test_an_edited_rating_is_refused(book, tmp_path):
@@ -153,8 +143,11 @@ def test_an_edited_rating_is_refused(book, tmp_path):
         ratings_of(book, model_at(endpoint), tmp_path)
     path = tmp_path / JOURNAL
     path.write_text(re.sub(r'"rating": "[^"]+"', '"rating": "Odd"', path.read_text("utf-8"), count=1), "utf-8")
-    with pytest.raises(BadInput, match="field 'rating': expected one of Realistic, .* found 'Odd'"):
-        read_ratings(book, tmp_path)
+    with (
+        LoopbackEndpoint(honest, port=endpoint.port) as endpoint,
+        pytest.raises(BadInput, match="field 'rating': expected one of Realistic, .* found 'Odd'"),
+    ):
+        ratings_of(book, model_at(endpoint), tmp_path)
 
 
 def test_a_prompt_beyond_the_window_is_refused_before_anything_is_asked(book, tmp_path):

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Literal, cast
 
 from epbench.errors import BadInput
-from epbench.files.shapes import MAYBE_TEXT, Shape
-from epbench.journals.journal import Journal, Record, read_journal
+from epbench.files.typed import Whole, fields
+from epbench.journals.journal import Journal, Record
 from epbench.judges.journal import judge_open
-from epbench.judges.protocol import JudgeIdentity, about_judge, noted_judge
+from epbench.judges.protocol import JudgeIdentity, about_judge
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
-from epbench.runs.folder import open_run, read_run
-from epbench.tulving.chapters.chapter import Chapter
+from epbench.runs.folder import open_run
 from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
-from epbench.tulving.paper.books.book import PaperBook
+from epbench.tulving.paper.books import PaperBook
 
 Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
 
@@ -28,10 +27,11 @@ REALISTIC = RATINGS[:2]
 
 JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
 
-_RECORD = Shape(
-    {"chapter": (int,), "judge": (str,), "prompt_hash": MAYBE_TEXT},
-    {"setup": (str,), "rating": (str,), "reason": (str,), "failure": MAYBE_TEXT},
-    (("rating",), ("failure",)),
+_RECORD = fields(
+    {"key": str, "chapter": Whole, "judge": str, "prompt_hash": str | None},
+    {"setup": str, "rating": str, "reason": str, "failure": str | None},
+    ("rating",),
+    ("failure",),
 )
 
 
@@ -65,33 +65,16 @@ def ratings_of(
         RunFailed: The model's endpoint broke down, or turned all requests away; the replies so far are kept.
     """
     judge = RealismJudge(model, prompts, max_tokens=max_tokens)
-    inputs = _inputs(book.chapters)
+    inputs = [RatedEvent(chapter.number, chapter.event) for chapter in book.chapters]
     judge.plan(inputs)
-    with open_run(folder, _identity(book, judge), {"book": book.name}):
+    identity = {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
+    with open_run(folder, identity, {"book": book.name}):
         journal = Journal(folder / JOURNAL, _RECORD)
         try:
             judge_open(journal, inputs, judge, progress, "ratings", _describe, folder / CALLS)
         finally:
             journal.close()
         return _ratings(journal.records, inputs, judge)
-
-
-def read_ratings(book: PaperBook, folder: Path) -> dict[int, Rating | None]:
-    """Read the ratings of a book from the folder that `ratings_of` filled, without a model; see there.
-
-    Raises:
-        BadInput: The folder holds no ratings, or those of another book.
-    """
-    identity = read_run(
-        folder, Shape({"realism_of": (str,), "judge": (str,), "prompt_hash": (str,)}, {"setup": (str,)})
-    )["identity"]
-    if identity["realism_of"] != book.fingerprint:
-        where = f"{folder / 'run.json'}, field 'identity.realism_of'"
-        raise BadInput(
-            f"{where}: expected {book.fingerprint}, the fingerprint of {book.marked}, found {identity['realism_of']}"
-        )
-    judge = noted_judge(identity, "judge")
-    return _ratings(read_journal(folder / JOURNAL, _RECORD), _inputs(book.chapters), judge)
 
 
 def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
@@ -114,14 +97,6 @@ def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) 
     if None in found:
         return None
     return "realistic" if True in classes else "non-realistic"
-
-
-def _inputs(chapters: Sequence[Chapter]) -> list[RatedEvent]:
-    return [RatedEvent(chapter.number, chapter.event) for chapter in chapters]
-
-
-def _identity(book: PaperBook, judge: JudgeIdentity) -> dict[str, str]:
-    return {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
 
 
 def _describe(one: RatedEvent, seconds: float) -> Record:

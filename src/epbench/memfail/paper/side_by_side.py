@@ -8,25 +8,19 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
-from epbench.files.shapes import MAYBE_TEXT, Shape, check
 from epbench.files.writing import write_text
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
-from epbench.memfail.claims.report import as_json, claims_table, judge_claims
+from epbench.memfail.paper.claims import CLAIMS
+from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, cells_of
 from epbench.memfail.scores.breakdown import breakdown_tables, with_tokens
 from epbench.memfail.scores.cost import Prices, Spent, cost_tables, read_prices, spent, usage_of
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.reports.tables import Table, markdown_list
+from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.safe_text import html_text
-
-_RUN = Shape(
-    {"identity": Shape({}, {"model": MAYBE_TEXT, "system_model": MAYBE_TEXT, "embedder": MAYBE_TEXT})},
-    {"judge": Shape({"name": (str,), "prompt_hash": (str,)}, {"setup": (str,)})},
-)
-
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
 
@@ -55,7 +49,7 @@ def write_side_by_side(
     usage: dict[str, dict[str, Spent]] = {}
     priced = read_prices(prices) if prices else None
     for folder, run in found:
-        about, scores = _about(run), read_scores(run)
+        about, scores = read_run(run), read_scores(run)
         label = folder.resolve().name if run == folder else f"{folder.resolve().name} ({scores['config']})"
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
@@ -80,17 +74,10 @@ def judge_notes(runs: Sequence[Path]) -> list[str]:
     Args:
         runs: The folders of runs; one that names no judge is passed over.
     """
-    named = [_about(run).get("judge") for run in runs]
+    named = [read_run(run).get("judge") for run in runs]
     judges = dict.fromkeys(noted_judge(judge) for judge in named if judge)
     notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
     return [_DIFFERENT, *notes] if len(judges) > 1 else notes
-
-
-def _about(run: Path) -> dict[str, Any]:
-    """The content of run.json, with what is needed here checked."""
-    about = read_run(run)
-    check(str(run / "run.json"), about, _RUN)
-    return about
 
 
 def _unchecked(judge: PastJudge) -> str:
@@ -121,3 +108,70 @@ def _in_html(notes: Sequence[str], sections: Mapping[str, Sequence[Table]]) -> l
     for heading, tables in sections.items():
         parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in tables)]
     return parts
+
+
+Found = Mapping[str, Evidence]
+"""The evidence for each claim, by where it comes from: `your runs`, `reported`."""
+
+RUNS, REPORTED = "your runs", "reported"
+_HOW = (
+    "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
+    "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",
+    "Runs and reported numbers are not mixed, and baselines are left out. All cases with their numbers are in claims.json.",
+)
+
+
+def judge_claims(runs: Runs, reported: Runs) -> dict[str, Found]:
+    """What runs and reported numbers say about each claim, by its name.
+
+    Args:
+        runs: The scores of runs by label, with `system_model`; baselines may be among them.
+        reported: Reported numbers in the same form, with all their k; may be empty.
+    """
+    sources = {RUNS: cells_of(runs)} | ({REPORTED: cells_of(reported)} if reported else {})
+    return {claim.name: {source: claim.of(cells) for source, cells in sources.items()} for claim in CLAIMS}
+
+
+def as_json(found: Mapping[str, Found]) -> dict[str, Any]:
+    """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
+    claims = []
+    for claim in CLAIMS:
+        sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
+        claims.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
+    return {"level": LEVEL, "margin": MARGIN, "claims": claims}
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    cases = [
+        {
+            "case": case.name, "value": case.value, "low": case.low, "high": case.high, "side": case.side,
+            "counts": [list(count) for count in case.counts],
+        }
+        for case in evidence.cases
+    ]  # fmt: skip
+    found: dict[str, Any] = {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers}
+    if evidence.missing:
+        found["missing"] = evidence.missing
+    return found | {"cases": cases}
+
+
+def claims_table(found: Mapping[str, Found]) -> Table:
+    """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
+    sources = list(next(iter(found.values())))
+    rows = [[claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in CLAIMS]
+    return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
+
+
+def _cell(evidence: Evidence) -> str:
+    if evidence.missing:
+        return f"not decided: no {evidence.missing}"
+    n = evidence.numbers
+    text = f"{evidence.decision}: {n['for']} for, {n['against']} against, {n['neither']} neither"
+    strongest = _strongest(evidence)
+    return f"{text}; {strongest.name}: {strongest.value:.2f} ({strongest.low:.2f} to {strongest.high:.2f})"
+
+
+def _strongest(evidence: Evidence) -> Case:
+    """The case to show: one on the side of the decision if there is one, with the narrowest interval."""
+    side = {"supported": "for", "denied": "against"}.get(evidence.decision, "neither")
+    return min(evidence.cases, key=lambda case: (case.side != side, case.high - case.low, case.name))

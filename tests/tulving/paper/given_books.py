@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -72,14 +71,3 @@ def published(archive: Path) -> dict[str, Any]:
             "exact": checks("paragraphs_verif_direct"),
             "model": checks("paragraphs_verif_llm"),
         }
-
-
-def check_form(exhibit: Any) -> None:
-    """What every exhibit must keep: one set of columns, values that CSV can hold, rows as wide as the head."""
-    assert len({tuple(record) for record in exhibit.records}) == 1, exhibit.name
-    for record in exhibit.records:
-        assert all(value is None or isinstance(value, str | int | float) for value in record.values())
-        assert not any(isinstance(value, float) and not math.isfinite(value) for value in record.values())
-        assert record["source"] in ("own", "released", "reported")
-    assert {len(row) for row in exhibit.table.rows} == {len(exhibit.table.head)}
-    assert all(isinstance(cell, str) for row in exhibit.table.rows for cell in row)

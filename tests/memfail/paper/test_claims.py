@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from epbench.memfail.claims.cells import Cell, by_place, cells_of, deepest, with_errors
-from epbench.memfail.claims.claims import CLAIMS
-from epbench.memfail.claims.report import REPORTED, RUNS, as_json, claims_table, judge_claims
+from epbench.memfail.paper.claims import CLAIMS
+from epbench.memfail.paper.evidence import Cell, by_place, cells_of, deepest, with_errors
+from epbench.memfail.paper.side_by_side import REPORTED, RUNS, as_json, claims_table, judge_claims
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 

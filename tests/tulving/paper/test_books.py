@@ -12,17 +12,9 @@ import tiktoken
 from epbench import BadInput
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.paper.books import inputs
-from epbench.tulving.paper.books.book import originals
-from epbench.tulving.paper.books.inputs import read_books
+from epbench.tulving.paper.books import length_counter, originals, read_books
 from tests.published_data import OURS
-from tests.tulving.paper.books.given_books import MISTAKES, built, published, rows, written
-
-
-@pytest.fixture(autouse=True)
-def words(monkeypatch):
-    """No test looks for the encoding in a network."""
-    monkeypatch.setattr(inputs, "length_counter", lambda: (lambda text: len(text.split()), "words"))
+from tests.tulving.paper.given_books import MISTAKES, built, published, rows, written
 
 
 def retitled(folder, out, title):
@@ -44,12 +36,12 @@ def test_a_book_by_templates(short_book):
         "short",
         "default",
     )
-    assert (book.order, book.writer, book.seed, book.by_rules) == ("narrative", "template", 0, True)
+    assert (book.order, book.writer, book.seed) == ("narrative", "template", 0)
     assert book.fingerprint == load_book(str(short_book)).fingerprint and book.marked == "short"
     (text,) = rows(short_book, "book")
-    assert (book.text, book.tokens, book.tokenizer) == (text["text"], len(text["text"].split()), "words")
-    asked = [(q.template, q.cue, q.bin, q.chapters) for q in book.selected]
-    assert asked == [(row["template"], row["cue"], row["bin"], row["chapters"]) for row in rows(short_book, "qa")]
+    assert (book.tokens, book.tokenizer) == (len(text["text"].split()), "words")
+    asked = [(q.template, q.cue, q.bin) for q in book.selected]
+    assert asked == [(row["template"], row["cue"], row["bin"]) for row in rows(short_book, "qa")]
     empty = [row for row in rows(short_book, "all_questions") if not row["answer"] and row["n_chapters"] == 0]
     assert (book.n_empty, book.n_answerable) == (len(empty), len(rows(short_book, "all_questions")) - len(empty))
     assert (book.n_events, book.universe_size, book.rounds) == (20, 100, [])
@@ -66,7 +58,7 @@ def test_a_book_by_templates(short_book):
 def test_a_book_by_a_model_has_its_rounds_and_its_dropped_event(once):
     folder = written(once)
     (book,) = read_books([str(folder)])
-    assert (book.writer, book.by_rules, book.n_events, len(book.chapters)) == ("openai:tiny", False, 20, 19)
+    assert (book.writer, book.n_events, len(book.chapters)) == ("openai:tiny", 20, 19)
     told = json.loads((folder / "writing.json").read_text("utf-8"))["iterations"]
     assert [one.candidates for one in book.rounds] == [one["candidates"] for one in told] and len(told) == 10
     assert sum(one.accepted for one in book.rounds) == 19 and book.no_rounds == ""
@@ -112,7 +104,7 @@ def test_a_book_of_an_archive():
     (book,) = read_books(archive=OURS)
     stored = published(OURS)
     assert (book.name, book.source, book.universe, book.seed, book.n_events) == ("short", "released", "default", 0, 20)
-    assert book.text == stored["text"] and book.tokens == len(stored["text"].split())
+    assert book.tokens == len(stored["text"].split())
     assert [chapter.event.space for chapter in book.chapters] == [row["location"] for row in stored["chapters"]]
     assert [question.template for question in book.selected] == [row["q_idx"] for row in stored["questions"]]
     assert (book.n_answerable, len(book.selected)) == (564, 456)  # paper: Appendices B.2.2 and B.2.4
@@ -172,20 +164,15 @@ def test_reordered_books_are_not_counted_beside_their_originals(once, short_book
     assert originals(both) == both[1:] and originals(both[:1]) == both[:1]
 
 
-def test_tokens_are_counted_where_the_encoding_is_at_hand(short_book, monkeypatch):
-    monkeypatch.undo()  # the words of the other tests
+def test_tokens_are_counted_where_the_encoding_is_at_hand(monkeypatch):
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
     joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
-    monkeypatch.setattr(tiktoken, "get_encoding", {"cl100k_base": joins_th}.__getitem__)
-    inputs.length_counter.cache_clear()
-    (book,) = read_books([str(short_book)])
-    text = rows(short_book, "book")[0]["text"]
-    assert (book.tokens, book.tokenizer) == (len(text.encode()) - text.count("th"), "cl100k_base")
-    monkeypatch.setattr(tiktoken, "get_encoding", {}.__getitem__)
-    inputs.length_counter.cache_clear()
-    (book,) = read_books([str(short_book)])
-    assert (book.tokens, book.tokenizer) == (len(text.split()), "words")
-    inputs.length_counter.cache_clear()
+    for encodings, expected in (({"cl100k_base": joins_th}, (7, "cl100k_base")), ({}, (2, "words"))):
+        monkeypatch.setattr(tiktoken, "get_encoding", encodings.__getitem__)
+        length_counter.cache_clear()
+        count, unit = length_counter()
+        assert (count("with them"), unit) == expected
+    length_counter.cache_clear()
 
 
 def test_a_damaged_report_or_date_is_named(short_book, tmp_path):

@@ -6,13 +6,18 @@ Nothing here loads weights. Two variants of one model have different identities,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, reason_of
 from epbench.models.fingerprint import commit_of, content_fingerprint, identity_of
-from epbench.models.hf.checkpoint import find_checkpoint
+from epbench.models.hf.checkpoint import find_checkpoint, load_tokenizer, read_window
 from epbench.models.packages import PACKAGES
+
+if TYPE_CHECKING:
+    from epbench.models.hf.prompt_tokens import PromptTokens
+    from epbench.models.protocol import Request
 
 KEYS = ("dtype", "revision", "adapter")
 """What can be said of a model beside its name."""
@@ -47,21 +52,13 @@ def parse_model_args(text: str, where: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Variant:
-    """Files of a model that have been found, without anything loaded.
+    """Files of a model that have been found, without anything loaded."""
 
-    Attributes:
-        path: The folder of the checkpoint, or its name on the Hub.
-        revision: What was asked for; None for the Hub's main branch, or for a folder.
-        commit: The commit that the revision stands for, 40 hex digits; None without a revision.
-        adapter: What was asked for; None without an adapter.
-        adapter_folder: The folder of the adapter.
-    """
-
-    path: str
-    revision: str | None = None
-    commit: str | None = None
-    adapter: str | None = None
-    adapter_folder: Path | None = None
+    path: str  # the folder of the checkpoint, or its name on the Hub
+    revision: str | None = None  # what was asked for; None for the Hub's main branch, or for a folder
+    commit: str | None = None  # the commit that the revision stands for, 40 hex digits; None without a revision
+    adapter: str | None = None  # what was asked for; None without an adapter
+    adapter_folder: Path | None = None  # the folder of the adapter
 
     @property
     def from_hub(self) -> dict[str, Any]:
@@ -111,6 +108,60 @@ def find_variant(name: str, revision: str | None = None, adapter: str | None = N
     return Variant(path, revision, commit, adapter, _adapter_folder(adapter))
 
 
+class LocalModel:
+    """What models with weights on this machine share: which files are meant, and what they say before weights are loaded.
+
+    Args:
+        kind: The backend, as in the model's name.
+        path_or_id: The folder of the model, a GGUF file, the name of an installed package, or a name on the Hub.
+        dtype: In what it computes.
+        revision: A branch, tag or commit of a model on the Hub; None for its main branch.
+        adapter: The folder of an adapter that peft has saved, or its name on the Hub.
+    """
+
+    costs_nothing = False
+    continues_prompts = True
+
+    def __init__(self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None) -> None:
+        self.name, self.dtype = f"{kind}:{path_or_id}", dtype
+        self._given = path_or_id, revision, adapter
+
+    @cached_property
+    def variant(self) -> Variant:
+        """The files of the model; see `find_variant`."""
+        return find_variant(*self._given)
+
+    def about_variant(self) -> dict[str, str]:
+        """See `HasVariant.about_variant`."""
+        return self.variant.about()
+
+    @cached_property
+    def identity(self) -> str:
+        """See `Model.identity`."""
+        return self.variant.identity(self.name, self.dtype)
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """The prompts as this model's tokenizer writes them; `BadInput` if there is no tokenizer."""
+        from epbench.models.hf.prompt_tokens import PromptTokens
+
+        return PromptTokens(load_tokenizer(self.variant.path, self.variant.commit))
+
+    @cached_property
+    def own_window(self) -> int | None:
+        """What config and tokenizer say of the window."""
+        return read_window(self.variant.path, self.prompts.tokenizer, self.variant.commit)
+
+    def window(self) -> int | None:
+        """See `Model.window`."""
+        return self.own_window
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """See `Model.count_tokens`; the tokenizer counts."""
+        n = len(self.prompts.ids(request))
+        return n, min(n, self.prompts.shared(request))
+
+
 def _adapter_folder(name: str) -> Path:
     folder = Path(name).expanduser()
     if not folder.is_dir():
@@ -131,8 +182,9 @@ def _downloaded(name: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=[_CONFIG, *_WEIGHTS]))
     except Exception as error:  # the Hub's library raises errors of its own, of requests and of the system
-        reason = " ".join(str(error).split())[:200]
-        raise BadInput(f"adapter {name}: no such folder, and no such adapter on the Hub ({reason})") from None
+        raise BadInput(
+            f"adapter {name}: no such folder, and no such adapter on the Hub ({reason_of(error, 200)})"
+        ) from None
 
 
 def _commit_in(folder: Path) -> str | None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.claims.evidence import Case, Measure, above, below, decide, little_gain, weigh
+from epbench.memfail.paper.evidence import Case, Measure, above, below, decide, little_gain, weigh
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import inspect
 
 from epbench import BadInput
-from epbench.booksort.prompt_selection import CHOICE_SHAPE
+from epbench.booksort.prompt_selection import CHOSEN
 from epbench.booksort.scores import run_files as booksort
 from epbench.files.json_files import read_json
-from epbench.files.shapes import Each, Items, Shape, check
+from epbench.files.typed import typed
 from epbench.journals.journal import Journal, read_journal
-from epbench.journals.shapes import JOURNALS
+from epbench.journals.records import ANY_RECORD, JOURNALS
 from epbench.memfail.scores import run_files as memfail
-from epbench.memories.session import MEMORIES_SHAPE
+from epbench.memories.session import MEMORIES_TYPE
 from epbench.runs.benchmark import NAMES, benchmark_named
 from epbench.runs.folder import RUN, read_run, read_scores
 from epbench.tulving.judging.own_answers import read_answers
@@ -29,26 +30,41 @@ JSON = st.recursive(
 )
 
 
+PLAIN = {
+    inspect.StrType: st.text(max_size=5), inspect.IntType: st.integers(), inspect.FloatType: st.floats(),
+    inspect.BoolType: st.booleans(), inspect.NoneType: st.none(), inspect.AnyType: st.just({}),
+}  # fmt: skip
+
+
 def values_of(kind):
-    """Values that are mostly of a kind, so that a check goes deep, and sometimes anything."""
-    if isinstance(kind, Shape):
-        fields = {name: values_of(k) for name, k in kind.required.items()}
-        right = st.fixed_dictionaries(fields, optional={name: values_of(k) for name, k in kind.optional.items()})
-    elif isinstance(kind, Each):
-        right = st.dictionaries(st.text(max_size=3), values_of(kind.of), max_size=2)
-    elif isinstance(kind, Items):
-        right = st.lists(values_of(kind.of), max_size=3)
-    else:
-        of = {str: st.text(max_size=5), int: st.integers(), float: st.floats(), bool: st.booleans(), list: st.just([])}
-        right = st.one_of(*(of.get(one, st.none() if one is type(None) else st.just({})) for one in kind))
+    """Values that are mostly of a type, so that a check goes deep, and sometimes anything."""
+    return _values(inspect.type_info(kind))
+
+
+def _values(info):
+    match info:
+        case inspect.StructType(fields=fields):
+            required = {field.name: _values(field.type) for field in fields if field.required}
+            optional = {field.name: _values(field.type) for field in fields if not field.required}
+            right = st.fixed_dictionaries(required, optional=optional)
+        case inspect.DictType(value_type=of):
+            right = st.dictionaries(st.text(max_size=3), _values(of), max_size=2)
+        case inspect.ListType(item_type=of):
+            right = st.lists(_values(of), max_size=3)
+        case inspect.TupleType(item_types=of):
+            right = st.tuples(*map(_values, of)).map(list)
+        case inspect.UnionType(types=types):
+            right = st.one_of(*map(_values, types))
+        case _:
+            right = PLAIN[type(info)]
     return st.integers(0, 19).flatmap(lambda n: JSON if n == 0 else right)
 
 
 BENCHMARKS = (tulving, booksort, memfail)
-FILES = {"memories.json": MEMORIES_SHAPE, "prompt_selection.json": CHOICE_SHAPE}
-SHAPES = [
+FILES = {"memories.json": MEMORIES_TYPE, "prompt_selection.json": CHOSEN}
+TYPES = [
     *JOURNALS.values(), *FILES.values(), RUN, *(benchmark_named(name, Path()).described for name in NAMES),
-    *(shape for benchmark in BENCHMARKS for shape in (benchmark.IDENTITY, benchmark.SCORES)),
+    *(kind for benchmark in BENCHMARKS for kind in (benchmark.IDENTITY, benchmark.SCORES)),
 ]  # fmt: skip
 GOOD = {
     "answers.jsonl": {"id": "q", "repeat": 0, "answer": "x"},
@@ -64,11 +80,11 @@ GOOD = {
     [
         ("answers.jsonl", "repeat", "x", "field 'repeat': expected a whole number, found 'x'"),
         ("answers.jsonl", "answer", None, "field 'answer': expected a text, found None"),
-        ("answers.jsonl", "usage", {"prompt": 1.5}, "field 'usage', field 'prompt': expected a whole number, found 1.5"),
-        ("answers.jsonl", "seconds", float("inf"), "field 'seconds': expected a whole number or a number or null, found inf"),
-        ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number, found 1000"),
+        ("answers.jsonl", "usage", {"prompt": 1.5}, "field 'usage.prompt': expected a whole number, found 1.5"),
+        ("answers.jsonl", "seconds", float("inf"), "field 'seconds': expected a number <= 4.611686018427388e+18, found inf"),
+        ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number <= 4611686018427387904, found 1000"),
         ("judge_calls.jsonl", "id", 3, "field 'id': expected a text, found 3"),
-        ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a whole number or a number, found 'x'"),
+        ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a number, found 'x'"),
         ("judgements.jsonl", "judge", {}, "field 'judge': expected a text, found {}"),
         ("stored.jsonl", "units", "u", "field 'units': expected a list, found 'u'"),
         ("retrieved.jsonl", "memories", [None], "field 'memories[0]': expected a text, found None"),
@@ -120,11 +136,11 @@ def test_scores_of_another_tool_are_refused(tmp_path):
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(SHAPES).flatmap(lambda shape: st.tuples(st.just(shape), values_of(shape))))
+@given(st.sampled_from(TYPES).flatmap(lambda kind: st.tuples(st.just(kind), values_of(kind))))
 def test_no_value_makes_a_check_fail_otherwise(pair):
-    shape, value = pair
+    kind, value = pair
     try:
-        check("file.json", value, shape)
+        typed("file.json", value, kind)
     except BadInput as error:
         assert str(error).startswith("file.json") and len(str(error)) < 1000
 
@@ -134,7 +150,7 @@ def test_no_value_makes_a_check_fail_otherwise(pair):
 @given(st.sampled_from([*JOURNALS, "any.jsonl"]), st.data())
 def test_no_record_makes_a_journal_fail_otherwise(tmp_path_factory, file, data):
     path = tmp_path_factory.mktemp("journal") / file
-    records = data.draw(st.lists(values_of(JOURNALS.get(file, Shape())), max_size=3))
+    records = data.draw(st.lists(values_of(JOURNALS.get(file, ANY_RECORD)), max_size=3))
     lines = [json.dumps({"key": "k", **record} if isinstance(record, dict) else record) for record in records]
     path.write_text("".join(line + "\n" for line in lines))
     try:

@@ -1,0 +1,289 @@
+"""The books that tables and figures are about: datasets of one's own, and the books of a published archive."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from epbench.errors import BadInput
+from epbench.exhibits.exhibit import Source, marked
+from epbench.exhibits.reported import ReportedRow
+from epbench.files.json_files import read_typed
+from epbench.files.text import shown
+from epbench.files.typed import Whole, fields
+from epbench.hub.rows import all_checked_rows
+from epbench.models.estimate import CL100K, cl100k_tokens
+from epbench.statistics.estimate import Value
+from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.chapters.loop import Iteration
+from epbench.tulving.chapters.template_writer import TemplateWriter
+from epbench.tulving.dataset.build import Order
+from epbench.tulving.dataset.load import fingerprint_of_book, load_book
+from epbench.tulving.events.events import Event
+from epbench.tulving.events.new_york import Point, known_spaces
+from epbench.tulving.events.universe import PUBLISHED_SIZE, load_universe
+from epbench.tulving.events.universe_files import universe_names
+from epbench.tulving.questions.generate import Bin
+from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
+from epbench.tulving.released.books import read_book
+from epbench.tulving.released.rounds import n_published_events, published_rounds
+
+
+class Asked(NamedTuple):
+    """What the tables need of a selected question: its template's number, from 0, the letters of its cue, and its bin."""
+
+    template: int
+    cue: str
+    bin: Bin
+
+
+@dataclass(frozen=True)
+class PaperBook:
+    """A book.
+
+    Attributes:
+        label: How tables name it: the name of the dataset, with its writer or its path where two have one name.
+        name: The name of the dataset, such as `long` or `news-short`.
+        source: `own`, or `released` for a published book.
+        length: `short`, `long` or `very-long`; "" if neither the title nor the archive says so.
+        universe: The name of its universe; "" if unknown. That of a published book is the paper's, even where ours has
+            the same name.
+        order: `narrative`, or `chronological` for chapters sorted by date.
+        writer: `template`, or who else wrote the chapters.
+        seed: The seed of its draws; None if unknown.
+        fingerprint: That of runs on it; see `epbench.tulving.dataset.load`.
+        chapters: The chapters with their events.
+        selected: The questions that are asked.
+        n_answerable: The number of all questions with an answer, before the selection.
+        n_empty: The number of all questions without one.
+        tokens: The length of the text in tokens, or in words.
+        tokenizer: What `tokens` counts: `cl100k_base`, or `words` where that encoding is not at hand.
+        n_events: The number of events that were to be told, with those without a chapter; None if unknown.
+        universe_size: The number of times, of spaces, of entities and of contents in its universe.
+        rounds: The rounds in which a model wrote it; empty if there were none, or if they are unknown.
+        no_rounds: Why `rounds` is empty; "" if it is not.
+        coordinates: Latitude and longitude, in degrees, of the spaces for which they are known.
+    """
+
+    label: str
+    name: str
+    source: Source
+    length: str
+    universe: str
+    order: Order
+    writer: str
+    seed: int | None
+    fingerprint: str
+    chapters: Sequence[Chapter] = field(repr=False)
+    selected: Sequence[Asked] = field(repr=False)
+    n_answerable: int
+    n_empty: int
+    tokens: int
+    tokenizer: str
+    n_events: int | None = None
+    universe_size: int = PUBLISHED_SIZE
+    rounds: Sequence[Iteration] = ()
+    no_rounds: str = ""
+    coordinates: Mapping[str, Point] = field(default_factory=dict, repr=False)
+
+    @property
+    def marked(self) -> str:
+        """The label for a cell."""
+        return marked(self.label, self.source)
+
+    @property
+    def identity(self) -> dict[str, Value]:
+        """The columns that say which book a row of a frame is about."""
+        return {
+            "source": self.source, "label": self.label, "book": self.name, "universe": self.universe or None,
+            "order": self.order, "writer": self.writer or None, "seed": self.seed, "fingerprint": self.fingerprint,
+        }  # fmt: skip
+
+
+def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
+    """Return the books without those that only put the chapters of another one of them in the order of their dates."""
+
+    def texts(book: PaperBook) -> frozenset[str]:
+        return frozenset(chapter.text for chapter in book.chapters)
+
+    told = [texts(book) for book in books if book.order == "narrative"]
+    return [book for book in books if book.order == "narrative" or texts(book) not in told]
+
+
+def rows_of(table: str, reported: Sequence[ReportedRow], scores: Iterable[str]) -> list[ReportedRow]:
+    """The rows of a table that have at least one of these scores; other papers have tables of this number too."""
+    wanted = set(scores)
+    return [row for row in reported if row.table == table and not wanted.isdisjoint(row.scores)]
+
+
+def identity_of(row: ReportedRow) -> dict[str, Value]:
+    """What says which book a row is about, as `PaperBook.identity`; the paper names the book and its writer only."""
+    return {"source": "reported", "label": row.dataset, "book": row.dataset, "writer": row.model}
+
+
+def sources_of(rows: Sequence[ReportedRow]) -> list[str]:
+    """Where reported rows are from, with the notes of the rows."""
+    sources = sorted({f"{row.source}, {row.table}" for row in rows})
+    return [f"(reported): {source}." for source in sources] + [
+        f"{marked(row.dataset, 'reported')}: {row.note}" for row in rows if row.note
+    ]
+
+
+def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
+    """Read books.
+
+    Args:
+        datasets: Names on the Hub such as `epbench/short`, or folders of datasets. The report on the writing and the
+            command on the card are read from a folder only.
+        archive: A published archive, as a zip or a folder; None for no published books.
+
+    Returns:
+        The datasets in their order, then the books of the archive by path. Books that would have one label are told apart
+        by their writers, by their seeds, and else by what the user gave.
+
+    Raises:
+        BadInput: A dataset is given twice, does not exist or is not a Tulving book, a file in its folder is damaged, or
+            the archive is missing or damaged, or holds no published book.
+    """
+    if twice := next((name for name in datasets if list(datasets).count(name) > 1), None):
+        raise BadInput(f"the dataset {twice} is given twice")
+    opened = open_archive(archive) if archive else None
+    books = [_own(name) for name in datasets]
+    books += [_published(opened, book) for book in opened.books] if opened else []
+    given = [*datasets, *(f"{book.name}, fingerprint {book.fingerprint}" for book in books[len(datasets) :])]
+    choices = [
+        [name, f"{name} by {book.writer}", f"{name}, seed {book.seed}", f"{name} by {book.writer}, seed {book.seed}", last]
+        for book, last in zip(books, given, strict=True)
+        for name in (book.name,)
+    ]  # fmt: skip
+    taken = Counter((book.source, label) for book, of in zip(books, choices, strict=True) for label in {*of})
+    return [
+        replace(book, label=next((label for label in of if taken[book.source, label] == 1), of[-1]))
+        for book, of in zip(books, choices, strict=True)
+    ]
+
+
+@cache
+def length_counter() -> tuple[Callable[[str], int], str]:
+    """How the length of a text is counted, and the name of what is counted: tokens where their encoding is at hand."""
+    try:
+        return cl100k_tokens(), CL100K
+    except BadInput:
+        return lambda text: len(text.split()), "words"
+
+
+# The books of a published archive
+
+_SEED = re.compile(r"_seed(\d+)$")
+
+
+def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
+    data, rounds = read_book(archive, book), published_rounds(archive.files, book)
+    seed, text, (count, unit) = _SEED.search(book.root), data.book(), length_counter()
+    n_answerable = sum(question.n_chapters > 0 for question in data.questions)
+    return PaperBook(
+        label=book.name, name=book.name, source="released", length=book.book, universe=book.universe, order=book.order,
+        writer=book.generator, seed=int(seed[1]) if seed else None,
+        fingerprint=fingerprint_of_book([question._asdict() for question in data.selected], text),
+        chapters=data.chapters, selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
+        n_answerable=n_answerable, n_empty=len(data.questions) - n_answerable, tokens=count(text), tokenizer=unit,
+        n_events=n_published_events(archive.files, book), rounds=rounds,
+        no_rounds="" if rounds else "the archive does not hold the checks of its candidates",
+        coordinates=known_spaces(chapter.event.space for chapter in data.chapters),
+    )  # fmt: skip
+
+
+# A dataset of one's own, from its rows, its title, its card and its report
+
+_CHAPTER = fields(
+    {
+        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str),
+        "chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str],
+    }
+)  # fmt: skip
+
+
+class _Writing(Struct, frozen=True):
+    """What is read of the report on the writing."""
+
+    writer: str
+    iterations: list[Iteration]
+    dropped: list[dict[str, Any]]
+    checker: str = ""
+
+
+_MADE = re.compile(r"The days of (?P<name>.+?), seed (?P<seed>-?\d+)(?:, written by (?P<writer>.+))?")
+_CONVERTED = re.compile(r"(?P<name>.+?), as published, by (?P<writer>.+)")
+_NAME = re.compile(r"(?:(?P<universe>.+?)-)??(?P<length>very-long|short|long)(?P<ordered>-ordered)?")
+_SIZE = re.compile(r"--universe-size (\d+)")
+
+
+def _own(dataset: str) -> PaperBook:
+    loaded = load_book(dataset)
+    made, converted = (pattern.fullmatch(loaded.book.title) for pattern in (_MADE, _CONVERTED))
+    found = made or converted
+    name = found["name"] if found else Path(dataset).name
+    parts = _NAME.fullmatch(name) if found else None
+    source: Source = "released" if converted and not made else "own"
+    writer = (found["writer"] or TemplateWriter.name) if found else ""
+    seed = int(made["seed"]) if made else None
+    universe = (parts["universe"] or "default") if parts else ""
+    chapters = [
+        _chapter(row, f"{dataset}, config 'chapters', row {number}")
+        for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
+    ]
+    every = all_checked_rows(dataset, "all_questions", "test", fields({"n_chapters": Whole}))
+    n_answerable = sum(row["n_chapters"] > 0 for row in every)
+    report, card = Path(dataset) / "writing.json", Path(dataset) / "README.md"
+    writing = read_typed(report, _Writing) if report.is_file() else None
+    rounds = writing.iterations if writing and writing.checker else []
+    sized = _SIZE.search(card.read_text("utf-8", errors="replace")) if card.is_file() else None
+    size, (count, unit) = int(sized[1]) if sized else PUBLISHED_SIZE, length_counter()
+    coordinates: Mapping[str, Point] = {}
+    if source == "released":
+        coordinates = known_spaces(chapter.event.space for chapter in chapters)
+    elif universe in universe_names() and seed is not None:
+        coordinates = load_universe(universe, size, seed).coordinates
+    return PaperBook(
+        label=name, name=name, source=source, length=parts["length"] if parts else "", universe=universe,
+        order=("chronological" if parts["ordered"] else "narrative") if parts else _order_of(chapters), writer=writer,
+        seed=seed, fingerprint=loaded.fingerprint, chapters=chapters,
+        selected=[Asked(row["template"], row["cue"], row["bin"]) for row in loaded.rows],
+        n_answerable=n_answerable, n_empty=len(every) - n_answerable, tokens=count(loaded.book.text), tokenizer=unit,
+        n_events=len(chapters) + len(writing.dropped) if writing else None, universe_size=size, rounds=rounds,
+        no_rounds="" if rounds else _why_no_rounds(source, writer, report), coordinates=coordinates,
+    )  # fmt: skip
+
+
+def _chapter(row: dict[str, Any], where: str) -> Chapter:
+    try:
+        day = date.fromisoformat(row["date"])
+    except ValueError:
+        raise BadInput(
+            f"{where}, field 'date': expected a date such as 2024-05-07, found {shown(row['date'])}"
+        ) from None
+    event = Event(day, row["location"], row["entity"], row["content"], row["detail"])
+    secondary = tuple(row["secondary_entities"])
+    return Chapter(row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], secondary)
+
+
+def _order_of(chapters: Sequence[Chapter]) -> Order:
+    """The order that the dates have, for a book whose name does not say it."""
+    days = [chapter.event.time for chapter in chapters]
+    return "chronological" if len(days) > 1 and days == sorted(days) else "narrative"
+
+
+def _why_no_rounds(source: Source, writer: str, report: Path) -> str:
+    if source == "released":
+        return "the checks of its candidates are in the archive, not in the dataset that was made from it"
+    if writer == TemplateWriter.name:
+        return "the template writer composes each chapter from its plan in one go, so there are no rounds to show"
+    return f"{report} reports no rounds of a model"

@@ -330,40 +330,35 @@ PROPERTIES = ("paragraphs", "style", "secondary entities")
 def _composition(books: Sequence[PaperBook], reported: Sequence[ReportedRow]) -> Exhibit:
     """Table 8, with a column for each book."""
     theirs = [row for row in reported if row.table == "Table 8" and any(map(_is_counted, row.scores))]
-    about = [*(book.identity for book in books), *map(identity_of, theirs)]
-    shown = [*(book.marked for book in books), *(marked(f"{row.dataset} by {row.model}", "reported") for row in theirs)]
-    counts = [*(_composed(book.chapters) for book in books), *map(_reported_composed, theirs)]
-    values = sorted({key for of in counts for key in of}, key=_in_order)
+    counts = [(book.identity, book.marked, _composed(book.chapters)) for book in books]
+    counts += [
+        (identity_of(row), marked(f"{row.dataset} by {row.model}", "reported"), Counter[str](row.scores))
+        for row in theirs
+    ]
+    names = sorted({name for *_, of in counts for name in of if _is_counted(name)}, key=_in_order)
     frame = framed(
-        {**identity, "heading": heading, "property": what, "value": value, "chapters": of[what, value]}
-        for what, value in values
-        for identity, heading, of in zip(about, shown, counts, strict=True)
+        {**identity, "heading": heading, "property": what, "value": value, "chapters": of[name]}
+        for name in names
+        for what, _, value in (name.partition("."),)
+        for identity, heading, of in counts
     )
     columns = [Column("property", "property", text=True), Column("value", "value", text=True), Column("{}", "chapters")]
-    notes = [
-        "A secondary entity is a side character with a full name that occurs in one chapter only.",
-        *sources_of(theirs),
-    ]
+    notes = ["A secondary entity is a side character with a full name that occurs in one chapter only."]
+    notes += sources_of(theirs)
     return Exhibit("Table 8", TITLES["Table 8"], frame, columns, notes, across="heading", sections="property")
 
 
-def _in_order(key: tuple[str, str]) -> tuple[int, int, str]:
-    """Properties as they are listed, numbers by their size and styles by their names."""
-    what, value = key
-    return PROPERTIES.index(what), 0 if what == "style" else len(value), value
-
-
-def _composed(chapters: Sequence[Chapter]) -> Counter[tuple[str, str]]:
-    """The number of chapters by property and value."""
-    values = [(str(chapter.n_paragraphs), chapter.style, str(len(chapter.secondary))) for chapter in chapters]
-    return Counter(pair for of in values for pair in zip(PROPERTIES, of, strict=True))
-
-
-def _reported_composed(row: ReportedRow) -> Counter[tuple[str, str]]:
-    """The counts of a row of the paper, whose scores are named `style.comedy` and the like."""
-    parts = {name: name.partition(".") for name in row.scores if _is_counted(name)}
-    return Counter({(what, value): int(row.scores[name]) for name, (what, _, value) in parts.items()})
+def _composed(chapters: Sequence[Chapter]) -> Counter[str]:
+    """The number of chapters by property and value, named as in rows of the paper: `style.comedy`."""
+    values = [(chapter.n_paragraphs, chapter.style, len(chapter.secondary)) for chapter in chapters]
+    return Counter(f"{what}.{value}" for of in values for what, value in zip(PROPERTIES, of, strict=True))
 
 
 def _is_counted(name: str) -> bool:
     return name.partition(".")[0] in PROPERTIES
+
+
+def _in_order(name: str) -> tuple[int, int, str]:
+    """Properties as they are listed, numbers by their size and styles by their names."""
+    what, _, value = name.partition(".")
+    return PROPERTIES.index(what), 0 if what == "style" else len(value), value

@@ -116,21 +116,20 @@ def actual_table(
     """Return Table 9: the counts of every book, each beside what the geometric law lets expect; see `expected_counts`."""
     if not books:
         return Missing("Table 9", TITLE_9, "books")
-    records: list[dict[str, Value]] = []
-    for book in books:
-        expected = expected_counts(len(book.chapters), book.universe_size, repeats=repeats, seed=seed)
-        counts = actual_counts(book.chapters)
-        records += [
-            {**book.identity, "n_chapters": len(book.chapters), "feature": feature, "times": bin_}
-            | {"items": counts[feature][bin_], **expected[bin_].columns("mean", "sd", "n", prefix="expected_")}
-            for feature, bin_ in product(FEATURES, TIMES_BINS)
-        ]
-    cells = list(product(FEATURES, TIMES_BINS))
-    theirs = rows_of("Table 9", reported, [f"{feature}.{bin_}" for feature, bin_ in cells])
+    cells = {f"{feature}.{bin_}": (feature, bin_) for feature, bin_ in product(FEATURES, TIMES_BINS)}
+    theirs = rows_of("Table 9", reported, cells)
+    expected = [expected_counts(len(book.chapters), book.universe_size, repeats=repeats, seed=seed) for book in books]
+    records: list[dict[str, Value]] = [
+        {**book.identity, "n_chapters": len(book.chapters), "feature": feature, "times": bin_, "items": counts[key]}
+        | of[bin_].columns("mean", "sd", "n", prefix="expected_")
+        for book, of in zip(books, expected, strict=True)
+        for counts in (actual_counts(book.chapters),)
+        for key, (feature, bin_) in cells.items()
+    ]
     records += [
-        {**identity_of(row), "feature": feature, "times": bin_, "items": row.scores.get(f"{feature}.{bin_}")}
+        {**identity_of(row), "feature": feature, "times": bin_, "items": row.scores.get(key)}
         for row in theirs
-        for feature, bin_ in cells
+        for key, (feature, bin_) in cells.items()
     ]
     notes = [
         "Each cell is the number of items in the book and, in parentheses, what is expected (mean ± standard deviation) "
@@ -152,10 +151,10 @@ def _items(row: Row) -> str:
     return plain(row["items"]) + expected
 
 
-def actual_counts(chapters: Sequence[Chapter]) -> Mapping[str, Mapping[str, int]]:
-    """Return by element (`time`, `space`, `entity`, `content`) and bin how many different items occur so often."""
-    times = {feature: Counter(getattr(chapter.event, feature) for chapter in chapters) for feature in FEATURES}
-    return {feature: Counter(map(_bin, of.values())) for feature, of in times.items()}
+def actual_counts(chapters: Sequence[Chapter]) -> Mapping[str, int]:
+    """Return how many different items occur how often, named as in rows of the paper: `time.3-5`."""
+    times = [(feature, Counter(getattr(chapter.event, feature) for chapter in chapters)) for feature in FEATURES]
+    return Counter(f"{feature}.{_bin(n)}" for feature, of in times for n in of.values())
 
 
 def _bin(times: int) -> str:

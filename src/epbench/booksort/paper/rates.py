@@ -64,13 +64,13 @@ def prepared(questions: pd.DataFrame) -> pd.DataFrame:
         questions: The content of questions.parquet.
 
     Returns:
-        A copy with the columns excerpt (a name for each excerpt), pair (the id of the pair), swapped (whether it is the
+        A copy with the columns excerpt (a number for each excerpt), pair (the id of the pair), swapped (whether it is the
         second asking of its pair), part (`SORT` or `SORT-extend`), right (1, 0, or NaN if the question failed), failed and
         correct.
     """
     names = ["book_idx", "excerpt_length", "segment_length", "excerpt_idx"]
     return questions.assign(
-        excerpt=questions[names].astype(str).agg(" ".join, axis=1),
+        excerpt=questions.groupby(names, sort=False).ngroup(),
         pair=questions["id"].str.removesuffix(SWAPPED),
         swapped=questions["id"].str.endswith(SWAPPED),
         part=(questions["excerpt_length"] >= LONG_EXCERPT).map({False: SORT, True: EXTEND}),

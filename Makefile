@@ -80,6 +80,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 # Writes benchmarks/README.md; `$(BIN)/python benchmarks/claims.py --help` tells how to compare it with another machine's.
 bench: $(VENV)/.dev $(VENV)/.real

@@ -136,7 +136,8 @@ _FOOT = (
     "To compare your machine with this one: `python benchmarks/claims.py --out mine --compare benchmarks/results.json` writes",
     "`mine/README.md` with both columns. On a machine with a GPU the model's claims are measured on the GPU.\n",
     "Other scripts in this folder measure what is no claim on speed: `levels.py` and `levels_model.py` how hard the levels of a",
-    "book are, `similarity.py` the thresholds of a judge, `torture.py` what is lost when commands are killed.\n",
+    "book are, `similarity.py` the thresholds of a judge, `torture.py` what is lost when commands are killed; `resume.py` and\n"
+    "`journals.py` what it takes to read the journals of a very large run.\n",
 )
 
 

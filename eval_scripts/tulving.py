@@ -49,12 +49,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from epbench import command, options
-
-if TYPE_CHECKING:
-    from epbench.tulving.context.reading import Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,10 +130,13 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _evaluate(args: Arguments) -> None:
     """Check the runs on all datasets, then ask, judge and score; the weights are loaded once, by the first run."""
-    from epbench.errors import BadInput, RunFailed
+    from epbench.errors import BadInput
     from epbench.models.load import load_reader
+    from epbench.models.protocol import Sampling
     from epbench.runs.several import folders_of_datasets
     from epbench.tulving import evaluate, rejudge
+    from epbench.tulving.context.prompts import load_prompts
+    from epbench.tulving.context.reading import Reading
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
@@ -146,9 +145,15 @@ def _evaluate(args: Arguments) -> None:
         raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
     if args.answers and args.repeats > 1 and not args.rejudge:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
-    folders = folders_of_datasets(args.out, args.datasets)
+    folders, say = folders_of_datasets(args.out, args.datasets), command.console().say
     model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), args.backend)
-    reading = None if args.rejudge else _reading(args)
+    reading = None if args.memory is None or args.rejudge else Reading(
+        memory=args.memory, top_k=args.top_k, keep_order=args.keep_order, retriever=args.retriever,
+        retriever_url=args.retriever_url or args.base_url, request_timeout=args.request_timeout,
+        prompts=load_prompts(args.prompts), repeats=args.repeats, limits=args.limits,
+        sampling=Sampling(args.max_tokens, args.temperature, args.seed),
+        installed=args.installed(args.memory, args.base_url, args.request_timeout),
+    )  # fmt: skip
     judge = load_judge(  # the reader itself if both have one name and one address, so that weights are loaded once
         args.judge, args.judge_backend(args), prompts=args.judge_prompts, max_tokens=args.judge_max_tokens,
         reader=model if args.may_be_reader(args) else None,
@@ -166,33 +171,11 @@ def _evaluate(args: Arguments) -> None:
         ))  # fmt: skip
 
     def ran(ready: evaluate.Prepared | rejudge.Prepared, out: Path) -> evaluate.Evaluated:
-        try:
-            if isinstance(ready, rejudge.Prepared):
-                done = rejudge.run(ready, progress=command.bar)
-            else:
-                done = evaluate.run(ready, out, progress=command.bar, warn=command.warn)
-        except RunFailed:  # first why the judge gave no verdict, as there may be nothing to score
-            command.console().say_all(evaluate.failure_lines(out, judge))
-            raise
-        command.console().say_all(done.failures)
-        return done
+        if isinstance(ready, rejudge.Prepared):
+            return rejudge.run(ready, progress=command.bar, say=say)
+        return evaluate.run(ready, out, progress=command.bar, warn=command.warn, say=say)
 
     command.run_all(folders, checked, ran, (screen_tables, markdown_table), plan=args.plan)
-
-
-def _reading(args: Arguments) -> Reading | None:
-    """What the command line says about what the reader sees and how it answers; None if no reader is asked."""
-    from epbench.models.protocol import Sampling
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.context.reading import Reading
-
-    return None if args.memory is None else Reading(
-        memory=args.memory, top_k=args.top_k, keep_order=args.keep_order, retriever=args.retriever,
-        retriever_url=args.retriever_url or args.base_url, request_timeout=args.request_timeout,
-        prompts=load_prompts(args.prompts), repeats=args.repeats, limits=args.limits,
-        sampling=Sampling(args.max_tokens, args.temperature, args.seed),
-        installed=args.installed(args.memory, args.base_url, args.request_timeout),
-    )  # fmt: skip
 
 
 def _rescore(archive: Path, out: Path) -> None:

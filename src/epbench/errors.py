@@ -47,3 +47,8 @@ class UnusableReply(QuestionFailed):
     The message becomes part of the repeated request, and so of its key in a journal of calls: with another wording, a judge
     that was stopped would ask again.
     """
+
+
+def reason_of(error: BaseException, longest: int = 300) -> str:
+    """Return the message of a foreign error as one line of at most so many characters; its type if it has no message."""
+    return " ".join(str(error).split())[:longest] or type(error).__name__

@@ -38,7 +38,7 @@ class BackendOptions:
         replicas: the number of replicas, or None for as many as the cluster holds.
         gpus_per_replica: the GPUs of each, or None for as many as the model needs.
         data_parallel: the number of replicas on this machine, or None.
-        model_args: more about the main model, as `KEY=VALUE,…` with the keys of `epbench.models.variant.KEYS`.
+        model_args: more about the main model, as `KEY=VALUE,…` with the keys of `epbench.models.hf.variant.KEYS`.
     """
 
     base_url: str | None
@@ -106,7 +106,7 @@ def variant_options(text: str, flag: str, dtype: str) -> dict[str, Any]:
         BadInput: the text cannot be read, there is no such dtype, or it contradicts --dtype.
     """
     from epbench.errors import BadInput
-    from epbench.models.variant import parse_model_args
+    from epbench.models.hf.variant import parse_model_args
 
     found = parse_model_args(text, flag)
     own = found.get("dtype", dtype)

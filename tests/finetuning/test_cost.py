@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, Qwen2Config, T5Config
 
 from epbench.errors import BadInput
-from epbench.finetuning.cost import flops_per_token, parameters_of, peak_flops, training_flops, utilization
+from epbench.finetuning.cost import parameters_of, peak_flops, training_flops, utilization
 from tests.finetuning.small_configs import CONFIGS, LLAMA, LLAMA_3_8B, SHAPE
 
 
@@ -81,9 +81,9 @@ def test_operations_by_hand():
     weights = 6 * parameters_of(LLAMA).multiplied
     assert training_flops(LLAMA, [10, 6]) == weights * 16 + 12 * 3 * 64 * (100 + 36)
     assert training_flops(LLAMA, [10, 6], causal=True) == weights * 16 + 6 * 3 * 64 * (100 + 36)
-    assert flops_per_token(LLAMA, 10) == weights + 12 * 3 * 64 * 10
+    assert training_flops(LLAMA, [10]) / 10 == weights + 12 * 3 * 64 * 10
     wide = CONFIGS["llama with wide heads"]
-    assert flops_per_token(wide, 10) == 6 * parameters_of(wide).multiplied + 12 * 2 * 128 * 10
+    assert training_flops(wide, [10]) / 10 == 6 * parameters_of(wide).multiplied + 12 * 2 * 128 * 10
 
 
 @settings(max_examples=50)

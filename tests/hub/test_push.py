@@ -28,9 +28,9 @@ shown = [{split: [rows.features.to_dict(), rows.to_list()] for split, rows in sp
 print(json.dumps(shown))
 """
 PUSH_METRIC = """
-from epbench.hub.push import push_metric
+from epbench.hub.push import metric_push, push
 
-print(push_metric("episodic_f1", "lab"))
+print(push(metric_push("episodic_f1", "lab")).address)
 """
 LOAD_OTHERWISE = """
 import json

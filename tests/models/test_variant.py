@@ -10,9 +10,9 @@ from transformers import AutoModelForCausalLM
 from epbench.errors import BadInput
 from epbench.models.fingerprint import commit_of, weights_fingerprint
 from epbench.models.hf.model import TransformersModel
+from epbench.models.hf.variant import Variant, find_variant, parse_model_args
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
-from epbench.models.variant import Variant, find_variant, parse_model_args
 from epbench.models.vllm import VllmModel, variant_arguments
 from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
 from tests.tiny_model import make_tiny_model

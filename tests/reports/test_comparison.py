@@ -129,8 +129,6 @@ def test_marks_need_no_colour():
     )
     assert marked.text == "0.050*" and "700" in marked.get("style")
     assert plain.text == "0.050" and "700" not in plain.get("style")
-    strict = p_matrix(names, [[None, 0.0499], [0.001, None]], "", threshold=0.01)
-    assert cells_by_place(strict, names) == [["0.050"], ["0.0010*"]] and "p &lt; 0.01." in strict
 
 
 def test_values_that_are_missing_are_dashes():

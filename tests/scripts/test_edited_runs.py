@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from epbench.interop.logged_runs import read_logged
+from epbench.interop.inspect_log import read_logged
 from epbench.runs.checksums import changed_since
 from tests.scripts.in_process import refused, script
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.hub.rows import all_rows
+from epbench.hub.rows import stored_rows
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.schema import complete, features_of
 from epbench.memfail.dataset.types import CONFIGS
@@ -106,7 +106,7 @@ def test_harder_rows_are_built_reproducibly(script, tmp_path):
         name: found["shortcuts"] for name, found in json.loads((folder / "validation.json").read_text()).items()
     }
     for config in CONFIGS:
-        rows = all_rows(str(folder), config, "test")
+        rows = list(stored_rows(str(folder), config, "test"))
         assert rows == complete(config, make_rows(config, 12, 3, harder=True))
         (shown,) = re.findall(rf"{config} +(\d\.\d\d) +(\d\.\d\d)(?: +(\d\.\d\d))?\s*$", done.stdout, re.MULTILINE)
         assert [*filter(None, shown)] == [f"{score:.2f}" for score in shortcuts[config].values()]
@@ -120,7 +120,7 @@ def test_published_files_are_converted(script, published, tmp_path):
     assert "license: unknown" in card and "the folder `datasets`" in card and str(tmp_path.parent) not in card
     for config in CONFIGS:
         expected = complete(config, make_rows(config, 6, seed=1))
-        assert all_rows(str(tmp_path / "memfail"), config, "test") == expected
+        assert list(stored_rows(str(tmp_path / "memfail"), config, "test")) == expected
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_a_model_writes_all_five_configs(written):
     assert {path.name for path in (out / "memfail").iterdir() if path.is_file()} == {
         "README.md", "croissant-rai.json", "validation.json", "generation.json",
     }  # fmt: skip
-    rows = {config: all_rows(str(out / "memfail"), config, "test") for config in CONFIGS}
+    rows = {config: list(stored_rows(str(out / "memfail"), config, "test")) for config in CONFIGS}
     assert {config: len(rows[config]) for config in CONFIGS} == {
         "conditional_facts_easy": 19, "conditional_facts_hard": 19, "coexisting_facts": 20, "persona_retrieval": 20,
         "long_hop": 20,

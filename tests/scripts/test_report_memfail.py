@@ -56,7 +56,7 @@ def test_what_cannot_be_shown_is_one_line(script, runs, reported, tmp_path):
     (tmp_path / "bad.toml").write_text("currency = 3")
     for more, message in [
         (["--prices", tmp_path / "bad.toml"], "field 'currency': expected a text"),
-        (["--reported", tmp_path / "nowhere.json"], "no such file"),
+        (["--reported", tmp_path / "nowhere.json"], "No such file"),
     ]:
         done = script(REPORT, runs / "mine", *more, "--out", tmp_path / "x")
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

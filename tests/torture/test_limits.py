@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import BadInput
+from epbench.files.typed import fields
 from epbench.hub import rows as stored
 from epbench.tulving.judging import own_answers as answers_file
 from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.released import files as archive
 from epbench.tulving.released.files import Files
 
-COLUMN = {"x": [str]}
+COLUMN = fields({"x": str})
 
 
 def zipped(path, **entries):
@@ -98,10 +99,10 @@ def test_a_table_that_unpacks_to_more_than_the_memory(tmp_path, as_text):
 def test_a_dataset_folder_has_limits_too(tmp_path, monkeypatch):
     (tmp_path / "qa").mkdir()
     (tmp_path / "qa/test-0.parquet").write_bytes(table(2_000, "x" * 1000))
-    assert len(stored.all_rows(str(tmp_path), "qa", "test")) == 2_000
+    assert len(list(stored.stored_rows(str(tmp_path), "qa", "test"))) == 2_000
     monkeypatch.setattr(stored, "MAX_BYTES", 1_000_000)
     with pytest.raises(BadInput, match=r"test-0\.parquet: its rows unfold to more than 1,000,000 bytes"):
-        stored.all_rows(str(tmp_path), "qa", "test")
+        list(stored.stored_rows(str(tmp_path), "qa", "test", stored.MAX_BYTES))
     monkeypatch.setattr(stored, "MAX_ROWS", 1999)
     with pytest.raises(BadInput, match=r"test-0\.parquet: expected at most 1,999 rows, found 2,000"):
         list(stored.stored_rows(str(tmp_path), "qa", "test"))

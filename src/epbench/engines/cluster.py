@@ -1,16 +1,21 @@
-"""The machines of a Ray cluster, and how many replicas of a model they can hold."""
+"""The machines of a Ray cluster, how many replicas of a model they can hold, and which of them gets which requests."""
 
 from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from epbench.errors import BadInput
+from epbench.models.protocol import Request, by_context
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+MOST_DEATHS = 3
+"""How many replicas may end over the same work until its requests have failed: one of them may be what ends replicas."""
+
+_SHARE = 4
+"""A replica gets at most one part in `_SHARE` of its fair share of what is left, so that all end at about the same time."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,19 +44,12 @@ class Engine:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the replicas of one model take.
-
-    Attributes:
-        replicas: Their number.
-        cpus: The CPU cores of each.
-        gpus: The GPUs of each.
-        nodes: The number of machines in the cluster.
-    """
+    """What the replicas of one model take."""
 
     replicas: int
-    cpus: int
-    gpus: float
-    nodes: int
+    cpus: int  # the CPU cores of each
+    gpus: float  # the GPUs of each
+    nodes: int  # the number of machines in the cluster
 
 
 def connect(local: bool) -> None:
@@ -122,3 +120,91 @@ def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]
             f"expected {replicas or 'at least 1'}"
         )
     return Layout(replicas, cpus_each, gpus, len(nodes))
+
+
+@dataclass(eq=False)
+class Work:
+    """Requests that one replica answers at a time."""
+
+    requests: list[Request]  # all requests of one or several contexts, or a part of those of one
+    size: int  # what it takes, in characters to be read; a shared context counts once
+    deaths: int = 0  # how many replicas have ended with this work
+
+
+@dataclass
+class HandOut:
+    """Hands out work until every request has been answered.
+
+    The requests of one context stay together, so that one replica reads it once. Only if there are fewer contexts than
+    replicas are they divided among several. Large contexts come first, and small ones are handed out several at a time:
+    an engine that gets them together computes them together.
+
+    Attributes:
+        requests: What is asked, in any order.
+        replicas: The number of replicas, at least 1.
+    """
+
+    requests: Sequence[Request]
+    replicas: int
+    _waiting: list[Work] = field(init=False)  # the largest last
+
+    def __post_init__(self) -> None:
+        parts = _divided(by_context(self.requests), self.replicas)
+        self._waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is work that no replica has."""
+        return bool(self._waiting)
+
+    def next(self) -> Work | None:
+        """Return the work for a free replica; None if all is handed out."""
+        if not self._waiting:
+            return None
+        work = self._waiting.pop()
+        room = sum(waiting.size for waiting in self._waiting) // (self.replicas * _SHARE)
+        while (
+            not work.deaths
+            and self._waiting
+            and not self._waiting[-1].deaths
+            and work.size + self._waiting[-1].size <= room
+        ):
+            more = self._waiting.pop()
+            work.requests += more.requests
+            work.size += more.size
+        return work
+
+    def lost(self, work: Work, unanswered: Sequence[Request]) -> list[Request]:
+        """Take back what a replica has not answered that has ended.
+
+        It is handed out again, each context alone, so that what ends replicas is found.
+
+        Args:
+            work: What the replica was given.
+            unanswered: Those of its requests whose replies have not arrived.
+
+        Returns:
+            The requests that have failed for good, because too many replicas have ended over them.
+        """
+        deaths = work.deaths + 1
+        if deaths >= MOST_DEATHS:
+            return list(unanswered)
+        self._waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
+        self._waiting.sort(key=lambda waiting: waiting.size)
+        return []
+
+
+def _divided(groups: Sequence[list[Request]], replicas: int) -> list[list[Request]]:
+    """Divide the largest groups into equal parts until there are as many parts as replicas."""
+    n_parts = [1] * len(groups)
+    while groups and sum(n_parts) < min(replicas, sum(map(len, groups))):
+        largest = max(range(len(groups)), key=lambda i: len(groups[i]) / n_parts[i])
+        n_parts[largest] += 1
+    return [group[i::n] for group, n in zip(groups, n_parts, strict=True) for i in range(n)]
+
+
+def _size(group: Sequence[Request]) -> int:
+    """Characters that are read: the context once, and what differs from request to request."""
+    first = group[0]
+    shared = len(first.system) + len(first.context)
+    return shared + sum(len(request.question) for request in group)

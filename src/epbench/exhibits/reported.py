@@ -17,31 +17,18 @@ _FILE = fields({"benchmark": str, "tables": list[_TABLE]})
 
 @dataclass(frozen=True, slots=True)
 class ReportedRow:
-    """The numbers of one model in one table of a paper.
+    """The numbers of one model in one table of a paper."""
 
-    Attributes:
-        source: The paper, such as "Huet et al., ICLR 2025".
-        table: The table or the figure, such as "Table 3".
-        dataset: What was read, in the words of this package, such as "long".
-        model: Who answered.
-        memory: With which memory, in the words of this package, such as "in-context".
-        scores: The numbers by name; names are those of scores.json, such as "f1_by_bin.2".
-        deviations: The standard deviation of each score that has one, by its name.
-        counts: The number of questions of each score that has one.
-        intervals: The 95 % interval of each score that has one.
-        note: A sentence about the row; empty for none.
-    """
-
-    source: str
-    table: str
-    dataset: str
-    model: str
-    memory: str
-    scores: Mapping[str, Number]
-    deviations: Mapping[str, Number] = field(default_factory=dict)
-    counts: Mapping[str, Whole] = field(default_factory=dict)
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
-    note: str = ""
+    source: str  # the paper, such as "Huet et al., ICLR 2025"
+    table: str  # the table or the figure, such as "Table 3"
+    dataset: str  # what was read, in the words of this package, such as "long"
+    model: str  # who answered
+    memory: str  # with which memory, in the words of this package, such as "in-context"
+    scores: Mapping[str, Number]  # the numbers by name; names are those of scores.json, such as "f1_by_bin.2"
+    deviations: Mapping[str, Number] = field(default_factory=dict)  # the standard deviation of each score that has one
+    counts: Mapping[str, Whole] = field(default_factory=dict)  # the number of questions of each score that has one
+    intervals: Mapping[str, Interval] = field(default_factory=dict)  # the 95 % interval of each score that has one
+    note: str = ""  # a sentence about the row; empty for none
 
 
 def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, reason_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -65,9 +65,6 @@ def parameters_of(config: PreTrainedConfig) -> Parameters:
 
     The model is made on torch's meta device, where tensors have shapes and take no memory.
 
-    Args:
-        config: The configuration of the model.
-
     Raises:
         BadInput: transformers makes no causal language model of this configuration.
     """
@@ -89,9 +86,9 @@ def _count(config: str) -> Parameters:
             made = AutoConfig.for_model(**described)
             model = AutoModelForCausalLM.from_config(made)  # type: ignore[no-untyped-call]
     except Exception as error:  # a foreign configuration can make transformers raise anything
-        reason = " ".join(str(error).split())[:200]
         raise BadInput(
-            f"model of type {described.get('model_type')}: expected a causal language model that transformers knows ({reason})"
+            f"model of type {described.get('model_type')}: expected a causal language model that transformers knows "
+            f"({reason_of(error, 200)})"
         ) from None
     head = model.get_output_embeddings()
     tables = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
@@ -131,17 +128,6 @@ def training_flops(config: PreTrainedConfig, lengths: Sequence[int], *, causal: 
     width: int = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
     attention: float = 12 * config.num_hidden_layers * width * sum(n * n for n in lengths)
     return 6.0 * parameters_of(config).multiplied * sum(lengths) + (attention / 2 if causal else attention)
-
-
-def flops_per_token(config: PreTrainedConfig, context: int, *, causal: bool = False) -> float:
-    """Return how many floating-point operations training takes for each token of a sample; see `training_flops`.
-
-    Args:
-        config: The configuration of the model.
-        context: The number of tokens of the sample.
-        causal: Whether to count only half of attention.
-    """
-    return training_flops(config, [context], causal=causal) / context
 
 
 def peak_flops(device_name: str) -> float | None:

@@ -21,16 +21,11 @@ _ONCE = " Only after epoch 1 (dashed line) is the memory episodic: every text ha
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a figure: one value for each measured epoch.
+    """A line of a figure: one value for each measured epoch."""
 
-    Attributes:
-        label: What it is, for the legend.
-        values: The values; None where there is none.
-        intervals: A 95 % interval, or None, for each value; empty for a line without error bars.
-    """
-
-    label: str
-    values: Sequence[float | None]
+    label: str  # what it is, for the legend
+    values: Sequence[float | None]  # the values; None where there is none
+    # A 95 % interval, or None, for each value; empty for a line without error bars.
     intervals: Sequence[Sequence[float] | None] = ()
 
 

@@ -82,10 +82,6 @@ def _join(folder: Path) -> None:
 def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
     """Refuse texts that a model cannot read as a whole. No weights are needed.
 
-    Args:
-        texts: The samples of each text, by its name.
-        model: The model.
-
     Raises:
         BadInput: A sample is longer than the model's window.
     """
@@ -101,11 +97,6 @@ def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
 
 def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: Ranks) -> float | None:
     """Return the perplexity of the tokens of some samples that are learned; called in every process, and the same in all.
-
-    Args:
-        model: The model.
-        samples: The samples, the same in all processes.
-        ranks: This process among those that work together.
 
     Returns:
         At least 1; None if no token is learned, or if a model finds them so improbable that no number is large enough.

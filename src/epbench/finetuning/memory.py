@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, reason_of
 from epbench.finetuning.cost import Parameters, parameters_of
 
 if TYPE_CHECKING:
@@ -121,28 +121,16 @@ def estimate_memory(
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What one row takes.
+    """What one row takes, in bytes unless a comment says otherwise."""
 
-    Attributes:
-        checkpointing: Whether layers are computed again.
-        number: Bytes of a number in the products of matrices: 2 in bfloat16, 4 in float32.
-        layers: The number of layers.
-        kept: Bytes kept at the end of the forward pass, without what the loss makes of the logits, and without autocast's
-            copies of weights, which come next.
-        cast: Bytes of these copies, of all weights that tokens are multiplied with.
-        cast_head: Bytes of the one of the LM head.
-        layer: Bytes that the backward pass of one layer needs in passing; if it is computed again, first of all what it keeps.
-        logits: The number of logits.
-    """
-
-    checkpointing: bool
-    number: int
+    checkpointing: bool  # whether layers are computed again
+    number: int  # bytes of a number in the products of matrices: 2 in bfloat16, 4 in float32
     layers: int
-    kept: int
-    cast: int
-    cast_head: int
-    layer: int
-    logits: int
+    kept: int  # at the end of the forward pass, without what the loss makes of logits, and without autocast's copies
+    cast: int  # these copies, of all weights that tokens are multiplied with
+    cast_head: int  # the one of the LM head
+    layer: int  # what the backward pass of a layer needs in passing; if it is computed again, first what it keeps
+    logits: int  # the number of logits
 
 
 def _row(
@@ -187,12 +175,7 @@ def _row(
 def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpointing: bool) -> int:
     """Return the bytes that autograd keeps of the forward pass and the loss of one row with a mask, beside the parameters.
 
-    Args:
-        config: The configuration as JSON.
-        n_tokens: The number of tokens of the row.
-        autocast: Whether products of matrices are made in bfloat16.
-        gathered: Whether parameters are then bfloat16 themselves, as those are that are gathered from several devices.
-        checkpointing: Whether a layer keeps only its input.
+    If they are `gathered` from several devices, parameters are bfloat16 themselves under autocast.
     """
     import json
 
@@ -222,7 +205,7 @@ def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpoint
             own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
             return sum(tensor.untyped_storage().nbytes() for key, tensor in kept.items() if key not in own)
     except Exception as error:  # a model's own code can raise anything
-        raise _unknown(json.loads(config).get("model_type"), " ".join(str(error).split())[:200]) from None
+        raise _unknown(json.loads(config).get("model_type"), reason_of(error, 200)) from None
 
 
 def _unknown(model_type: str | None, reason: str) -> BadInput:
@@ -303,15 +286,9 @@ def available_memory(device: str) -> int:
     return min([int(psutil.virtual_memory().available), *(int(limit) for limit in limits if limit.isdecimal())])
 
 
-def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate], most: int = 64) -> int | None:
-    """Return the smallest number of devices over which training can be sharded so that it fits, or None.
-
-    Args:
-        available: Bytes on each device.
-        estimate: What it takes on each of so many devices.
-        most: The largest number of devices to consider.
-    """
-    return next((n for n in range(1, most + 1) if estimate(n).total <= available), None)
+def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate]) -> int | None:
+    """Return the smallest number of devices, up to 64, over which training can be sharded so that it fits, or None."""
+    return next((n for n in range(1, 65) if estimate(n).total <= available), None)
 
 
 def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping[str, MemoryEstimate]) -> None:

@@ -21,14 +21,10 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step of the optimizer sees.
+    """What one step of the optimizer sees."""
 
-    Attributes:
-        samples: Positions of its samples in the training set, in the order of the epoch.
-        rows: For each process its rows; all processes have the same number, because they exchange weights in every row.
-    """
-
-    samples: Sequence[int]
+    samples: Sequence[int]  # positions of its samples in the training set, in the order of the epoch
+    # For each process its rows; all processes have the same number, because they exchange weights in every row.
     rows: Sequence[Sequence[Row]]
 
 

@@ -29,14 +29,7 @@ one gets the record."""
 
 
 class TuningRun:
-    """The journals of one run.
-
-    Args:
-        out: The run's folder, which the main process has opened.
-        ranks: The processes.
-        base: The folder or name of the model before training.
-        measure: See `Measure`.
-    """
+    """The journals of one run."""
 
     def __init__(self, out: Path, ranks: Ranks, base: str, measure: Measure) -> None:
         self._out, self._ranks, self._base, self._measure = out, ranks, base, measure

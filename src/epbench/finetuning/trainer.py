@@ -34,7 +34,7 @@ from transformers import (
 )
 from transformers.utils.import_utils import is_torch_tf32_available
 
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import BadInput, RunFailed, reason_of
 from epbench.files.json_files import read_json, write_json
 from epbench.files.replacing import replacing
 from epbench.finetuning.packing import Sample, Schedule
@@ -96,13 +96,7 @@ def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], t
 
 
 def merged(base: str, model: Any, state: Mapping[str, torch.Tensor]) -> Any:
-    """Return the base model with the weights of a LoRA adapter added to its own, on the CPU.
-
-    Args:
-        base: The folder or name of the model that was trained.
-        model: The model with its adapter.
-        state: The whole weights of it by name.
-    """
+    """Return the base model with the weights of a LoRA adapter added to its own, on the CPU."""
     from peft import get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
     from transformers import AutoModelForCausalLM
 
@@ -121,30 +115,20 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What is trained, on what, and where it goes.
+    """What is trained, on what, and where it goes."""
 
-    Attributes:
-        base: The folder of the model, or its name on the Hub.
-        tokenizer: The model's tokenizer, which goes into every checkpoint.
-        samples: All samples; each fits in a row.
-        schedule: Which of them each epoch sees.
-        recipe: How.
-        out: The run's folder.
-        ranks: The processes.
-        after_step: Called on the main process with the record of each step: step, epoch, loss in nats a token, rate,
-            gradient norm, tokens, seconds, and lengths of the samples in tokens.
-        after_epoch: Called on every process when an epoch has left a checkpoint, with the epoch, counted from 1, and the
-            folder. After a restart it is called again for the epoch that training goes on from.
-    """
-
-    base: str
-    tokenizer: Any
-    samples: Sequence[Sample]
-    schedule: Schedule
+    base: str  # the folder of the model, or its name on the Hub
+    tokenizer: Any  # the model's tokenizer, which goes into every checkpoint
+    samples: Sequence[Sample]  # all samples; each fits in a row
+    schedule: Schedule  # which of them each epoch sees
     recipe: Recipe
-    out: Path
+    out: Path  # the run's folder
     ranks: Ranks
+    # Called on the main process with the record of each step: step, epoch, loss in nats a token, rate, gradient norm,
+    # tokens, seconds, and lengths of the samples in tokens.
     after_step: Callable[[Record], None]
+    # Called on every process when an epoch has left a checkpoint, with the epoch, counted from 1, and the folder. After
+    # a restart it is called again for the epoch that training goes on from.
     after_epoch: Callable[[int, Path], None]
 
 
@@ -229,8 +213,7 @@ def load_for_training(base: str, recipe: Recipe) -> Any:
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # foreign files can make transformers, safetensors and JSON raise anything
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise BadInput(f"model {base}: cannot be loaded for training ({reason})") from error
+        raise BadInput(f"model {base}: cannot be loaded for training ({reason_of(error)})") from error
     if not recipe.lora_r:
         return model
     from peft import LoraConfig, get_peft_model

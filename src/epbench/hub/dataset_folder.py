@@ -32,9 +32,8 @@ CANARY_COLUMN = "canary"
 ROW_GROUP = 1000  # rows; the Hub's viewer reads one row group at a time
 BLOCK = 2 * ROW_GROUP  # rows that are in Arrow at once while a file is written
 FILES_AT_ONCE = 2
-LARGEST_DICTIONARY = (
-    2**27
-)  # bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated
+# Bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated.
+LARGEST_DICTIONARY = 2**27
 
 
 @dataclass(frozen=True)

@@ -15,32 +15,20 @@ _BLOCK = 2**20  # bytes
 
 @dataclass(frozen=True)
 class There:
-    """A file that is already published.
+    """A file that is already published."""
 
-    Attributes:
-        size: Its size in bytes.
-        hash: Of a large file the SHA-256 of its content, in hexadecimal digits; of another its git object id.
-        large: Whether it is a large file, which git only points to.
-    """
-
-    size: int
-    hash: str
-    large: bool
+    size: int  # its size in bytes
+    hash: str  # of a large file the SHA-256 of its content, in hexadecimal digits; of another its git object id
+    large: bool  # whether it is a large file, which git only points to
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What becomes of one file.
+    """What becomes of one file."""
 
-    Attributes:
-        path: Its path in the folder, with slashes.
-        state: `new`, `changed`, `deleted` or `unchanged`.
-        size: Its size in bytes: of a deleted file as it was, of others as it will be.
-    """
-
-    path: str
-    state: State
-    size: int
+    path: str  # its path in the folder, with slashes
+    state: State  # `new`, `changed`, `deleted` or `unchanged`
+    size: int  # its size in bytes: of a deleted file as it was, of others as it will be
 
 
 def differences(

@@ -31,15 +31,10 @@ _VERSION = "0.0.0"
 
 @dataclass(frozen=True)
 class Content:
-    """The rows of a dataset.
+    """The rows of a dataset."""
 
-    Attributes:
-        rows: Their number in all configs and splits; None if the cache does not say.
-        hashes: By config, a hash of its files.
-    """
-
-    rows: int | None
-    hashes: Mapping[str, str]
+    rows: int | None  # their number in all configs and splits; None if the cache does not say
+    hashes: Mapping[str, str]  # by config, a hash of its files
 
     def __str__(self) -> str:
         digest = hashlib.sha256(json.dumps(sorted(self.hashes.items())).encode()).hexdigest()[:12]
@@ -48,22 +43,14 @@ class Content:
 
 @dataclass(frozen=True)
 class Installation:
-    """A dataset folder beside what is installed under its name.
-
-    Attributes:
-        folder: The folder.
-        name: The name that it gets, such as `epbench/short`.
-        root: Its folder in the cache.
-        given: The content of the folder.
-        there: The content of the cache, or None.
-        files: What becomes of each config: one entry per config, with the size of its files in bytes.
-    """
+    """A dataset folder beside what is installed under its name."""
 
     folder: Path
-    name: str
-    root: Path
-    given: Content
-    there: Content | None
+    name: str  # the name that it gets, such as `epbench/short`
+    root: Path  # its folder in the cache
+    given: Content  # the content of the folder
+    there: Content | None  # the content of the cache, or None
+    # What becomes of each config: one entry per config, with the size of its files in bytes.
     files: Sequence[Difference]
 
     @property

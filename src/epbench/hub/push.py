@@ -28,29 +28,18 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 
 @dataclass(frozen=True)
 class Push:
-    """A folder beside the repository that it goes to, as it is now.
-
-    Attributes:
-        folder: The folder.
-        repo: The name of the repository, such as `epbench/short`.
-        kind: `dataset` or `space`.
-        tag: The tag that the content gets; None for none.
-        head: The newest commit; None if the repository does not exist.
-        files: What becomes of each file.
-        tagged: The commit that already has the tag, or None.
-        tagged_files: What would become of each file if the repository were as the tag has it; empty without such a tag.
-        there: What the repository holds, by path.
-    """
+    """A folder beside the repository that it goes to, as it is now."""
 
     folder: Path
-    repo: str
-    kind: Kind
-    tag: str | None
-    head: str | None
-    files: Sequence[Difference]
-    tagged: str | None
+    repo: str  # the name of the repository, such as `epbench/short`
+    kind: Kind  # `dataset` or `space`
+    tag: str | None  # the tag that the content gets; None for none
+    head: str | None  # the newest commit; None if the repository does not exist
+    files: Sequence[Difference]  # what becomes of each file
+    tagged: str | None  # the commit that already has the tag, or None
+    # What would become of each file if the repository were as the tag has it; empty without such a tag.
     tagged_files: Sequence[Difference]
-    there: dict[str, There] = field(repr=False)
+    there: dict[str, There] = field(repr=False)  # what the repository holds, by path
 
     @property
     def changes(self) -> bool:
@@ -146,11 +135,7 @@ def compared_again(planned: Push) -> Push:
 
 
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
-    """The files of a folder, those of the default config first.
-
-    Raises:
-        BadInput: One of them is a link that leads out of the folder.
-    """
+    """The files of a folder, those of the default config first."""
     first = f"{default_config(folder)}/" if kind == "dataset" else ""
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
     shown = {
@@ -207,16 +192,6 @@ def _reasons(error: BaseException) -> str:
 
 _ATTEMPTS = 3  # commits that are tried if somebody else commits at the same time
 _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest
-
-
-def push_dataset(folder: Path, namespace: str, *, private: bool = False) -> str:
-    """Plan and push a dataset folder, and return its address; see `dataset_push` and `push`."""
-    return push(dataset_push(folder, namespace), private=private).address
-
-
-def push_metric(name: str, namespace: str, *, private: bool = False) -> str:
-    """Plan and push a metric folder, and return its address; see `metric_push` and `push`."""
-    return push(metric_push(name, namespace), private=private).address
 
 
 def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Push:

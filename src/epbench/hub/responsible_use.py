@@ -81,10 +81,6 @@ class ResponsibleUse:
 def rai_file(name: str, card: str) -> str | None:
     """Return the text of `croissant-rai.json`: Croissant metadata in JSON-LD with the fields of a card's section.
 
-    Args:
-        name: The name of the dataset.
-        card: The text of the card, with its YAML header.
-
     Returns:
         The text; None if the card has no section on responsible use.
     """

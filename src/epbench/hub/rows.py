@@ -47,7 +47,7 @@ def all_checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> 
     Raises:
         BadInput: As for `checked_rows`, and if the rows of a folder take more than `MAX_BYTES`.
     """
-    return list(check_rows(f"{name}, config {config!r}", all_rows(name, config, split), kind))
+    return list(check_rows(f"{name}, config {config!r}", stored_rows(name, config, split, MAX_BYTES), kind))
 
 
 def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[Row]:
@@ -69,14 +69,15 @@ def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[
         raise BadInput(f"{where}: found no rows")
 
 
-def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
+def stored_rows(name: str, config: str, split: str, max_bytes: int | None = None) -> Iterable[Row]:
     """Return the rows one by one, unchecked; see `checked_rows` for the arguments.
 
     Raises:
-        BadInput: The dataset or config does not exist, or a file cannot be read.
+        BadInput: The dataset or config does not exist, a file cannot be read, or the rows of a folder take more than
+            `max_bytes`.
     """
     if Path(name).is_dir():
-        return _rows_of_folder(Path(name), config, split)
+        return _rows_of_folder(Path(name), config, split, max_bytes)
     from datasets import disable_progress_bars, load_dataset
     from datasets.utils.logging import set_verbosity_error
 
@@ -88,17 +89,6 @@ def stored_rows(name: str, config: str, split: str) -> Iterable[Row]:
         raise missing(name, config, error) from error
     without: Iterable[Row] = rows.remove_columns(CANARY_COLUMN) if CANARY_COLUMN in rows.column_names else rows
     return without
-
-
-def all_rows(name: str, config: str, split: str) -> list[Row]:
-    """Return the same rows as a list.
-
-    Raises:
-        BadInput: As for `stored_rows`, and if the rows of a folder take more than `MAX_BYTES`.
-    """
-    if Path(name).is_dir():
-        return list(_rows_of_folder(Path(name), config, split, MAX_BYTES))
-    return list(stored_rows(name, config, split))
 
 
 def hub_configs(name: str) -> list[str]:
@@ -160,7 +150,7 @@ def parquet_errors() -> tuple[type[Exception], ...]:
     return (pa.ArrowException, OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
 
 
-def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None = None) -> Iterator[Row]:
+def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None) -> Iterator[Row]:
     """The rows of the files themselves: `datasets` confuses folders that have the same name and card."""
     import pyarrow.parquet as pq
 
@@ -203,10 +193,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 def dataset_revision(name: str, config: str) -> str | None:
     """Return the commit that the rows of a dataset belong to, as `datasets` finds them now: on the Hub, or in its cache.
-
-    Args:
-        name: A folder, or a name on the Hub.
-        config: A config of the dataset.
 
     Returns:
         40 hexadecimal digits; None if the rows are those of a folder, or were installed in the cache from one.

@@ -1,20 +1,252 @@
-"""A finished run as a log of inspect_ai, so that its questions and answers can be read with `inspect view`."""
+"""A finished run of any of our benchmarks as a log of inspect_ai, so that its questions can be read with `inspect view`.
+
+The run is read question by question. A run's folder holds no prompts: what the model was asked is made again from the dataset.
+"""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.context import prompts as sort_prompts
+from epbench.booksort.context.requests import requests_for
+from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
+from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput
-from epbench.interop.logged_runs import LoggedQuestion, LoggedRun, read_logged
+from epbench.hub.rows import parquet_errors
+from epbench.journals.answers import fingerprint_of
+from epbench.memfail.context import prompts as memfail_prompts
+from epbench.memfail.context.requests import requests_of as memfail_requests
+from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.dataset.types import QuestionRecord
+from epbench.memfail.scores import run_files as memfail
+from epbench.models.protocol import Request, Sampling
+from epbench.runs.checksums import change_note
+from epbench.runs.folder import dataset_of, read_run
+from epbench.runs.question_table import read_questions
+from epbench.runs.results import QUESTIONS
 from epbench.starting.extras import install_hint
+from epbench.tulving.context import prompts as tulving_prompts
+from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import MEMORIES
+from epbench.tulving.dataset.load import load_book
+from epbench.tulving.scores import run_files as tulving
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSpec
     from inspect_ai.model import ChatMessage
+
+
+def requests_of(described: Row, rows: Sequence[Row]) -> tuple[dict[str, Request], str]:
+    """Return the request about each question in questions.parquet, and what is to be said of the requests.
+
+    They are those of the run if its dataset is still where it was, its prompts are ours, and what the model was shown
+    follows from them. Otherwise a request has the question alone, as far as the run's folder knows it.
+
+    The requests come by the id of the question, for MemFail with `@k` behind it. The text is why they are not those of the run.
+    """
+    benchmark = described["identity"]["benchmark"]
+    try:
+        return _MAKE[benchmark](described, rows), ""
+    except BadInput as error:
+        plain = {}
+        for row in rows:
+            id_ = f"{row['id']}@{row['k']}" if benchmark == "memfail" else row["id"]
+            plain[id_] = Request(id_, "", "", row.get("question") or f"pair {row['id']}")
+        return plain, f"the questions alone, not the prompts of the run: {error}"
+
+
+def _check(identity: Row, found: str, pack: Any) -> None:
+    """Refuse another dataset, and other prompts than ours."""
+    if found != identity.get("fingerprint"):
+        raise BadInput("the dataset is not the one of the run any more")
+    if fingerprint_of(pack) != identity.get("prompts"):
+        raise BadInput("the run had prompts of its own, or none")
+
+
+def _tulving(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
+    identity = described["identity"]
+    memory = identity.get("memory")
+    if memory not in MEMORIES or identity.get("retriever", "bm25") != "bm25":
+        raise BadInput(f"what the memory {memory!r} showed the model is not made again")
+    data, pack = load_book(str(dataset_of(described))), tulving_prompts.load_prompts()
+    _check(identity, data.fingerprint, pack)
+    if identity.get("chapters", data.chapters) != data.chapters:
+        raise BadInput("the chapters of the dataset are not those of the run any more")
+    reading = Reading(
+        memory=memory, top_k=identity.get("top_k"), keep_order=bool(identity.get("keep_order")), prompts=pack,
+        sampling=Sampling(identity["max_tokens"], identity["temperature"], identity["seed"]),
+    )  # fmt: skip
+    asked = {row["id"] for row in rows}
+    return {request.id: request for request in reading.requests(data, [row for row in data.rows if row["id"] in asked])}
+
+
+def _booksort(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
+    identity = described["identity"]
+    if identity["memory"] not in ("none", "in-context") or not isinstance(identity.get("prompt"), int):
+        raise BadInput(f"what the memory {identity['memory']!r} showed the model is not made again")
+    everything = load_pairs(str(dataset_of(described)), identity["config"], identity["split"])
+    pack = sort_prompts.load_prompts()
+    _check(identity, fingerprint(everything), pack)
+    asked = {row["id"] for row in rows}
+    pairs = [pair for pair in both_orders(everything) if pair.id in asked]
+    found = requests_for(identity["memory"], pairs, pack, identity["prompt"], max_tokens=identity["max_tokens"])
+    return {request.id: request for request in found}
+
+
+def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
+    identity = described["identity"]
+    data, pack = load_memfail(str(dataset_of(described)), identity["config"]), memfail_prompts.load_prompts()
+    _check(identity, data.fingerprint, pack)
+    by_id = {question.id: question for question in data.questions}
+    records = [QuestionRecord(by_id[row["id"]], row["k"], "", tuple(row["retrieved"] or ())) for row in rows]
+    return memfail_requests(records, pack, Sampling(identity["max_tokens"]))
+
+
+_MAKE: Mapping[str, Callable[[Row, Sequence[Row]], dict[str, Request]]] = {
+    "tulving": _tulving,
+    "booksort": _booksort,
+    "memfail": _memfail,
+}
+
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LoggedQuestion:
+    """One question that was asked once."""
+
+    id: str  # of the question in its dataset
+    attempt: int  # how often it was asked, with this one, from 1
+    request: Request  # what was asked; only id and question are filled in where the rest cannot be told any more
+    target: str | list[str]  # the true answer, or the true items
+    answer: str | None
+    failure: str | None  # why the question failed, and is neither right nor wrong
+    score: float | None  # 0 to 1; None if it failed
+    explanation: str = ""  # the judge's words
+    details: Row = field(default_factory=dict)  # what else is known of the score
+    about: Row = field(default_factory=dict)  # what is known of the question
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A run."""
+
+    described: Row  # the content of its run.json
+    task: str  # the name of the benchmark
+    scorer: str  # the name of its score
+    scores: Mapping[str, float]  # of its scores.json, under the names that our tasks give them in a harness
+    questions: list[LoggedQuestion]
+    prompts: str  # what is to be said of the requests; empty if they are those of the run
+    changed: str | None = None  # which files were changed since the run was scored
+
+
+def read_logged(folder: Path) -> LoggedRun:
+    """Read a run; nothing in its folder changes.
+
+    Args:
+        folder: The folder of a finished run of tulving, booksort or memfail.
+
+    Raises:
+        BadInput: The folder holds no such run, or the run did not end.
+    """
+    described = read_run(folder)
+    benchmark = described["identity"].get("benchmark")
+    if benchmark not in _READERS:
+        raise BadInput(f"{folder / 'run.json'}: expected a run of {', '.join(_READERS)}, found {benchmark!r}")
+    scorer, scores_of, question_of = _READERS[benchmark]
+    scores = {name: value for name, value in scores_of(folder) if value is not None}
+    rows = _rows(folder)
+    requests, note = requests_of(described, rows)
+    questions = [question_of(row, requests) for row in rows]
+    return LoggedRun(described, benchmark, scorer, scores, questions, note, change_note(folder))
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    read_questions(folder, ["id", "outcome"])  # says what is wrong with the file
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(folder / QUESTIONS).to_pylist()
+    except parquet_errors() as error:
+        raise BadInput(f"{folder / QUESTIONS}: expected a Parquet file ({error})") from None
+    return rows
+
+
+def _some(row: Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names if row.get(name) is not None}
+
+
+def _tulving_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    scores = tulving.read_scores(folder)
+    yield "simple_recall", scores["simple_recall_score"]
+    for bin_, f1 in scores["f1_by_bin"].items():
+        yield f"f1_bin_{bin_}", f1
+    for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness"):
+        yield name, scores[name]
+
+
+def _tulving_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    return LoggedQuestion(
+        row["id"], row["repeat"] + 1, requests[row["id"]], row["reference"], row["answer"], row["failure"], row["f1"],
+        row["reason"] or "",
+        _some(row, "items", "scores", "order", "precision", "recall", "harsh_f1", "tau"),
+        _some(row, "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin"),
+    )  # fmt: skip
+
+
+def _booksort_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    scores = booksort.read_scores(folder)
+    for name in ("accuracy", "greedy_accuracy", "share_a", "label_mass"):
+        yield name, scores.get(name)
+    for cell, values in scores["by_group"]["excerpt_length x segment_length"].items():
+        excerpt, segment = cell.split(" x ")
+        yield f"accuracy_e{excerpt}_s{segment}", values["accuracy"]
+
+
+def _booksort_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    failed = row["outcome"] == "failed"
+    return LoggedQuestion(
+        row["id"], 1, requests[row["id"]], row["answer"], None if failed else row["greedy"] or row["predicted"],
+        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
+        details=_some(row, "predicted", "p_a", "p_b", "label_mass", "written"),
+        about=_some(row, "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"),
+    )  # fmt: skip
+
+
+def _memfail_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
+    by_k = memfail.read_scores(folder)["by_k"]
+    for k, values in by_k.items():
+        at = f"_at_{k}" if len(by_k) > 1 else ""
+        for name in ("success_rate", "answer_accuracy", *_STAGES):
+            yield name + at, values[name]
+
+
+def _memfail_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
+    failed = row["outcome"] == "failed"
+    because = ": ".join(part for part in (row["label"], row["reason"]) if part)
+    return LoggedQuestion(
+        f"{row['id']}@{row['k']}", 1, requests[f"{row['id']}@{row['k']}"], row["reference"], row["answer"],
+        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
+        "" if failed else because, _some(row, "label", "vacuous", "answer_right", "needs"),
+        _some(row, "row", "kind", "group", "k", "n_stored"),
+    )  # fmt: skip
+
+
+_STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+_Scores = Callable[[Path], Iterator[tuple[str, float | None]]]
+_READERS: Mapping[str, tuple[str, _Scores, Callable[[Row, Mapping[str, Request]], LoggedQuestion]]] = {
+    "tulving": ("episodic_f1", _tulving_scores, _tulving_question),
+    "booksort": ("sort_accuracy", _booksort_scores, _booksort_question),
+    "memfail": ("stage_that_failed", _memfail_scores, _memfail_question),
+}
+
 
 _ABOUT = ("dataset", "dataset_revision", "label", "judge", "limit", "shard", "engine")
 

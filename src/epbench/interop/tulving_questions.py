@@ -13,7 +13,7 @@ from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request, Sampling
 from epbench.tulving.answers import score_answer
 from epbench.tulving.context.reading import Reading
-from epbench.tulving.dataset.load import Loaded, load_book
+from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.load import RULE_JUDGES
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import judged, missing_verdict
@@ -30,7 +30,8 @@ SCORES = (
 )  # fmt: skip
 """The names of what `scores` returns."""
 
-_book = lru_cache(maxsize=4)(load_book)
+load = lru_cache(maxsize=4)(load_book)
+"""Return a book and its questions; they are read once."""
 
 
 class Mark(NamedTuple):
@@ -53,15 +54,6 @@ class Mark(NamedTuple):
     has_order: bool
     tau: float | None
     missing: bool
-
-
-def load(name: str) -> Loaded:
-    """Return a book and its questions; they are read once.
-
-    Raises:
-        BadInput: The dataset does not exist, or is not a Tulving book.
-    """
-    return _book(name)
 
 
 def row(name: str, id_: str) -> Row:

@@ -28,13 +28,7 @@ VerdictT = TypeVar("VerdictT", bound="DataclassInstance")
 
 
 def open_inputs(records: Mapping[str, Record], inputs: Iterable[InputT], judge: JudgeIdentity) -> dict[str, InputT]:
-    """The inputs on which this judge has yet to give a verdict, each once, by their keys.
-
-    Args:
-        records: Content of the journal, by key.
-        inputs: What is to be judged.
-        judge: Its failures count as open.
-    """
+    """The inputs on which this judge has yet to give a verdict, each once, by their keys."""
     return _open(records, {judge_input.key(judge): judge_input for judge_input in inputs})
 
 

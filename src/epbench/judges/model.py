@@ -35,7 +35,6 @@ class Ask(Protocol):
 
     def __call__(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
         """Return what `read` makes of the reply. The judge has failed if there is no usable reply."""
-        ...
 
 
 class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
@@ -72,13 +71,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
 
     @abstractmethod
     def verdict_on(self, judge_input: InputT, id_: str, ask: Ask) -> Calls[VerdictT]:
-        """Make the calls for one input with `ask`, and return the verdict.
-
-        Args:
-            judge_input: The input.
-            id_: Id of its requests.
-            ask: Makes a call.
-        """
+        """Make the calls for one input with `ask`, and return the verdict."""
 
     def plan(self, inputs: Sequence[InputT], *, repeats: int = 1, answer_tokens: int = 0) -> Estimate:
         """The most requests and tokens that judging these inputs takes if every reply is usable.
@@ -182,12 +175,7 @@ class _Course(Generic[InputT, VerdictT]):
         return Judgement(self._key, verdict, None, tuple(self._raw), self._usage)
 
     def _ask(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
-        """See `Ask`.
-
-        Raises:
-            _Lost: A call got no reply, or the model refused to give one.
-            UnusableReply: Neither reply can be used.
-        """
+        """See `Ask`."""
         try:
             return read((yield from self._reply(request)))
         except UnusableReply as error:

@@ -9,8 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Never, Protocol, TypeVar
 
+from epbench.files.typed import fields
 from epbench.models.estimate import Estimate
 from epbench.models.protocol import Usage
+
+JUDGE = fields({"name": str, "prompt_hash": str | None}, {"setup": str})
+"""What files say of a judge; see `about_judge`."""
 
 PUBLISHED = "published"
 """Takes the place of the prompt hash of a judge whose verdicts were published: they are stored under the answers' keys."""
@@ -22,12 +26,10 @@ class JudgeIdentity(Protocol):
     @property
     def name(self) -> str:
         """`lexical` or `minilm`, or the model's `identity`: `openai:NAME`, or `hf:PATH@1f0c3a…` with its fingerprint."""
-        ...
 
     @property
     def prompt_hash(self) -> str:
         """Hash of the prompts and the schema, or the version of the rules: when it changes, it is another judge."""
-        ...
 
     @property
     def setup(self) -> str:
@@ -37,7 +39,6 @@ class JudgeIdentity(Protocol):
         its own, since nobody knows which server it was. Weights on this machine are told apart by the name. Timeouts,
         attempts, windows, engines and replicas are no part of it, because a verdict does not depend on them.
         """
-        ...
 
 
 class Judgeable(Protocol):
@@ -45,7 +46,6 @@ class Judgeable(Protocol):
 
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the judge's verdict depends on: inputs with the same key get the same verdict."""
-        ...
 
 
 InputT_contra = TypeVar("InputT_contra", bound=Judgeable, contravariant=True)
@@ -54,21 +54,13 @@ VerdictT_co = TypeVar("VerdictT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[VerdictT_co]):
-    """The verdict on one input, or the reason why there is none. A failure is neither right nor wrong.
-
-    Attributes:
-        key: The input's key.
-        verdict: None if the judge failed.
-        failure: Why the judge failed; None if it did not.
-        raw: The judge's replies as they came, the last one last; empty for rules.
-        usage: Tokens of all calls that the verdict took.
-    """
+    """The verdict on one input, or the reason why there is none. A failure is neither right nor wrong."""
 
     key: str
-    verdict: VerdictT_co | None
-    failure: str | None = None
-    raw: tuple[str, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    verdict: VerdictT_co | None  # None if the judge failed
+    failure: str | None = None  # why the judge failed; None if it did not
+    raw: tuple[str, ...] = ()  # the judge's replies as they came, the last one last; empty for rules
+    usage: Usage = field(default_factory=Usage)  # tokens of all calls that the verdict took
 
 
 class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
@@ -76,7 +68,6 @@ class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
 
     def plan(self, inputs: Sequence[InputT_contra]) -> Estimate | None:
         """Requests and tokens that judging these inputs takes at most; None where it costs nothing."""
-        ...
 
     def judge(self, inputs: Sequence[InputT_contra], calls: Path | None = None) -> Generator[Judgement[VerdictT_co]]:
         """Yield one judgement for each input as soon as it is there, in any order. Closing it ends open requests.
@@ -86,7 +77,6 @@ class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
             calls: The journal of a model's calls, so that a judge that was stopped asks nothing twice. Without it the calls
                 are forgotten when judging ends. Rules make none.
         """
-        ...
 
 
 def is_free(judge: Judge[InputT_contra, VerdictT_co]) -> bool:
@@ -121,12 +111,7 @@ def identity_of(judge: JudgeIdentity) -> PastJudge:
 
 
 def noted_judge(about: Mapping[str, Any], name: str = "name") -> PastJudge:
-    """Return the judge that run.json, scores.json, a record or a passport names; see `about_judge`.
-
-    Args:
-        about: What `about_judge` returned, and possibly more.
-        name: The field that holds the judge's name.
-    """
+    """Return the judge that run.json, scores.json, a record or a passport names; see `about_judge`."""
     return PastJudge(about[name], about.get("prompt_hash") or PUBLISHED, about.get("setup", ""))
 
 

@@ -44,11 +44,11 @@ _GIVE = _any(
 )
 _PRIVATE = "(?:personal|private|sensitive|confidential)"
 _ABOUT = r"(?:information|details|data|guidance)(?: or \w+)? (?:about|on|regarding) (?:an? |specific |any )*"
-_THAT = (
-    "(?: you)?(?: with)?(?: (?:an answer to|responses? to|information on|assistance with|content of))? "
-    + _any(r"that|this|it\b|such|those|these|individuals|your (?:request|question)", f"(?:any |the )?{_PRIVATE}",
-           f"(?:any |specific )*{_ABOUT}(?:private|personal|real|individual|people|persons?|someone|this|that|illegal|harmful)")
-)  # fmt: skip
+_THAT = "(?: you)?(?: with)?(?: (?:an answer to|responses? to|information on|assistance with|content of))? " + _any(
+    r"that|this|it\b|such|those|these|individuals|your (?:request|question)",
+    f"(?:any |the )?{_PRIVATE}",
+    f"(?:any |specific )*{_ABOUT}(?:private|personal|real|individual|people|persons?|someone|this|that|illegal|harmful)",
+)
 _RULES = "(?:guidelines?|polic(?:y|ies)|programming|principles|terms of|rules|instructions)"
 _AN_AI = r"an? (?:[\w-]+ )*?(?:ai|artificial intelligence|language model|llm|chatbot|assistant)\b"
 _TO_KNOW = _any(
@@ -218,11 +218,7 @@ def _plain(text: str) -> str:
 
 
 def failure_of(record: Mapping[str, Any]) -> str | None:
-    """Return why a journaled reply is no answer; None if it is one, or if a file of answers leaves the question out.
-
-    Args:
-        record: A record of answers.jsonl.
-    """
+    """Return why a journaled reply is no answer; None if it is one, or if a file of answers leaves the question out."""
     failure: str | None = record.get("failure")
     if failure is not None or record.get("missing") or "answer" not in record:
         return failure

@@ -12,6 +12,7 @@ from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import JUDGE
 from epbench.memfail.answers import score
 from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.context.prompts import Prompts, load_prompts
@@ -22,8 +23,8 @@ from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.paper.side_by_side import write_side_by_side
 from epbench.memfail.scores.comparison import compare
-from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
@@ -123,7 +124,7 @@ BENCHMARK = Benchmark(
     title="MemFail",
     described=fields(
         {
-            "dataset": str, "label": str, "judge": fields({"name": str, "prompt_hash": str}, {"setup": str}),
+            "dataset": str, "label": str, "judge": JUDGE,
             "identity": fields(
                 {
                     **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), str), "k": list[Whole],

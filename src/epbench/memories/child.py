@@ -38,10 +38,6 @@ def pack(message: dict[str, Any]) -> bytes:
 def unpack(read: Callable[[int], bytes], limit: int) -> dict[str, Any]:
     """Read the next message.
 
-    Args:
-        read: returns exactly as many bytes as it is asked for.
-        limit: the most bytes that a message may have.
-
     Raises:
         ValueError: the message is too long, or is not a JSON object.
     """

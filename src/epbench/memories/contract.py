@@ -30,17 +30,11 @@ _FOREIGN_NAMES = ("Zoë Müller", "Дарья", "ليلى", "עומר", "小明"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a check.
+    """What came of a check."""
 
-    Attributes:
-        result: whether the promise was kept.
-        found: what the system did.
-        expected: what it should have done; empty if it did.
-    """
-
-    result: Result
-    found: str
-    expected: str = ""
+    result: Result  # whether the promise was kept
+    found: str  # what the system did
+    expected: str = ""  # what it should have done; empty if it did
 
 
 def _kept(found: str) -> Outcome:

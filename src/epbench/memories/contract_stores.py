@@ -29,13 +29,6 @@ class Stores:
     """
 
     def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool, n: int) -> None:
-        """
-        Args:
-            guard: of the system.
-            folder: absolute path of a folder in which the stores are put.
-            durable: see above.
-            n: see above.
-        """
         self.durable, self.n = durable, n
         self.slowest: dict[str, float] = {}
         self._guard, self._folder = guard, folder

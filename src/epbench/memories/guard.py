@@ -88,7 +88,6 @@ class Guard(Protocol):
             SystemLost: the constructor did not return in time, or ended the system's process.
             CallFailed: the constructor raised.
         """
-        ...
 
     def call(self, method: str, *args: Any) -> list[str] | None:
         """Call a method of the instance with arguments that JSON can express.
@@ -102,11 +101,9 @@ class Guard(Protocol):
             SystemLost: the instance is gone; `open` has to make another one before the next call.
             CallFailed: the method raised an exception, or did not return a list of strings.
         """
-        ...
 
     def close(self) -> None:
         """End the thread or the process of the system."""
-        ...
 
 
 class Host:
@@ -117,12 +114,7 @@ class Host:
     """
 
     def __init__(self, system: SystemSpec, log: TextIO) -> None:
-        """
-        Args:
-            system: what `open` makes an instance of.
-            log: receives the traceback of what the system raises.
-        """
-        self._system, self._log = system, log
+        self._system, self._log = system, log  # which gets the traceback of what the system raises
         self._instance: Any = None
 
     def call(self, method: str, args: Sequence[Any]) -> list[str] | None:
@@ -165,13 +157,7 @@ class ThreadGuard:
     """
 
     def __init__(self, system: SystemSpec, limits: Limits, log: Path) -> None:
-        """
-        Args:
-            system: what instances are made of.
-            limits: of a call; the limit of memory has no effect here.
-            log: file to which everything that the system prints, and the traceback of what it raises, is appended.
-        """
-        self._system, self._limit = system, limits.seconds
+        self._system, self._limit = system, limits.seconds  # the limit of memory has no effect here
         self._home = Path.cwd()
         self._log = Log(log)
         self._tasks = self._start_thread()

@@ -51,19 +51,12 @@ _START_ELSEWHERE = (
 
 @dataclass(frozen=True)
 class Home:
-    """How the process of a system is started.
+    """How the process of a system is started."""
 
-    Attributes:
-        command: The command, up to the arguments of `epbench.memories.child.main`.
-        variables: All environment variables of the process.
-        settings: What the class gets as `settings`; None for nothing.
-        port: In a sandbox, the port at which it finds the relay; None for no relay.
-    """
-
-    command: Sequence[str]
-    variables: Mapping[str, str]
-    settings: Mapping[str, Setting] | None = None
-    port: int | None = None
+    command: Sequence[str]  # the command, up to the arguments of `epbench.memories.child.main`
+    variables: Mapping[str, str]  # all environment variables of the process
+    settings: Mapping[str, Setting] | None = None  # what the class gets as `settings`; None for nothing
+    port: int | None = None  # in a sandbox, the port at which it finds the relay; None for no relay
 
 
 def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: Path) -> Home:
@@ -225,23 +218,12 @@ class _Child:
         return self._process.pid
 
     def load(self, name: str) -> dict[str, Any]:
-        """Have the class imported; return what the process says of it.
-
-        Raises:
-            BadInput: the class is not a memory system.
-            SystemLost: the process ended, or did not answer in time.
-        """
+        """Have the class imported; return what the process says of it."""
         settings = None if self._home.settings is None else dict(self._home.settings)
         return self.ask(LOAD, [name, settings, self._home.port], START_LIMIT)
 
     def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
-        """Send a call and wait at most `seconds` for the reply.
-
-        Raises:
-            BadInput: the reply says that the class is not a memory system.
-            CallFailed: the reply says that the call failed.
-            SystemLost: there is no usable reply. The process has been killed.
-        """
+        """Send a call and wait at most `seconds` for the reply."""
         deadline = time.monotonic() + seconds
         try:
             self._channel.settimeout(min(seconds, START_LIMIT))

@@ -41,7 +41,6 @@ class MemorySystem(Protocol):
 
     def store_conversation(self, conversation: Conversation) -> None:
         """Commit to memory what the conversation says."""
-        ...
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         """Return at most k memories for the query, best first. Nothing is stored.
@@ -51,8 +50,6 @@ class MemorySystem(Protocol):
             conversation: the turns before the query; empty if the question opens the conversation.
             k: the largest number of memories to return, at least 1.
         """
-        ...
 
     def get_all_memories(self) -> list[str]:
         """Return everything that the system holds, in the form in which a retrieval returns it."""
-        ...

@@ -30,23 +30,15 @@ from epbench.memories.spec import SystemSpec
 
 @dataclass(frozen=True)
 class Recall:
-    """What a system stored and retrieved in a run.
+    """What a system stored and retrieved in a run."""
 
-    Attributes:
-        stores: by name of the store, all its memories after storing; a store that could not be listed is left out.
-        found: by id of the query, the memories that were retrieved, best first.
-        failures: by id of the query, why no memories could be retrieved.
-        unstored: by store and unit, why the unit could not be stored.
-        warnings: what a reader of the results has to know.
-        usage: number of calls, failures and seconds of storing and of retrieving.
-    """
-
+    # By name of the store, all its memories after storing; a store that could not be listed is left out.
     stores: dict[str, list[str]]
-    found: dict[str, list[str]]
-    failures: dict[str, str]
-    unstored: dict[tuple[str, str], str]
-    warnings: list[str]
-    usage: dict[str, Any]
+    found: dict[str, list[str]]  # by id of the query, the memories that were retrieved, best first
+    failures: dict[str, str]  # by id of the query, why no memories could be retrieved
+    unstored: dict[tuple[str, str], str]  # by store and unit, why the unit could not be stored
+    warnings: list[str]  # what a reader of the results has to know
+    usage: dict[str, Any]  # number of calls, failures and seconds of storing and of retrieving
 
 
 def read_recall(
@@ -119,9 +111,7 @@ def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, An
     warnings = []
     for stage, about in usage.items():
         hidden = about["counts"].get("swallowed", 0)
-        unread = max(
-            about["counts"].get("unparsable", 0), about.get("unparsable", 0)
-        )  # by the system, and by the relay
+        unread = max(about["counts"].get("unparsable", 0), about.get("unparsable", 0))  # by the system, by the relay
         if hidden or unread:
             warnings.append(
                 f"{system.name} hid {hidden} errors and could not read {unread} replies of its model while {stage}; what it "

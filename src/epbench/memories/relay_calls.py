@@ -17,17 +17,11 @@ CALLS = "system_calls.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What the system is doing while it sends requests.
+    """What the system is doing while it sends requests."""
 
-    Attributes:
-        method: the method that is called, such as `store_conversation`; empty before the first call.
-        store: name of the store.
-        item: id of the conversation or the query; empty for other methods.
-    """
-
-    method: str = ""
-    store: str = ""
-    item: str = ""
+    method: str = ""  # the method that is called, such as `store_conversation`; empty before the first call
+    store: str = ""  # name of the store
+    item: str = ""  # id of the conversation or the query; empty for other methods
 
 
 def calls_usage(folder: Path) -> dict[str, dict[str, int]]:

@@ -45,7 +45,7 @@ from epbench.memories.guard import (
     ThreadGuard,
     counts_of,
     one_line,
-)  # fmt: skip
+)
 from epbench.memories.relay_calls import Operation
 from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
@@ -64,40 +64,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation that a store is given in one call.
+    """A conversation that a store is given in one call."""
 
-    Attributes:
-        id: unique in its store.
-        store: name of the store; "" if the run has only one.
-        units: ids of the facts or chapters that the conversation holds.
-        turns: the turns in the form in which the system gets them.
-        failure: why the conversation cannot be stored; None if it can.
-    """
-
-    id: str
-    store: str
-    units: tuple[str, ...]
-    turns: tuple[dict[str, str], ...]
-    failure: str | None = None
+    id: str  # unique in its store
+    store: str  # its name; "" if the run has only one
+    units: tuple[str, ...]  # ids of the facts or chapters that the conversation holds
+    turns: tuple[dict[str, str], ...]  # in the form in which the system gets them
+    failure: str | None = None  # why the conversation cannot be stored
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query to a store.
+    """One query to a store."""
 
-    Attributes:
-        id: unique in the run.
-        question: id of the question for which memories are wanted.
-        store: name of the store.
-        text: the query itself.
-        k: the largest number of memories to retrieve.
-    """
-
-    id: str
-    question: str
-    store: str
+    id: str  # unique in the run
+    question: str  # id of the question for which memories are wanted
+    store: str  # its name
     text: str
-    k: int
+    k: int  # the largest number of memories to retrieve
 
 
 class _Again(Exception):
@@ -195,19 +179,7 @@ class Stores:
         return self._folder / room / (quote(store, safe="") or "all")
 
     def _restore(self, store: str, folder: Path, begun: bool) -> bool:
-        """Give an installed system the copy of its folder that was made after the last conversation it has stored.
-
-        Args:
-            store: its name.
-            folder: its folder.
-            begun: whether the journal says that a conversation is stored.
-
-        Returns:
-            Whether a conversation is stored.
-
-        Raises:
-            BadInput: the journal says so, and there is no copy.
-        """
+        """Give an installed system the copy of its folder from after the last conversation; return whether there is one."""
         kept = self._store_folder(store, "kept")
         if (note := note_of(kept)) is None:
             if begun:
@@ -242,12 +214,7 @@ class Stores:
         return {"counts": counts} if counts else {}
 
     def _fill(self, store: str, conversations: Sequence[Conversation], failed: set[str]) -> Iterator[None]:
-        """Store the conversations that are missing, then list all memories.
-
-        Raises:
-            _Again: the instance was lost.
-            CallFailed: the store cannot be finalized or listed.
-        """
+        """Store the conversations that are missing, then list all memories."""
         done = [self._stored.done(stored_key(store, c.id)) for c in conversations]
         stored = 0
         for conversation in conversations:
@@ -325,11 +292,7 @@ class Stores:
         self._stored.add(after_key(store), store=store, of=fingerprint_of_store(memories), memories=len(memories))
 
     def _ask(self, queries: Sequence[Query], failed: set[str]) -> Iterator[None]:
-        """Put those queries to the store that it has not answered yet.
-
-        Raises:
-            _Again: the instance was lost.
-        """
+        """Put those queries to the store that it has not answered yet."""
         for query in queries:
             if query.id in failed or self._answered(query):
                 continue
@@ -354,12 +317,7 @@ class Stores:
                 raise _Again(lost)
 
     def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
-        """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns.
-
-        Raises:
-            SystemLost: the instance is gone.
-            CallFailed: the call failed, or was not made.
-        """
+        """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
         try:

@@ -42,20 +42,14 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where a memory system runs that people install: in an environment of its own, with a relay to its models.
+    """Where a memory system runs that people install: in an environment of its own, with a relay to its models."""
 
-    Attributes:
-        class_name: `module:Class` of the class around it.
-        lock: file that lists every package of its environment.
-        variables: environment variables that must be set before it is imported, such as switches of its telemetry.
-        endpoint: who answers its requests.
-        reserves: gigabytes of addresses that it reserves without using them; its limit of memory is larger by as much.
-    """
-
-    class_name: str
-    lock: Path
+    class_name: str  # `module:Class` of the class around it
+    lock: Path  # file that lists every package of its environment
+    # Environment variables that must be set before it is imported, such as switches of its telemetry.
     variables: Mapping[str, str]
-    endpoint: Endpoint
+    endpoint: Endpoint  # who answers its requests
+    # Gigabytes of addresses that it reserves without using them; its limit of memory is larger by as much.
     reserves: float = 0.0
 
 

@@ -63,9 +63,6 @@ def identity_of(
 def weights_fingerprint(path_or_id: str) -> str | None:
     """Return what tells these weights from others under the same name.
 
-    Args:
-        path_or_id: the folder of a model, or its name on the Hub.
-
     Returns:
         For a folder, 12 hex digits of a hash over the names and contents of all files that determine answers, and over
         the base model of an adapter. For a name on the Hub, the commit in the Hub's cache; None if that is unknown.

@@ -6,26 +6,24 @@ import asyncio
 import logging
 import math
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, RunFailed
-from epbench.files.secrets import keep_secret, secrets_of, without_keys, without_secrets
+from epbench.files.secrets import keep_secret, secrets_of, without_secrets
 from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.openai.concurrency import Outbox, iterate
+from epbench.models.openai.remote import Outbox, RemoteModel
 from epbench.models.openai.wire import (
     CHARACTERS_PER_TOKEN,
     TOP_LOGPROBS,
-    estimated_tokens,
     label_probabilities,
-    one_line,
     user_message,
 )
 from epbench.models.protocol import Reply, Request, Usage, by_context, whole
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, ModelUsage
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput, ModelUsage
 
 
 log = logging.getLogger(__name__)
@@ -40,15 +38,12 @@ _REFUSED = (400, 422)  # HTTP statuses of a request that says something that the
 _WITH_WEIGHTS = ("hf", "vllm", "sglang", "transformer_lens", "nnterp", "llama-cpp-python")
 
 
-class InspectModel:
+class InspectModel(RemoteModel):
     """A model of inspect_ai, which paces the requests and repeats those that fail for a while.
 
     The first request of a context goes alone, so that a provider's prefix cache is warm for the others. Each reply is kept
     as soon as it is read: a kill loses at most the replies of the open requests, which are at most `MOST_OPEN`.
     """
-
-    costs_nothing = False
-    continues_prompts = False
 
     def __init__(
         self, name: str, *, base_url: str | None = None, window: int | None = None, timeout_s: float = 300.0
@@ -90,11 +85,6 @@ class InspectModel:
         return f"inspect:{self._target}"
 
     @property
-    def identity(self) -> str:
-        """The name, because nothing is known about the weights behind a provider."""
-        return self.name
-
-    @property
     def address(self) -> str:
         """See `HasAddress.address`; without a given one it is that of the variable that the provider reads."""
         kind, service, *_ = self._target.split("/")
@@ -113,29 +103,12 @@ class InspectModel:
             return None
         return info.context_length if info else None
 
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """See `estimated_tokens`."""
-        return estimated_tokens(request)
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Closing the generator cancels open requests.
-
-        Raises:
-            RunFailed: So many requests in a row got no reply that the others would get none.
-        """
-        return self.answer_keeping(requests, lambda reply: None)
-
-    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
-        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
-        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
+    def _secrets(self) -> Iterable[str]:
+        return secrets_of(self._base_url)
 
     def _provided(self) -> Model:
-        """A model of inspect_ai of its own for each batch, as its connections belong to one event loop.
-
-        Raises:
-            BadInput: There is no such provider, or its library or key is missing.
-        """
-        from inspect_ai.model import GenerateConfig, ModelAPI, get_model
+        """A model of inspect_ai of its own for each batch, as its connections belong to one event loop."""
+        from inspect_ai.model import GenerateConfig, get_model
         from rich.text import Text
 
         config = GenerateConfig(max_retries=_RETRIES, attempt_timeout=math.ceil(self._timeout_s))
@@ -143,9 +116,7 @@ class InspectModel:
             model = get_model(self._target, base_url=self._base_url, config=config, memoize=False)
         except Exception as error:  # of inspect_ai, or of a provider's library
             raise BadInput(f"model {self.name}: {self._clean(Text.from_markup(str(error)).plain)}") from None
-        if type(model.api).count_text_tokens is ModelAPI.count_text_tokens:
-            # The default loads a tokenizer from the network; only mock models count tokens with it.
-            model.api.count_text_tokens = _count_text_tokens  # type: ignore[method-assign]
+        estimate_text_tokens(model.api, model.api)
         return model
 
     async def _answer_all(
@@ -184,14 +155,8 @@ class InspectModel:
         except Exception as error:
             return Reply(key, request.id, failure=self._clean(f"{error}" or type(error).__name__))
         reply = read_output(output, request, key)
-        served = "" if output.model in (self._target, self._target.partition("/")[2]) else output.model
-        return replace(
-            reply,
-            text=without_keys(reply.text),
-            reasoning=without_keys(reply.reasoning),
-            failure=None if reply.failure is None else self._clean(reply.failure),
-            served=self._clean(served),
-        )
+        reply = replace(reply, served=output.model)
+        return self._cleaned(reply, self._target, self._target.partition("/")[2])
 
     async def _output(self, model: Model, request: Request, *, plain: bool = False) -> ModelOutput:
         from inspect_ai.log import Transcript
@@ -216,13 +181,16 @@ class InspectModel:
                 "far are kept: start the run again when the provider works"
             )
 
-    def _clean(self, reason: str) -> str:
-        """Shorten a reason to one line without keys, which some providers quote."""
-        return one_line(reason, secrets_of(self._base_url))
 
+def estimate_text_tokens(api: ModelAPI, showing: Any) -> None:
+    """Have a provider estimate tokens where it would load a tokenizer from the network, as only mock models do."""
+    from inspect_ai.model import ModelAPI
 
-async def _count_text_tokens(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    async def count_text_tokens(text: str) -> int:
+        return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+    if type(api).count_text_tokens is ModelAPI.count_text_tokens:
+        showing.count_text_tokens = count_text_tokens
 
 
 _CUT = ("max_tokens", "model_length")
@@ -260,13 +228,7 @@ def asked_for(request: Request, *, plain: bool = False) -> GenerateConfig:
 
 
 def read_output(output: ModelOutput, request: Request, key: str) -> Reply:
-    """Read the reply in an output; it is a failure if there is no answer in it.
-
-    Args:
-        output: What the model gave.
-        request: The request that it answers.
-        key: The key of the request.
-    """
+    """Read the reply in an output; it is a failure if there is no answer in it."""
     if output.error:
         return Reply(key, request.id, failure=" ".join(whole(output.error).split()))
     if not output.choices:

@@ -14,19 +14,12 @@ from epbench.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package with the weights of one model.
+    """A package with the weights of one model."""
 
-    Attributes:
-        distribution: Its name on the index.
-        version: The version whose weights our numbers are about.
-        file: The file of the weights, in the folder where packages are installed.
-        licence: The licence of the weights.
-    """
-
-    distribution: str
-    version: str
-    file: str
-    licence: str
+    distribution: str  # its name on the index
+    version: str  # the version whose weights our numbers are about
+    file: str  # the file of the weights, in the folder where packages are installed
+    licence: str  # the licence of the weights
 
     @property
     def command(self) -> str:
@@ -45,9 +38,6 @@ PACKAGES = {
 
 def package_file(name: str) -> Path:
     """Return the file of the weights in an installed package.
-
-    Args:
-        name: One of `PACKAGES`.
 
     Raises:
         BadInput: The package is not installed, in another version, or without this file.

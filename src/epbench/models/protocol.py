@@ -86,11 +86,7 @@ class Request:
         return f"{self.context}\n\n{self.question}" if self.context else self.question
 
     def key(self, model: str) -> str:
-        """Hash everything that the answer depends on; this is the key in journals.
-
-        Args:
-            model: the model's `identity`.
-        """
+        """Hash everything that the answer depends on; this is the key in journals."""
         drawn = (self.sampling.max_tokens, self.sampling.temperature, self.sampling.seed, self.repeat)
         parts = [model, self.id, self.system, _digest(self.context), self.question, drawn, self.schema, self.labels]
         if self.answer_start:  # left out if empty, so that older journals keep their keys
@@ -157,7 +153,6 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """The name by which the user chose it, such as `lexical`, `hf:PATH`, `vllm:PATH` or `openai:NAME`."""
-        ...
 
     @property
     def identity(self) -> str:
@@ -165,12 +160,10 @@ class Model(Protocol):
 
         It is part of the keys in journals. The first use reads the files of the weights, but loads nothing.
         """
-        ...
 
     @property
     def costs_nothing(self) -> bool:
         """Whether it answers by rules, so that a run needs no estimate of its cost and texts may have any length."""
-        ...
 
     @property
     def continues_prompts(self) -> bool:
@@ -179,25 +172,21 @@ class Model(Protocol):
         The label is then the first token of the answer. An endpoint writes its answers itself and may say more before
         it comes to the label.
         """
-        ...
 
     def window(self) -> int | None:
         """Return how many tokens prompt and answer may have together; None if this is unknown or unlimited.
 
         This is known before any weights are loaded.
         """
-        ...
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """Return the number of tokens in the whole prompt, and in the part that requests with one context share.
 
         The numbers are exact if the tokenizer is at hand, else estimates. No weights are loaded.
         """
-        ...
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """Yield one reply for each request as soon as it is there, in any order; closing the generator ends open requests."""
-        ...
 
 
 @runtime_checkable
@@ -209,7 +198,6 @@ class KeepsReplies(Protocol):
 
         One call of `keep` ends before the next begins. An exception that it raises ends the generator.
         """
-        ...
 
 
 @runtime_checkable
@@ -219,7 +207,6 @@ class RunsElsewhere(Protocol):
     @property
     def engine(self) -> dict[str, Any]:
         """Where its answers come from, as a run notes it."""
-        ...
 
 
 def engine_of(model: Model) -> dict[str, Any]:
@@ -234,7 +221,6 @@ class HasAddress(Protocol):
     @property
     def address(self) -> str:
         """The URL to which requests go, without login, query and final slash; empty for the provider's own."""
-        ...
 
 
 @runtime_checkable
@@ -243,7 +229,6 @@ class HasVariant(Protocol):
 
     def about_variant(self) -> dict[str, str]:
         """Return what run.json says of it, by name; nothing if its name says all."""
-        ...
 
 
 def variant_of(model: Model) -> dict[str, dict[str, str]]:

@@ -18,10 +18,8 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.hf.checkpoint import load_tokenizer, read_window
-from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.hf.variant import LocalModel, Variant
 from epbench.models.protocol import Reply, Request, Usage, batches_by_context
-from epbench.models.variant import Variant, find_variant
 from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)
@@ -30,11 +28,8 @@ _OPEN = 512  # requests handed to the engine: as many as it runs at one time, an
 _LONGEST_REASON = 400  # characters
 
 
-class VllmModel:
+class VllmModel(LocalModel):
     """A model on vLLM's offline engine, with prefix caching."""
-
-    costs_nothing = False
-    continues_prompts = True
 
     def __init__(
         self,
@@ -66,8 +61,8 @@ class VllmModel:
         for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
                 raise BadInput(f"{what}: expected at least 1, got {value}")
-        self._given = path_or_id
-        self.name, self._max_model_len = f"vllm:{path_or_id}", max_model_len
+        super().__init__("vllm", path_or_id, dtype, revision, adapter)
+        self._max_model_len = max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
             "trust_remote_code": False,  # no code from the model's folder is run
@@ -76,34 +71,12 @@ class VllmModel:
             **(engine_args or {}),
         }
         self._engine_args |= {"tensor_parallel_size": tensor_parallel}
-        self._dtype, self._revision, self._adapter = dtype, revision, adapter
         self._numbers = count()
         self._cached = self._repeated = 0
 
-    @cached_property
-    def _variant(self) -> Variant:
-        return find_variant(self._given, self._revision, self._adapter)
-
-    @property
-    def _path(self) -> str:
-        return self._variant.path
-
-    def about_variant(self) -> dict[str, str]:
-        """See `HasVariant.about_variant`."""
-        return self._variant.about()
-
-    @cached_property
-    def identity(self) -> str:
-        """See `Model.identity`."""
-        return self._variant.identity(self.name, self._dtype)
-
     def window(self) -> int | None:
         """Return `max_model_len`, else what config and tokenizer say."""
-        return self._max_model_len or self._own_window
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """See `Model.count_tokens`; the model's own tokenizer counts."""
-        return len(self._prompts.ids(request)), self._prompts.shared(request)
+        return self._max_model_len or self.own_window
 
     @property
     def hit_rate(self) -> float | None:
@@ -123,19 +96,11 @@ class VllmModel:
         if not requests:
             return
         room = self._room()
-        for first, rest in batches_by_context(requests, lambda request: len(self._prompts.ids(request)), room):
+        for first, rest in batches_by_context(requests, lambda request: len(self.prompts.ids(request)), room):
             yield from self._answer_batch(first, repeated=False)
             yield from self._answer_batch(rest, repeated=True)
         if self.hit_rate is not None:
             log.info("%s: %.1f %% of the repeated prompt tokens came from the cache", self.name, 100 * self.hit_rate)
-
-    @cached_property
-    def _prompts(self) -> PromptTokens:
-        return PromptTokens(load_tokenizer(self._path, self._variant.commit))
-
-    @cached_property
-    def _own_window(self) -> int | None:
-        return read_window(self._path, self._prompts.tokenizer, self._variant.commit)
 
     @cached_property
     def _llm(self) -> Any:
@@ -147,10 +112,10 @@ class VllmModel:
         except ImportError as error:
             raise BadInput(f"model {self.name} needs vLLM ({error}); {install_hint('vllm')}") from None
         # vLLM's own choice on a CPU is 16 bits, with which a small model may answer differently.
-        dtype = "float32" if self._dtype == "auto" and current_platform.is_cpu() else self._dtype
+        dtype = "float32" if self.dtype == "auto" and current_platform.is_cpu() else self.dtype
         try:
-            more = variant_arguments(self._variant) | self._engine_args
-            return LLM(model=self._path, max_model_len=window, dtype=dtype, **more)
+            more = variant_arguments(self.variant) | self._engine_args
+            return LLM(model=self.variant.path, max_model_len=window, dtype=dtype, **more)
         except Exception as error:
             if isinstance(error, (*refusals(), TypeError, OSError)):  # a bad argument, too little memory
                 raise BadInput(f"{self.name}: vLLM cannot start: {_reason(error)}") from error
@@ -176,7 +141,7 @@ class VllmModel:
             while True:
                 taken = list(islice(waiting, _OPEN - len(running)))
                 for request in taken:
-                    ids, number = self._prompts.ids(request), str(next(self._numbers))
+                    ids, number = self.prompts.ids(request), str(next(self._numbers))
                     failure = self._submit(number, request, ids)
                     if failure is None:
                         running[number] = request
@@ -199,10 +164,10 @@ class VllmModel:
         most, window = answer_tokens(request), self.window()
         if window is not None and len(ids) + most > window:
             return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
-        params = sampling_params(request, self._prompts.label_ids(request.labels))
+        params = sampling_params(request, self.prompts.label_ids(request.labels))
         try:
             self._llm.llm_engine.add_request(
-                number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self._variant)
+                number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self.variant)
             )
         except refusals() as error:  # such as a schema that the engine does not support
             return f"vLLM refuses the request: {_reason(error)}"
@@ -216,12 +181,12 @@ class VllmModel:
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
     def _read(self, request: Request, output: Any) -> Reply:
-        ids, opening = self._prompts.label_ids(request.labels), self._prompts.opening(request)
+        ids, opening = self.prompts.label_ids(request.labels), self.prompts.opening(request)
         return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
 
     @cached_property
     def _specials(self) -> list[str]:
-        tokenizer = self._prompts.tokenizer
+        tokenizer = self.prompts.tokenizer
         added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
         return sorted({*added, *tokenizer.all_special_tokens})
 
@@ -287,12 +252,7 @@ def answer_tokens(request: Request) -> int:
 
 
 def sampling_params(request: Request, label_ids: LabelIds) -> Any:
-    """Make vLLM's `SamplingParams` for a request.
-
-    Args:
-        request: what is to be answered.
-        label_ids: the token ids of each of its labels.
-    """
+    """Make vLLM's `SamplingParams` for a request."""
     from vllm import SamplingParams  # type: ignore[import-not-found]
     from vllm.sampling_params import (  # type: ignore[import-not-found]
         RequestOutputKind,

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 PMatrix = Sequence[Sequence[float | None]]
 """A p-value for each row and column; None where there is none, as on the diagonal."""
 
+_LEVEL = 0.05  # smaller p-values are marked
 _CELL = (0.62, 0.38)  # inches: a cell holds `0.0012*`
 _CHARACTER = 0.075  # inches: about the width of a character of a run's name
 _SMALLEST = 0.001  # smaller p-values are shown as "<0.001", and have the darkest colour
 
 
-def p_matrix(names: Sequence[str], p: PMatrix, title: str, threshold: float = 0.05) -> str:
+def p_matrix(names: Sequence[str], p: PMatrix, title: str) -> str:
     """A heat map of p-values as an HTML figure with its SVG.
 
-    Each cell shows its p with two significant digits. Cells below the threshold are bold and have an asterisk, so that they
+    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they
     are seen without colour too; the darker a cell, the smaller its p.
 
     Args:
@@ -35,24 +36,20 @@ def p_matrix(names: Sequence[str], p: PMatrix, title: str, threshold: float = 0.
         p: Square, with a row and a column for each name. A cell without a value is grey, and has a dash where it is not on
             the diagonal.
         title: What the p-values are, with a full stop. It stands below the figure, before the explanation of the marks.
-        threshold: Where p begins to be marked, 0 to 1.
 
     Raises:
         ValueError: The matrix is not as long and as wide as there are names.
     """
     with drawing():
-        return figure_html(p_matrix_figure(names, p, threshold), f"{title} Bold with an asterisk: p < {threshold:g}.")
+        return figure_html(p_matrix_figure(names, p), f"{title} Bold with an asterisk: p < {_LEVEL:g}.")
 
 
-def p_matrix_figure(
-    names: Sequence[str], p: PMatrix, threshold: float = 0.05, corrected: PMatrix | None = None
-) -> Figure:
+def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None = None) -> Figure:
     """The heat map itself, to be called within `epbench.reports.figures.drawing`.
 
     Args:
         names: See `p_matrix`.
         p: See `p_matrix`.
-        threshold: See `p_matrix`.
         corrected: The same p-values, corrected for their number; they decide which cells are marked. None for p itself.
 
     Raises:
@@ -69,7 +66,7 @@ def p_matrix_figure(
     for y, row in enumerate(p):
         for x, value in enumerate(row):
             found = judged[y][x]
-            below = found is not None and found < threshold
+            below = found is not None and found < _LEVEL
             text = "" if x == y and value is None else f"{_digits(value)}{'*' if below else ''}"
             weight = "bold" if below else "normal"
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=INK, weight=weight)
@@ -156,12 +153,7 @@ def _log_ratios(found: Sequence[Pair]) -> Table:
 
 
 def comparison_page(title: str, comparison: Comparison) -> str:
-    """The page of a comparison.
-
-    Args:
-        title: The title of the page, as text.
-        comparison: At least one comparison of two runs.
-    """
+    """The page of a comparison."""
     return page(title, comparison_html(comparison))
 
 
@@ -169,9 +161,6 @@ def comparison_html(comparison: Comparison) -> str:
     """A comparison as HTML: the tables, what they leave out, and the p-values of any two runs as figures.
 
     Where runs are compared in several settings, such as several configs, there are no figures.
-
-    Args:
-        comparison: At least one comparison of two runs.
     """
     first, *others = comparison_tables(comparison)
     tables = [replace(first, notes=notes_on(comparison)), *others]

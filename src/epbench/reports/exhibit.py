@@ -61,6 +61,8 @@ class Exhibit:
             plainly.
         sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
         points: What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
+        apart: Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by
+            side.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Exhibit:
     names: Mapping[Any, str] | None = None
     sections: str = ""
     points: pd.DataFrame | None = None
+    apart: Sequence[str] = ()
 
     @property
     def records(self) -> list[dict[str, Value]]:
@@ -94,7 +97,8 @@ class Exhibit:
         lines: dict[tuple[str, ...], dict[Any, Row]] = {}
         for number, row in enumerate(rows):
             shown = tuple(column.cell(row) for column in fixed)
-            lines.setdefault(shown if self.across else (*shown, str(number)), {})[row.get(self.across)] = row
+            hidden = [str(row[name]) for name in self.apart] if self.across else [str(number)]
+            lines.setdefault((*shown, *hidden), {})[row.get(self.across)] = row
         cells = [
             [
                 *shown[: len(fixed)],

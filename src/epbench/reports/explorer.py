@@ -41,34 +41,21 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A text that a question is about.
+    """A text that a question is about."""
 
-    Attributes:
-        source: Where it is from, such as `Chapter 7`.
-        text: Its number among the texts of the page.
-        marks: What is marked in it.
-    """
-
-    source: str
-    text: int
-    marks: Sequence[Mark] = ()
+    source: str  # where it is from, such as `Chapter 7`
+    text: int  # its number among the texts of the page
+    marks: Sequence[Mark] = ()  # what is marked in it
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step on the way from what was told to the answer.
+    """A step on the way from what was told to the answer."""
 
-    Attributes:
-        name: The name of the step, such as `stored`.
-        state: `passed`, `not passed`, or why nothing is known, such as `not judged`.
-        text: What was there at that step; None if nothing is known of it.
-        note: What else is to be said, such as the judge's words, with who says so; empty for nothing.
-    """
-
-    name: str
-    state: str
-    text: str | None = None
-    note: str = ""
+    name: str  # the name of the step, such as `stored`
+    state: str  # `passed`, `not passed`, or why nothing is known, such as `not judged`
+    text: str | None = None  # what was there at that step; None if nothing is known of it
+    note: str = ""  # what else is to be said, such as the judge's words, with who says so; empty for nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,23 +167,22 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
     """What the script reads: lists in place of objects, and each text or list of marks that is shared once."""
     numbers, marks = _Numbers(), _MarkNumbers()
     facets = {name: _Numbers() for card in cards for name in card.facets}
-    questions = []
-    for card in cards:
-        questions.append(
-            [
-                printable(card.id),
-                OUTCOMES.index(card.outcome),
-                [numbered.of(card.facets.get(name, "–")) for name, numbered in facets.items()],
-                printable(card.question),
-                [printable(item) for item in card.reference],
-                None if card.answer is None else _cut(card.answer),
-                printable(card.verdict),
-                _cut(card.reason),
-                [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
-                None if card.retrieved is None else [numbers.of(text) for text in card.retrieved],
-                [_trail(trail, numbers) for trail in card.trails],
-            ]
-        )
+    questions = [
+        [
+            printable(card.id),
+            OUTCOMES.index(card.outcome),
+            [numbered.of(card.facets.get(name, "–")) for name, numbered in facets.items()],
+            printable(card.question),
+            list(map(printable, card.reference)),
+            None if card.answer is None else _cut(card.answer),
+            printable(card.verdict),
+            _cut(card.reason),
+            [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
+            None if card.retrieved is None else list(map(numbers.of, card.retrieved)),
+            [_trail(trail, numbers) for trail in card.trails],
+        ]
+        for card in cards
+    ]
     return {
         "facets": [[printable(name), numbered.texts] for name, numbered in facets.items()],
         "texts": numbers.texts,
@@ -208,11 +194,8 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
 def _cut(text: str) -> str:
     """The text as far as a page shows it."""
     rest = len(text) - MOST_CHARACTERS
-    return (
-        printable(text)
-        if rest <= 0
-        else f"{printable(text[:MOST_CHARACTERS])} … ({rest:,} more characters are not shown)"
-    )
+    more = f" … ({rest:,} more characters are not shown)" if rest > 0 else ""
+    return printable(text[:MOST_CHARACTERS]) + more
 
 
 def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
@@ -228,10 +211,5 @@ def _where(where: str | tuple[int, int], text: str) -> str | list[int]:
 
 
 def _trail(trail: Trail, numbers: _Numbers) -> list[Any]:
-    return [
-        printable(trail.title),
-        [
-            [step.name, step.state, None if step.text is None else numbers.of(step.text), printable(step.note)]
-            for step in trail.steps
-        ],
-    ]
+    steps = [(s.name, s.state, None if s.text is None else numbers.of(s.text), printable(s.note)) for s in trail.steps]
+    return [printable(trail.title), steps]

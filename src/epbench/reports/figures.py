@@ -106,12 +106,7 @@ Group = tuple[str, Sequence[float], str, Sequence[float], PairedEstimate]
 
 
 def paired_estimation_plot(groups: Mapping[str, Group], score: str) -> Figure:
-    """Draw a pair of plots for each group, after Gardner and Altman: the values above, their difference below.
-
-    Args:
-        groups: The comparisons by name, at least one.
-        score: What the values are, such as `F1`, for the axes.
-    """
+    """Draw a pair of plots for each group, after Gardner and Altman: the values above, their difference below."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(1 + 2.6 * len(groups), 5.2), layout="constrained")

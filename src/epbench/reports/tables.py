@@ -151,11 +151,5 @@ def cell(value: Any) -> str:
 
 
 def interval_cell(interval: Sequence[float] | None, between: str = "–", digits: int = 3) -> str:
-    """An interval as the text of a cell, such as `0.888–0.931`; a dash for None.
-
-    Args:
-        interval: The lower and the upper end.
-        between: What is written between the ends.
-        digits: The number of digits after the point.
-    """
+    """An interval as the text of a cell, such as `0.888–0.931`; a dash for None."""
     return "–" if interval is None else f"{interval[0]:.{digits}f}{between}{interval[1]:.{digits}f}"

@@ -129,9 +129,7 @@ def _unit(vectors: Sequence[Matrix]) -> Matrix:
 
     matrix = np.stack(vectors)
     lengths = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1, keepdims=True))
-    unit: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(
-        np.float32
-    )  # a zero vector is similar to nothing
+    unit: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)  # zero is similar to nothing
     return unit
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epbench.cache import cache_folder
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import BadInput, RunFailed, reason_of
 from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
 from epbench.models.fingerprint import digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
-from epbench.models.openai.address import find_address, shown
+from epbench.models.openai.address import MOST_BYTES, SizeLimit, find_address, shown
 from epbench.models.openai.wire import ReplyTooLarge
 from epbench.models.packages import PACKAGES, package_file
 from epbench.models.protocol import whole
@@ -51,9 +51,8 @@ def query_instruction(model: str) -> str:
 class SentenceTransformerEmbedder:
     """A model on this machine, run on its GPU if there is one. Nothing is downloaded."""
 
-    batch_bytes = (
-        1 << 15
-    )  # about 15 long chunks: without a GPU a large model takes seconds for each, and a kill loses them
+    # About 15 long chunks: without a GPU a large model takes seconds for each, and a kill loses them.
+    batch_bytes = 1 << 15
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         """Load the model.
@@ -83,8 +82,8 @@ class SentenceTransformerEmbedder:
                 self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
         except Exception as error:  # from the Hub's client, transformers, safetensors, pickle, JSON or the system
             raise BadInput(
-                f"st:{model}: cannot load the model ({one_line(error)}); run `hf download {model}` first, name a folder, or use "
-                "bm25"
+                f"st:{model}: cannot load the model ({reason_of(error, 200)}); run `hf download {model}` first, "
+                "name a folder, or use bm25"
             ) from None
         self.name = f"st:{published}@{version}"
         self._instruction = query_instruction(published)
@@ -141,14 +140,8 @@ def _content_of(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def one_line(error: Exception) -> str:
-    """Shorten an error of a library so that a message can quote it."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-_REQUEST_BYTES = (
-    600_000  # an endpoint takes 300,000 tokens per request, and ordinary text has at most one token in two bytes
-)
+# An endpoint takes 300,000 tokens per request, and ordinary text has at most one token in two bytes.
+_REQUEST_BYTES = 600_000
 _RETRIES = 8  # of a request, after 0.5 s, 1 s, … 8 s or as long as the server asks: about 45 s in all
 _TOO_MUCH = (400, 413, 422)  # statuses of a request that is too long, or has a text that is too long
 _VECTOR_BYTES = 200_000  # at most, of a vector in JSON: 8,192 numbers
@@ -174,8 +167,6 @@ class EndpointEmbedder:
         """
         self._address = find_address(base_url, f"openai:{model}")
         import openai
-
-        from epbench.models.openai.address import SizeLimit
 
         self._limit = SizeLimit()
         self._client = openai.OpenAI(
@@ -205,8 +196,6 @@ class EndpointEmbedder:
 
     def _request(self, texts: list[str]) -> list[list[float]]:
         import openai
-
-        from epbench.models.openai.address import MOST_BYTES
 
         self._limit.most_bytes = MOST_BYTES + len(texts) * _VECTOR_BYTES
         try:

@@ -21,7 +21,6 @@ class Searcher(Protocol):
         Texts with equal scores come in the order in which they were indexed. Fewer than k positions come back where
         there are fewer texts.
         """
-        ...
 
 
 MakeSearcher = Callable[[Sequence[str]], Searcher]
@@ -34,19 +33,16 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """The model and its version. Two embedders with the same name give the same vectors."""
-        ...
 
     @property
     def batch_bytes(self) -> int:
         """How many bytes of UTF-8 text one call should get. A kill loses the vectors of the call that it interrupts."""
-        ...
 
     def check(self, chunks: Sequence[str]) -> None:
         """Warn once if some of these chunks are too long for the model and will be cut.
 
         It is called with all chunks before the first of them is embedded.
         """
-        ...
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """Compute one float32 vector for each text, in an array of shape (number of texts, d).
@@ -55,4 +51,3 @@ class Embedder(Protocol):
             texts: what is embedded. The vectors may have any length.
             query: whether the texts are queries; some models embed these in another way than the texts they search.
         """
-        ...

@@ -17,6 +17,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.typed import Whole, fields, typed
 from epbench.journals.journal import kept_journals, lines_of
+from epbench.judges.protocol import JUDGE
 from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
 from epbench.starting import command_line
 
@@ -25,7 +26,7 @@ RUN = fields(
     {
         **dict.fromkeys(("dataset", "dataset_folder", "book", "label", "command", "python", "platform"), str),
         **dict.fromkeys(("fingerprint", "dataset_revision", "shard"), str | None), "limit": Whole | None,
-        "engine": dict[str, Any], "judge": fields({"name": str, "prompt_hash": str | None}, {"setup": str}),
+        "engine": dict[str, Any], "judge": JUDGE,
         "versions": dict[str, str],
     },
 )  # fmt: skip

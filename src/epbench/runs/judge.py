@@ -10,16 +10,24 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.typed import fields
-from epbench.judges.protocol import JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
+from epbench.judges.protocol import JUDGE, JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.folder import read_run, read_scores
 
-_WITH_JUDGE = fields({}, {"judge": fields({"name": str, "prompt_hash": str | None}, {"setup": str})})
+_WITH_JUDGE = fields({}, {"judge": JUDGE})
 
 
 def judge_of_scores(folder: Path) -> PastJudge | None:
     """The judge that a run's scores.json names; None if there is no such file, or it names no judge."""
     judge = read_scores(folder, _WITH_JUDGE).get("judge") if (folder / "scores.json").is_file() else None
     return noted_judge(judge) if judge else None
+
+
+def one_judge(judges: Mapping[Path, PastJudge]) -> PastJudge:
+    """The judge of runs by their folders, which must be the same for all."""
+    if len(set(judges.values())) > 1:
+        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
+        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    return next(iter(judges.values()))
 
 
 def check_judge(folder: Path, judge: JudgeIdentity) -> None:

@@ -17,7 +17,7 @@ from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import identity_of, noted_judge
+from epbench.judges.protocol import JUDGE, identity_of, noted_judge
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun
 from epbench.runs.checksums import CHECKSUMS, changed_since
 from epbench.runs.folder import dataset_of, read_run
@@ -27,7 +27,7 @@ _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
 _HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "versions": dict[str, str]})
 """What run.json says of how a run was made."""
-_JUDGED = fields({"judge": fields({"name": str, "prompt_hash": str}, {"setup": str})})
+_JUDGED = fields({"judge": JUDGE})
 _MOST = 5
 """The number of differences in one file that are named; the others are counted."""
 

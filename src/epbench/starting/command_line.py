@@ -22,11 +22,6 @@ def note_arguments(arguments: Sequence[str] | None) -> None:
     _arguments = None if arguments is None else tuple(arguments)
 
 
-def by_epbench() -> bool:
-    """Tell whether this process was started by a command."""
-    return bool(_command)
-
-
 def name() -> str | None:
     """Return the command, such as `epbench compare`; None for a script."""
     return " ".join(_command) or None

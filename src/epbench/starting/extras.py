@@ -25,11 +25,7 @@ def extra_with(module: str | None) -> str | None:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra beside this package, from where this package was installed.
-
-    Args:
-        extra: One of `EXTRAS`.
-    """
+    """Return the command that installs an extra beside this package, from where this package was installed."""
     from importlib.metadata import PackageNotFoundError, distribution  # slow to import, and seldom needed
 
     if (_CHECKOUT / "pyproject.toml").is_file():

@@ -67,19 +67,12 @@ NUMBERS: dict[Any, Callable[[str], Any]] = {int: _whole, float: _finite}
 
 @dataclass(frozen=True)
 class FromFile:
-    """What a file gives for one argument.
-
-    Attributes:
-        action: the argument.
-        value: what the parser stores for it.
-        words: what gives the same on a command line.
-        where: the file, line and key, for messages.
-    """
+    """What a file gives for one argument."""
 
     action: argparse.Action
-    value: Any
-    words: tuple[str, ...]
-    where: str
+    value: Any  # what the parser stores for it
+    words: tuple[str, ...]  # what gives the same on a command line
+    where: str  # the file, line and key, for messages
 
 
 def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path | None]:
@@ -120,10 +113,6 @@ def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path 
 
 def read_arguments(file: Path, actions: Sequence[argparse.Action]) -> list[FromFile]:
     """Read a file of arguments.
-
-    Args:
-        file: its path.
-        actions: the arguments that a script takes.
 
     Raises:
         BadInput: the file is missing or is not YAML, or a key is unknown or given twice, or a value has the wrong type;

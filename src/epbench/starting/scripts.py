@@ -38,12 +38,7 @@ def commands() -> dict[tuple[str, ...], Path]:
 
 
 def command_of(folder: str, script: str) -> tuple[str, ...]:
-    """Return the words of the command that runs a script, such as `("judge-check",)`.
-
-    Args:
-        folder: `builders` or `eval_scripts`.
-        script: The name of its file, without the ending.
-    """
+    """Return the words of the command that runs a script, such as `("judge-check",)`."""
     return (_OF_BENCHMARKS[folder], script) if script in _BENCHMARKS else (script.replace("_", "-"),)
 
 
@@ -68,7 +63,7 @@ def translated(text: str) -> str:
     'my/eval_scripts/tulving.py'
     """
     in_wheel = scripts_root() == _IN_WHEEL
-    if not (in_wheel or command_line.by_epbench()):
+    if not (in_wheel or command_line.name()):
         return text
     text = _SCRIPT.sub(lambda found: " ".join(("epbench", *command_of(found[1], found[2]))), text)
     text = _CARRIED.sub(lambda found: f'"$(epbench path {found[0]})"', text)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES = 2000
+_LEVEL = 0.95  # its tails are computed: written out as 0.025 they would change the last digit of known intervals
 _BLOCK = 1 << 18  # weights that exist at one time, 2 MiB: a run may have 100,000 questions
 _KEPT = 1 << 22  # the most draws that are kept for the next comparison, 32 MiB
 
@@ -28,11 +29,10 @@ def cluster_bootstrap(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     clusters: Sequence[object],
     *,
-    level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, float] | None:
-    """Percentile interval of a statistic, by drawing whole clusters with replacement.
+    """95 % percentile interval of a statistic, by drawing whole clusters with replacement.
 
     Questions about the same cue share their chapters, and so their errors. Drawing single questions would give intervals
     that are too narrow.
@@ -40,7 +40,6 @@ def cluster_bootstrap(
     Args:
         statistic: Maps weights of shape (resamples, questions) to values of shape (resamples,), NaN where undefined.
         clusters: The cluster of each question.
-        level: The coverage, between 0 and 1.
         resamples: The number of draws.
         seed: The seed of the draws; the same seed gives the same interval.
 
@@ -55,7 +54,7 @@ def cluster_bootstrap(
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(values, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)
 
 
@@ -148,25 +147,19 @@ def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The mean of several groups and its two sources of variation.
+    """The mean of several groups and its two sources of variation."""
 
-    Attributes:
-        n_groups: The number of groups.
-        mean: The mean of the groups' means.
-        means: The mean of each group.
-        within: The standard error of one group's mean that comes from its own questions: the root of the mean of the
-            squared errors. It is what an interval about one book shows.
-        between: The standard deviation of the groups' true means, after the errors within them are taken off; 0 if they
-            differ by no more than these errors explain, None for one group.
-        interval: The 95 % interval of the mean for another group of the same kind, by Student's t over the groups; None
-            for one group.
-    """
-
-    n_groups: int
-    mean: float
-    means: dict[str, float]
+    n_groups: int  # the number of groups
+    mean: float  # the mean of the groups' means
+    means: dict[str, float]  # the mean of each group
+    # The standard error of one group's mean that comes from its own questions: the root of the mean of the squared
+    # errors. It is what an interval about one book shows.
     within: float
+    # The standard deviation of the groups' true means, after the errors within them are taken off; 0 if they differ by
+    # no more than these errors explain, None for one group.
     between: float | None
+    # The 95 % interval of the mean for another group of the same kind, by Student's t over the groups; None for one
+    # group.
     interval: tuple[float, float] | None
 
 

@@ -52,11 +52,6 @@ class Paired:
 def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> Paired:
     """Compare two runs by values such as F1.
 
-    Args:
-        first: The first run's value for each question.
-        second: The second run's values, in the same order.
-        clusters: The cluster of each question.
-
     Raises:
         ValueError: There is no question, or the lengths differ.
     """
@@ -65,7 +60,7 @@ def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[o
     differences = _differences(first, second, clusters)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     p = float(wilcoxon(differences, zero_method="pratt").pvalue) if wins + losses else 1.0
-    return _paired(first, second, clusters, (wins, len(differences) - wins - losses, losses), p)
+    return _paired(first, second, clusters, differences, (wins, len(differences) - wins - losses, losses), p)
 
 
 def paired_outcomes(
@@ -104,7 +99,7 @@ def paired_outcomes(
         table = [[0, wins], [losses, 0]]
         p = float(mcnemar(table, exact=True).pvalue)
         p_corrected = float(mcnemar(table, exact=False, correction=True).pvalue)
-    return _paired(first, second, clusters, (wins, len(by_unit) - wins - losses, losses), p, p_corrected)
+    return _paired(first, second, clusters, differences, (wins, len(by_unit) - wins - losses, losses), p, p_corrected)
 
 
 def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> NDArray[np.float64]:
@@ -122,11 +117,11 @@ def _paired(
     first: Sequence[float],
     second: Sequence[float],
     clusters: Sequence[object],
+    differences: NDArray[np.float64],
     wins_ties_losses: tuple[int, int, int],
     p: float,
     p_corrected: float | None = None,
 ) -> Paired:
-    differences = _differences(first, second, clusters)
     return Paired(
         len(first),
         (sum(first) / len(first), sum(second) / len(second)),
@@ -177,7 +172,6 @@ def paired_estimate(
     clusters: Sequence[object] | None = None,
     *,
     resamples: int = 5000,
-    seed: int = 0,
 ) -> PairedEstimate:
     """Estimate how much higher the second of two runs is.
 
@@ -186,7 +180,6 @@ def paired_estimate(
         second: The values of the second run, for the same questions in the same order.
         clusters: The cluster of each question; each is its own cluster by default.
         resamples: The number of draws.
-        seed: The seed of the draws; the same seed gives the same distribution.
 
     Raises:
         ValueError: The lengths differ, or there are fewer than two clusters.
@@ -200,9 +193,7 @@ def paired_estimate(
             f"{len(set(clusters))} clusters"
         )
     differences = np.array(second, float) - np.array(first, float)
-    found = bootstrap_values(
-        lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples, seed=seed
-    )
+    found = bootstrap_values(lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples)
     low, high = np.quantile(found, [0.025, 0.975])
     return PairedEstimate(
         len(differences), differences.tolist(), float(differences.mean()), (float(low), float(high)), found.tolist()

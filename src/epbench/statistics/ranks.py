@@ -17,27 +17,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+ALPHA = 0.05
+"""The level of Friedman's test and of the corrected tests of pairs."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankPair:
-    """Two of several methods.
+    """Two of several methods."""
 
-    Attributes:
-        first: The name of the method with the better average rank.
-        second: The name of the other.
-        statistic: The smaller sum of signed ranks; 0 if all questions are ties.
-        p: The two-sided p-value of Wilcoxon's signed-rank test by the normal approximation; ties are ranked and then
-            dropped, after Pratt.
-        p_holm: The same after Holm's correction over all pairs.
-        different: Whether the two differ: Friedman's test rejects, and p_holm is below the level.
-    """
-
-    first: str
-    second: str
-    statistic: float
+    first: str  # the name of the method with the better average rank
+    second: str  # the name of the other
+    statistic: float  # the smaller sum of signed ranks; 0 if all questions are ties
+    # The two-sided p-value of Wilcoxon's signed-rank test by the normal approximation; ties are ranked and then
+    # dropped, after Pratt.
     p: float
-    p_holm: float
-    different: bool
+    p_holm: float  # the same after Holm's correction over all pairs
+    different: bool  # whether the two differ: Friedman's test rejects, and p_holm is below `ALPHA`
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,6 @@ class Ranking:
         pairs: Every two methods.
         groups: The largest sets of methods, consecutive in rank, of which no two differ; a method that differs from both
             of its neighbours is in none.
-        alpha: The level of all tests.
     """
 
     ranks: dict[str, float]
@@ -61,7 +55,6 @@ class Ranking:
     friedman_p: float | None
     pairs: list[RankPair]
     groups: list[tuple[str, ...]]
-    alpha: float
 
 
 def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
@@ -83,12 +76,8 @@ def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return dict(sorted(zip(values, map(float, ranks), strict=True), key=lambda one: (one[1], one[0])))
 
 
-def rank_methods(values: Mapping[str, Sequence[float]], *, alpha: float = 0.05) -> Ranking:
+def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
     """Compare methods by their ranks.
-
-    Args:
-        values: As for `average_ranks`.
-        alpha: The level of Friedman's test and of the corrected tests of pairs.
 
     Raises:
         ValueError: As for `average_ranks`.
@@ -102,12 +91,12 @@ def rank_methods(values: Mapping[str, Sequence[float]], *, alpha: float = 0.05) 
         same = bool((matrix == matrix[0]).all())
         statistic, friedman = (0.0, 1.0) if same else map(float, friedmanchisquare(*matrix))
     tested = [(one, other, *_wilcoxon(values[one], values[other])) for one, other in combinations(ranks, 2)]
-    rejected = friedman is None or friedman < alpha
+    rejected = friedman is None or friedman < ALPHA
     pairs = [
-        RankPair(one, other, of_ranks, p, p_holm, rejected and p_holm < alpha)
+        RankPair(one, other, of_ranks, p, p_holm, rejected and p_holm < ALPHA)
         for (one, other, of_ranks, p), p_holm in zip(tested, holm([p for *_, p in tested]), strict=True)
     ]
-    return Ranking(ranks, matrix.shape[1], statistic, friedman, pairs, _groups(list(ranks), pairs), alpha)
+    return Ranking(ranks, matrix.shape[1], statistic, friedman, pairs, _groups(list(ranks), pairs))
 
 
 def _matrix(values: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:

@@ -11,18 +11,14 @@ POWER = 0.8
 ALPHA = 0.05
 
 
-def smallest_difference_of_means(
-    values: Sequence[float], n: int | None = None, *, paired: bool, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
-    """The smallest difference of two means that a two-sided t-test finds with this power.
+def smallest_difference_of_means(values: Sequence[float], n: int | None = None, *, paired: bool) -> float | None:
+    """The smallest difference of two means that a two-sided t-test at `ALPHA` finds with the power `POWER`.
 
     Args:
         values: Values whose standard deviation is that of what is tested: for a paired test, the differences of two runs
             on the same questions; otherwise the values of one run.
         n: The number of questions (in each run, if they are not paired); that of the values by default.
         paired: Whether both runs answer the same questions.
-        power: How often the difference would be found, between 0 and 1.
-        alpha: The level of the test, between 0 and 1.
 
     Returns:
         A difference on the scale of the values; None with fewer than three values, or if all of them are equal.
@@ -33,20 +29,17 @@ def smallest_difference_of_means(
     deviation = stdev(values) if len(values) > 2 else 0.0
     if n < 3 or not deviation:
         return None
-    return deviation * _effect(n, paired, power, alpha)
+    return deviation * _effect(n, paired)
 
 
-def smallest_difference_of_rates(
-    rate: float, n: int, *, paired: bool = False, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
-    """The smallest difference of two shares of right answers that a two-sided test finds with this power.
+def smallest_difference_of_rates(rate: float, n: int, *, paired: bool = False, alpha: float = ALPHA) -> float | None:
+    """The same for two shares of right answers.
 
     Args:
         rate: The share of right answers that both runs have about, 0 to 1.
         n: The number of questions of each run.
         paired: Whether both runs answer the same questions; their outcomes are then taken as independent, which is the
             worst case, as runs that are right on the same questions differ on fewer.
-        power: How often the difference would be found, between 0 and 1.
         alpha: The level of the test, between 0 and 1.
 
     Returns:
@@ -57,18 +50,16 @@ def smallest_difference_of_rates(
         return None
     rate = min(max(rate, 0.5 / n), 1 - 0.5 / n)
     deviation = math.sqrt(rate * (1 - rate))
-    if paired:
-        return min(1.0, deviation * math.sqrt(2) * _effect(n, True, power, alpha))
-    return min(1.0, deviation * _effect(n, False, power, alpha))
+    return min(1.0, deviation * (math.sqrt(2) if paired else 1.0) * _effect(n, paired, alpha))
 
 
-def _effect(n: int, paired: bool, power: float, alpha: float) -> float:
+def _effect(n: int, paired: bool, alpha: float = ALPHA) -> float:
     """The smallest difference in standard deviations, with Student's t in place of the normal distribution."""
     from scipy.stats import t
 
     freedom = n - 1 if paired else 2 * n - 2
     error = math.sqrt(1 / n if paired else 2 / n)
-    return float(t.ppf(1 - alpha / 2, freedom) + t.ppf(power, freedom)) * error
+    return float(t.ppf(1 - alpha / 2, freedom) + t.ppf(POWER, freedom)) * error
 
 
 Alternative = Literal["less", "greater", "two-sided"]
@@ -76,26 +67,19 @@ Alternative = Literal["less", "greater", "two-sided"]
 
 @dataclass(frozen=True, slots=True)
 class TwoSamples:
-    """How the values of two sets differ.
+    """How the values of two sets differ."""
 
-    Attributes:
-        n: The number of values in each.
-        means: The mean of each.
-        u: The Mann–Whitney statistic of the first.
-        p: Its p-value, with a correction for ties, for this alternative.
-        effect: The probability that a value of the first set exceeds one of the second, ties counted half; 0.5 if neither
-            is larger.
-        alternative: What the test asks about the first set: that it is `less`, `greater`, or different (`two-sided`).
-        smallest_difference: How far the effect must be from 0.5 for so many values to show it with a power of 80 % at the
-            level of 5 %, by the normal approximation for values without ties; with ties a smaller one may do.
-    """
-
-    n: tuple[int, int]
-    means: tuple[float, float]
-    u: float
-    p: float
+    n: tuple[int, int]  # the number of values in each
+    means: tuple[float, float]  # the mean of each
+    u: float  # the Mann–Whitney statistic of the first
+    p: float  # its p-value, with a correction for ties, for this alternative
+    # The probability that a value of the first set exceeds one of the second, ties counted half; 0.5 if neither is
+    # larger.
     effect: float
+    # What the test asks about the first set: that it is `less`, `greater`, or different (`two-sided`).
     alternative: Alternative
+    # How far the effect must be from 0.5 for so many values to show it with a power of 80 % at the level of 5 %, by the
+    # normal approximation for values without ties; with ties a smaller one may do.
     smallest_difference: float
 
 

@@ -7,14 +7,15 @@ another judge read the answers of an earlier run. Paper: Section 4.3 and Section
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row, dataset_revision
 from epbench.journals.answers import ANSWERS, ask, retire_others
@@ -124,13 +125,11 @@ class Evaluated:
     Attributes:
         scores: The content of scores.json.
         label: The name of the run in tables.
-        failures: Why the judge gave no verdict, and how often, one line for each reason.
         notes: What else there is to say of the run: what it took, what failed, and where its report is.
     """
 
     scores: dict[str, Any]
     label: str
-    failures: Sequence[str]
     notes: Sequence[str]
 
 
@@ -194,6 +193,7 @@ def run(
     *,
     progress: Progress = no_progress,
     warn: Callable[[str], None] = lambda warning: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Evaluated:
     """Ask the reader, have its answers judged, and score them; what the folder holds already is not done again.
 
@@ -202,6 +202,7 @@ def run(
         out: The run's folder. That of a finished run is read, and left as it is.
         progress: Shows a progress bar.
         warn: Is told what a memory system did that readers of the results must know, before its memories are shown.
+        say: Is told why the judge gave no verdict, also if there is nothing to score.
 
     Raises:
         BadInput: The folder holds another run or scores of another judge, or memories do not fit the reader's window.
@@ -211,8 +212,8 @@ def run(
     evaluation, judge, label = prepared.evaluation, prepared.evaluation.judge, prepared.label
     identity, about = _identity(prepared), _about(prepared)
     if _is_scored(out, identity, judge, limit=evaluation.limit, shard=evaluation.shard):
-        return Evaluated(read_scores(out), label, (), notes_on(out))
-    with open_run(out, identity, about) as folder:
+        return Evaluated(read_scores(out), label, notes_on(out))
+    with telling_failures(out, judge, say), open_run(out, identity, about) as folder:
         try:
             check_judge(folder, judge)
         except BadInput as error:
@@ -228,7 +229,7 @@ def run(
             folder, prepared.rows, judge, label, repeats=repeats, limit=evaluation.limit, shard=evaluation.shard,
             progress=progress, chapters=prepared.data.book.chapters,
         )  # fmt: skip
-        return Evaluated(scores, label, failure_lines(folder, judge), notes_on(folder))
+        return Evaluated(scores, label, notes_on(folder))
 
 
 def _ask(prepared: Prepared, folder: Path, progress: Progress, warn: Callable[[str], None]) -> None:
@@ -313,9 +314,18 @@ def _is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted:
     return bool(about == {"judge": of_run, "corrected": scores["corrected"]})
 
 
-def failure_lines(folder: Path, judge: Judge) -> list[str]:
-    """Why the judge gave no verdict on answers of a run, one line for each reason, the commonest first."""
-    return [f"judge {judge.name} failed {n} times: {reason}" for reason, n in judge_failures(folder, judge).items()]
+@contextmanager
+def telling_failures(folder: Path, judge: Judge, say: Callable[[str], None]) -> Iterator[None]:
+    """Tell at the end why the judge gave no verdict on answers of a run, also if the run fails; the commonest reason first."""
+    failed: RunFailed | None = None
+    try:
+        yield
+    except RunFailed as error:
+        failed = error
+    for reason, n in judge_failures(folder, judge).items():
+        say(f"judge {judge.name} failed {n} times: {reason}")
+    if failed:
+        raise failed
 
 
 def notes_on(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ answers makes a trial, which leaves the scores as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -24,7 +24,7 @@ from epbench.runs.judge import judge_of_scores, note_judge
 from epbench.runs.subset import subset
 from epbench.tulving.context.prompts import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
-from epbench.tulving.evaluate import Evaluated, failure_lines, judging_notes, notes_on
+from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures
 from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
@@ -139,12 +139,15 @@ def _identity(rejudging: Rejudging, run: Mapping[str, Any], data: Loaded) -> dic
     return identity
 
 
-def run(prepared: Prepared, *, progress: Progress = no_progress) -> Evaluated:
+def run(
+    prepared: Prepared, *, progress: Progress = no_progress, say: Callable[[str], None] = lambda line: None
+) -> Evaluated:
     """Have the judge read the answers; the scores of the run change once it has judged all of them.
 
     Args:
         prepared: What `prepare` returned.
         progress: Shows a progress bar.
+        say: Is told why the judge gave no verdict, also if there is nothing to score.
 
     Returns:
         The scores of the run, or of the trial, which no file has.
@@ -155,16 +158,16 @@ def run(prepared: Prepared, *, progress: Progress = no_progress) -> Evaluated:
     """
     rows, judge, described = prepared.rows, prepared.rejudging.judge, prepared.described
     label, repeats = described.get("label", prepared.rejudging.folder.name), described["identity"].get("repeats", 1)
-    with open_run(prepared.rejudging.folder, prepared.identity, {}) as folder:
+    out = prepared.rejudging.folder
+    with telling_failures(out, judge, say), open_run(out, prepared.identity, {}) as folder:
         verdicts = judge_answers(folder, rows, judge, progress)
-        failures = failure_lines(folder, judge)
         if rows != prepared.asked:
             scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
-            return Evaluated(scores, label, failures, [*judging_notes(folder), _trial(folder, rows)])
+            return Evaluated(scores, label, [*judging_notes(folder), _trial(folder, rows)])
         check_all_judged(folder, rows, verdicts, judge)
         scores = finish(folder, rows, judge, label, repeats=repeats, chapters=prepared.data.book.chapters)
         note_judge(folder, judge, dataset=prepared.rejudging.dataset)
-        return Evaluated(scores, label, failures, notes_on(folder))
+        return Evaluated(scores, label, notes_on(folder))
 
 
 def _trial(folder: Path, rows: Sequence[Row]) -> str:

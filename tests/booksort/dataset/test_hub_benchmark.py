@@ -13,9 +13,9 @@ import yaml
 from epbench.booksort.dataset import hub_benchmark
 from epbench.booksort.dataset.schema import Recipe, make_configs
 from epbench.booksort.texts.books import books_from
+from epbench.hub import push
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import write_dataset
-from epbench.hub.push import push_dataset
 from tests.booksort.sort_set import BOOKS, book_text
 from tests.hub.hub_double import TOKEN, HubDouble
 
@@ -65,8 +65,11 @@ def test_inspect_runs_the_published_benchmark(folder, tmp_path, monkeypatch):
     with HubDouble("lab") as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path / "home")}
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HF_")} | env
-        push = f"from pathlib import Path; from {push_dataset.__module__} import push_dataset as p; p(Path({str(folder)!r}), 'lab')"
-        for code in (push, RUN):
+        command = (
+            f"from pathlib import Path; from {push.__name__} import dataset_push, push; "
+            f"push(dataset_push(Path({str(folder)!r}), 'lab'))"
+        )
+        for code in (command, RUN):
             done = subprocess.run(
                 [sys.executable, "-c", code], cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300
             )

@@ -7,7 +7,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.memfail.scores import cost
-from epbench.memfail.scores.cost import Prices, cost_tables, read_prices, spent, total, usage_of
+from epbench.memfail.scores.cost import Price, Prices, cost_tables, read_prices, spent, total, usage_of
 
 ROOT = Path(__file__).parents[3]
 TOML = """
@@ -62,14 +62,14 @@ def test_the_examples_can_be_read(tmp_path, text):
     example = text[text.index('    currency = "') :].split("\n\nThe name")[0].split('"""')[0]
     (tmp_path / "prices.toml").write_text("\n".join(line.strip() for line in example.splitlines()), "utf-8")
     prices = read_prices(tmp_path / "prices.toml")
-    assert prices.currency == "USD" and prices.of("openai:gpt-5-mini") == (0.25, 2.0)
-    assert prices.of("text-embedding-3-small") == (0.02, 0.0)
+    assert prices.currency == "USD" and prices.of("openai:gpt-5-mini") == Price(0.25, 2.0)
+    assert prices.of("text-embedding-3-small") == Price(0.02, 0.0)
 
 
 def test_json_is_the_same(tmp_path, prices):
     content = {"currency": "EUR", "models": {"gpt-5-mini": {"input": 0.25, "output": 2}}}
     (tmp_path / "p.json").write_text(json.dumps(content), "utf-8")
-    assert read_prices(tmp_path / "p.json").of("openai:gpt-5-mini") == prices.of("gpt-5-mini") == (0.25, 2.0)
+    assert read_prices(tmp_path / "p.json").of("openai:gpt-5-mini") == prices.of("gpt-5-mini") == Price(0.25, 2.0)
 
 
 def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
@@ -82,7 +82,7 @@ def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
 
 
 def test_a_free_model_costs_nothing_and_says_so(prices):
-    free = Prices("EUR", {**prices.models, "small": (0.0, 0.0)})
+    free = Prices("EUR", {**prices.models, "small": Price(0.0, 0.0)})
     assert costs(RUN, USAGE, free)["storing"] == 0.0
 
 

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from epbench.errors import BadInput
+from epbench.memfail.paper.side_by_side import write_side_by_side
 from epbench.memfail.scores.report import comparison_report, html_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import run_folders
 from epbench.memfail.scores.scoring import score_outcomes
-from epbench.memfail.scores.side_by_side import write_side_by_side
 from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables
 from tests.memfail.memfail_samples import outcome
 
@@ -286,7 +286,7 @@ def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs,
 @pytest.mark.parametrize(("field", "value"), [("system_model", ["a"]), ("model", 3), ("embedder", 1)])
 def test_a_damaged_run_json_is_one_line(runs, tmp_path, field, value):
     folder = written(tmp_path / "mine", runs["mine"], **{field: value})
-    with pytest.raises(BadInput, match=f"run.json, field 'identity.{field}': expected"):
+    with pytest.raises(BadInput, match=f"run.json, field 'identity', field '{field}': expected"):
         write_side_by_side([folder], tmp_path / "out")
 
 

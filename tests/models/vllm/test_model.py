@@ -86,10 +86,10 @@ def test_greedy_text_is_that_of_transformers(model, tiny, fifty, fifty_answers):
     from transformers import AutoModelForCausalLM
 
     reference = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32)
-    tokenizer = model._prompts.tokenizer
+    tokenizer = model.prompts.tokenizer
     same = 0
     for request, reply in list(zip(fifty, fifty_answers, strict=True))[:6]:
-        ids = torch.tensor([model._prompts.ids(request)])
+        ids = torch.tensor([model.prompts.ids(request)])
         made = reference.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False)
         text = tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True)
         same += text.strip().rstrip("\ufffd") == reply.text  # vLLM leaves out the head of a character that was cut off
@@ -102,7 +102,7 @@ def test_a_block_of_reasoning_that_the_prompt_opens_is_split_off(model, tiny, mo
     """A model that never ends its reasoning has not answered."""
     tokenizer = load_tokenizer(str(tiny))
     tokenizer.chat_template += "<think>\n"
-    monkeypatch.setattr(model, "_prompts", PromptTokens(tokenizer))
+    monkeypatch.setattr(model, "prompts", PromptTokens(tokenizer))
     (reply,) = answers(model, ask("A story.", 1, name="thought"))
     assert reply.failure == "the model used all 12 tokens for thinking and gave no answer"
     assert reply.text == "" and reply.reasoning and reply.ended == "length"
@@ -123,10 +123,10 @@ def test_labels_have_the_probabilities_of_the_first_token(model, tiny, eight_tho
     requests = ask(eight_thousand_tokens, 3, name="label", labels=("A", "B"))
     replies = answers(model, requests)
     reference = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32)
-    tokenizer = model._prompts.tokenizer
+    tokenizer = model.prompts.tokenizer
     for request, reply in zip(requests, replies, strict=True):
         assert reply.usage.completion == 1
-        logits = reference(torch.tensor([model._prompts.ids(request)])).logits[0, -1]
+        logits = reference(torch.tensor([model.prompts.ids(request)])).logits[0, -1]
         probabilities = torch.softmax(logits, -1)
         for label in "AB":
             spelled = [id for token, id in tokenizer.get_vocab().items() if token in (label, f"\u0120{label}")]

@@ -35,9 +35,9 @@ def test_probabilities_are_those_behind_the_start_of_the_answer(model, tiny, req
 
     replies = {reply.id: reply for reply in model.answer(requests)}
     reference = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32)
-    tokenizer = model._prompts.tokenizer
+    tokenizer = model.prompts.tokenizer
     for request in requests[:4]:
-        ids = model._prompts.ids(request)
+        ids = model.prompts.ids(request)
         assert tokenizer.decode(ids).endswith("Answer: Segment")
         expected = torch.softmax(reference(torch.tensor([ids])).logits[0, -1], -1)
         reply = replies[request.id]

@@ -143,11 +143,11 @@ def test_a_fault_in_the_locations_is_one_line_with_row_and_field(folder, fault):
 KNOTS = details_of("Knot Contest")
 JSON_FAULTS = {
     "not JSON": ("{", "not JSON ("),
-    "a list": ("[]", "expected an object with a list of details for each kind of event, found []"),
-    "nothing": ("{}", "expected an object with a list of details for each kind of event, found {}"),
+    "a list": ("[]", "expected an object, found []"),
+    "nothing": ("{}", "expected an object with a list of details for each kind of event, found none"),
     "a key twice": (f'{{"Gala": {json.dumps(KNOTS)}, "Gala": {json.dumps(KNOTS)}}}', "found the key 'Gala' twice, expected each key once"),
-    "a text for details": ({"Gala": "Sang"}, "key 'Gala': expected a list of details, found 'Sang'"),
-    "a number for a detail": ({"Gala": [*KNOTS, 3]}, "key 'Gala', detail 30: expected a text, found 3"),
+    "a text for details": ({"Gala": "Sang"}, "field 'Gala': expected a list, found 'Sang'"),
+    "a number for a detail": ({"Gala": [*KNOTS, 3]}, "field 'Gala[30]': expected a text, found 3"),
     "too few details": ({"Gala": KNOTS[:29]}, "key 'Gala': expected 30 details or more, found 29"),
     "a detail twice": ({"Gala": [*KNOTS, KNOTS[0].upper()]}, "key 'Gala': found 'Carried basket"),
     "a detail inside another": ({"Gala": [*KNOTS, f"{KNOTS[0]} and back"]}, f"key 'Gala': found {KNOTS[0]!r} inside"),

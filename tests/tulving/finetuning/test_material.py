@@ -39,7 +39,7 @@ def samples(book, tokens):
 
 
 def test_a_sample_is_the_prompt_of_the_script_and_then_the_answer(book, model, samples, script, tmp_path):
-    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.path}"
+    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.variant.path}"
     done = script(*asked, "--max-tokens", 5, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     data = load_book(str(book))

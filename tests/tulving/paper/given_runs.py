@@ -1,7 +1,9 @@
-"""Runs on short books, own and released, of which some questions failed; and what their cells must hold, computed plainly."""
+"""Runs on short books, own and released, of which some questions failed; and what estimates of them must hold, computed plainly."""
 
 import statistics
 from dataclasses import dataclass, field, replace
+
+import pytest
 
 from epbench.journals.answers import ANSWERS, ask
 from epbench.models.protocol import Reply, Request
@@ -66,7 +68,7 @@ class Given:
 
     def plain(self, line):
         """The rows of a line with what they hold by the journals; None in place of a question that was lost."""
-        folder = line.run.folder
+        folder = line.folder
         if folder not in self.seen:
             found = plain_questions(folder, self.rows[folder])
             self.seen[folder] = [(row, found[row["id"], 0]) for row in self.rows[folder]]
@@ -99,46 +101,21 @@ def given(root, short_book):
     return Given(Inputs([*read_runs(own), *read_runs(list(folders), "released")]), asked_rows)
 
 
-def plain(line, given, **where):
-    """F1 of the questions of a line where the columns have these values; None for those that were lost."""
-    return [
-        found and found["f1"]
-        for row, found in given.plain(line)
-        if all(row[name] == value for name, value in where.items())
-    ]
-
-
-def text_of(values, n=False, empty="–"):
-    """The text of a cell."""
-    if not values:
-        return empty
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        low = sum(known) / len(values)
-        shown = f"{low:.2f}–{low + (len(values) - len(known)) / len(values):.2f}*"
-    else:
-        shown = f"{statistics.fmean(values):.2f}"
-        shown += f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{shown} ({len(values)})" if n else shown
-
-
-def check_record(record, values):
-    """The numbers of a record."""
-    known = [value for value in values if value is not None]
-    assert (record["n"], record["n_lost"]) == (len(values), len(values) - len(known))
-    if len(known) < len(values):
-        assert record["mean"] is None and record["sd"] is None
-        assert abs(record["low"] - sum(known) / len(values)) < 1e-9
-        assert abs(record["high"] - (sum(known) + len(values) - len(known)) / len(values)) < 1e-9
-    else:
-        assert record["low"] is None and abs(record["mean"] - statistics.fmean(values)) < 1e-9
-        deviation = statistics.stdev(values) if len(values) > 1 else None
-        assert record["sd"] is None if deviation is None else abs(record["sd"] - deviation) < 1e-9
-
-
-def line_of(record, lines):
-    """The line of a run that a record is about."""
-    (found,) = [
-        line for line in lines if line.run and all(line.columns()[name] == record[name] for name in line.columns())
-    ]
+def plain(questions, column="f1"):
+    """What an estimate of some questions must be; None stands for one that failed."""
+    known = [question[column] for question in questions if question is not None]
+    n, n_failed = len(known), len(questions) - len(known)
+    found = dict.fromkeys(("mean", "sd", "lowest", "highest")) | {"n": n, "n_failed": n_failed}
+    if n_failed:
+        return found | {"lowest": sum(known) / len(questions), "highest": (sum(known) + n_failed) / len(questions)}
+    if known:
+        found |= {"mean": sum(known) / n, "sd": statistics.stdev(known) if n > 1 else None}
     return found
+
+
+def check(row, expected, prefix=""):
+    """The numbers of a row of a frame are those expected."""
+    for name, value in expected.items():
+        name = name if name in ("n", "n_failed") else f"{prefix}{name}"
+        if name in row:
+            assert row[name] == (value if value is None else pytest.approx(value, abs=1e-9)), (name, row)

@@ -8,7 +8,7 @@ from epbench.exhibits.leaderboard import BELOW
 from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.load import load_book
-from epbench.tulving.paper.inputs import Inputs, PaperRun
+from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.paper.leaderboard import COLUMNS, abstaining, judge_in_words, leaderboards, naming_everything
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import EverythingReader
@@ -27,7 +27,7 @@ def run(label, recall, *, memory="in-context", model="m", book="long", fingerpri
         "simple_recall_score": recall, "chronological_awareness": 0.3, "latest": 0.4, "all_matched": 0.2,
         "n_by_bin": dict.fromkeys(BINS, 10), "incomplete": {}, "intervals": {}, "judge": CHECKED,
     } | more  # fmt: skip
-    return PaperRun(label, source, Path("runs", label), book, fingerprint, memory, model, scores, pd.DataFrame())
+    return Line(label, source, Path("runs", label), book, fingerprint, memory, model, scores, pd.DataFrame())
 
 
 def reported(recall=0.67, dataset="long"):

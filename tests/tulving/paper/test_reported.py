@@ -6,7 +6,7 @@ import pytest
 
 from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
-from epbench.tulving.paper.lines import MEMORIES, size_of
+from epbench.tulving.paper.inputs import MEMORIES, size_of
 from tests.tulving.paper.seed_tables import SEEDS, leaderboard, paper_tables
 
 FILE = packaged("epbench.tulving") / "reported.json"

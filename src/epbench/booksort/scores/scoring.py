@@ -1,4 +1,9 @@
-"""From answered questions to the scores of a run (Sections 4.3 and 5; Tables 1, 2, 11, 12)."""
+"""From answered questions to the scores of a run (Sections 4.3 and 5; Tables 1, 2, 11, 12).
+
+Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still gets
+an accuracy. Two numbers beside it show what it is worth: the greedy accuracy counts what the model would have written, and
+the label mass is the probability that its first token is A or B.
+"""
 
 from __future__ import annotations
 

@@ -81,20 +81,13 @@ def written_turns(prompts: PromptTokens, messages: Sequence[Message]) -> tuple[s
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of a text.
-
-    Attributes:
-        text: The text.
-        ids: The id of each token.
-        starts: For each token, the index of its first character.
-        ends: For each token, the index after its last character.
-        marks: The ids of the marks that were added to the vocabulary of pieces of words, such as special tokens.
-    """
+    """The tokens of a text."""
 
     text: str
-    ids: list[int]
-    starts: Sequence[int]
-    ends: Sequence[int]
+    ids: list[int]  # the id of each token
+    starts: Sequence[int]  # for each token, the index of its first character
+    ends: Sequence[int]  # for each token, the index after its last character
+    # The ids of the marks that were added to the vocabulary of pieces of words, such as special tokens.
     marks: Container[int]
 
     def within(self, span: Span) -> range:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import TaskState
 
 from epbench.booksort.dataset.load import fingerprint, group_of
 from epbench.booksort.judging.answers import failure_of, predicted
 from epbench.errors import QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop import booksort_questions as questions
-from epbench.interop.inspect.contexts import messages_of, refusing, reply_in, show_contexts
+from epbench.interop.inspect.contexts import messages_of, refusing, reply_in, task_of
 from epbench.models.openai.wire import TOP_LOGPROBS
-from epbench.models.protocol import Reply
 
 MAX_TOKENS = 25
 """The longest answer in tokens, as our own evaluation asks endpoints: an answer may say more before it comes to a label."""
@@ -56,17 +55,9 @@ def booksort(
     asked = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
     if logprobs:
         asked = asked.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
-    revision = dataset_revision(dataset, config)
-    about = {"memory": memory, "config": config, "fingerprint": fingerprint(pairs.values())}
-    return Task(
-        dataset=MemoryDataset(samples, name=dataset),
-        setup=show_contexts(),
-        solver=generate(),
-        scorer=sort_accuracy(dataset, config, memory),
-        config=asked,
-        fail_on_error=False,
-        metadata=about | {"dataset_revision": revision},
-    )
+    about: dict[str, str | None] = {"memory": memory, "config": config, "fingerprint": fingerprint(pairs.values())}
+    about |= {"dataset_revision": dataset_revision(dataset, config)}
+    return task_of(dataset, samples, sort_accuracy(dataset, config, memory), asked, about)
 
 
 @scorer(
@@ -77,28 +68,18 @@ def booksort(
     ]
 )
 def sort_accuracy(dataset: str, config: str, memory: str) -> Scorer:
-    """Whether an answer names the segment that comes first; one that names neither is wrong.
-
-    Args:
-        dataset: As for the task.
-        config: As for the task.
-        memory: As for the task.
-    """
+    """Whether an answer names the segment that comes first; one that names neither is wrong."""
 
     async def score(state: TaskState, target: Target) -> Score:
         request = questions.requests(dataset, config, memory)[state.metadata["id"]]
-        record = _record(reply_in(state, request))
+        reply = reply_in(state, request)
+        ended = {"ended": reply.ended} if reply.ended != "stop" else {}
+        record = {"answer": reply.text, "probabilities": reply.probabilities, **ended}  # as in our own journal
         if failure := failure_of(record):
             raise QuestionFailed(failure)
         answer = predicted(record)
         right = answer == target.text
-        probabilities = record["probabilities"] or {}
-        return Score(value=CORRECT if right else INCORRECT, answer=answer, metadata={"probabilities": probabilities})
+        about = {"probabilities": reply.probabilities or {}}
+        return Score(value=CORRECT if right else INCORRECT, answer=answer, metadata=about)
 
     return score
-
-
-def _record(reply: Reply) -> dict[str, object]:
-    """The record that our own journal would hold."""
-    ended = {"ended": reply.ended} if reply.ended != "stop" else {}
-    return {"answer": reply.text, "probabilities": reply.probabilities, **ended}

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError  # what its command shows as one line
+from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import transcript
 from inspect_ai.log._samples import clear_active_model_event
 from inspect_ai.model import (
@@ -31,13 +32,14 @@ from inspect_ai.model import (
     ModelOutput,
     get_model,
 )
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.scorer import Scorer
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.tool import ToolChoice, ToolInfo
 from rich.markup import escape
 
 from epbench.errors import BadInput, QuestionFailed
 from epbench.judges.replies import FAILURES, kind_of_reply
-from epbench.models.inspect_ai import read_output
+from epbench.models.inspect_ai import estimate_text_tokens, read_output
 from epbench.models.protocol import Reply, Request
 
 LONG = 1_000
@@ -113,13 +115,8 @@ def _showing(api: ModelAPI) -> ModelAPI:
         texts = {text: reference_to(text) for text in texts_in(input).values()}
         return output, call.model_copy(update={"request": _hidden(call.request, texts)}) if call else call
 
-    async def count_text_tokens(text: str) -> int:
-        """Estimate tokens; the default loads a tokenizer from the network, which a mock model would not need."""
-        return -(-len(text) // 4)
-
     showing.generate, showing.shows_contexts = generate, True
-    if type(api).count_text_tokens is ModelAPI.count_text_tokens:
-        showing.count_text_tokens = count_text_tokens
+    estimate_text_tokens(api, showing)
     shown: ModelAPI = showing
     return shown
 
@@ -187,3 +184,11 @@ def refusing(make: Callable[P, Task]) -> Callable[P, Task]:
             raise PrerequisiteError(escape(str(error))) from error
 
     return made
+
+
+def task_of(name: str, samples: list[Sample], scorer: Scorer, config: GenerateConfig, about: dict[str, Any]) -> Task:
+    """Return a task whose model sees the texts that references stand for, and which goes on after a lost answer."""
+    return Task(
+        dataset=MemoryDataset(samples, name=name), setup=show_contexts(), solver=generate(), scorer=scorer, config=config,
+        fail_on_error=False, metadata=about,
+    )  # fmt: skip

@@ -11,14 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, mean, metric, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import TaskState
 
 from epbench.errors import BadInput, QuestionFailed
 from epbench.hub.rows import dataset_revision
-from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, show_contexts
+from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, task_of
 from epbench.memfail.context.conversations import conversations_of
 from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.requests import Setting, gold_of, requests_of
@@ -38,21 +38,15 @@ MAX_TOKENS = 1024
 
 @dataclass(frozen=True)
 class Asked:
-    """A config with what a memory system did with it.
+    """A config with what a memory system did with it."""
 
-    Attributes:
-        questions: By their ids.
-        requests: What our own evaluation asks, by the id of the question; without those whose retrieval failed.
-        records: What the system did, by the id of the question, still without an answer; with the reason if it failed.
-        stores: By name of a store, all its memories.
-        warnings: What a reader of the results must know.
-    """
-
-    questions: Mapping[str, Question]
+    questions: Mapping[str, Question]  # by their ids
+    # What our own evaluation asks, by the id of the question; without those whose retrieval failed.
     requests: Mapping[str, Request]
+    # What the system did, by the id of the question, still without an answer; with the reason if it failed.
     records: Mapping[str, QuestionRecord]
-    stores: Mapping[str, list[str]]
-    warnings: list[str]
+    stores: Mapping[str, list[str]]  # by name of a store, all its memories
+    warnings: list[str]  # what a reader of the results must know
 
 
 @lru_cache(maxsize=16)
@@ -68,12 +62,6 @@ def load(dataset: str, config: str) -> Loaded:
 @lru_cache(maxsize=16)
 def asked(dataset: str, config: str, system: str, k: int) -> Asked:
     """Store all facts of a config, and retrieve memories for each question; this is done once.
-
-    Args:
-        dataset: A name on the Hub, or the folder of a dataset.
-        config: Such as `long_hop`.
-        system: A memory system, as our own evaluation takes it.
-        k: The number of memories for a question, at least 1.
 
     Raises:
         BadInput: The dataset, the config or the system does not exist, or k is below 1.
@@ -98,14 +86,7 @@ _judging = threading.Lock()
 
 
 def diagnosis(found: Asked, id_: str, answer: str, judge: Judge) -> Outcome:
-    """Judge one answer stage by stage.
-
-    Args:
-        found: The config, as `asked` returns it.
-        id_: The id of the question.
-        answer: As the model gave it.
-        judge: The judge.
-    """
+    """Judge one answer stage by stage."""
     record = replace(found.records[id_], answer=answer)
     with _judging, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
         (outcome,) = diagnose(Path(scratch), [record], found.stores, judge, no_progress)
@@ -153,15 +134,9 @@ def memfail(
     ]
     load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
-    return Task(
-        dataset=MemoryDataset(samples, name=dataset),
-        setup=show_contexts(),
-        solver=generate(),
-        scorer=stage_that_failed(dataset, config, system, k, judge),
-        config=GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0),
-        fail_on_error=False,
-        metadata=about | {"warnings": found.warnings, "dataset_revision": dataset_revision(dataset, config)},
-    )
+    about |= {"warnings": found.warnings, "dataset_revision": dataset_revision(dataset, config)}
+    asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
+    return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), asking, about)
 
 
 @metric
@@ -183,15 +158,7 @@ def success_rate() -> Metric:
 
 @scorer(metrics=[success_rate(), stderr(cluster="row"), shares()])
 def stage_that_failed(dataset: str, config: str, system: str, k: int, judge: str = "lexical") -> Scorer:
-    """Whether every stage passed; the explanation and the metadata name the first one that failed.
-
-    Args:
-        dataset: As for the task.
-        config: As for the task.
-        system: As for the task.
-        k: As for the task.
-        judge: As for the task.
-    """
+    """Whether every stage passed; the explanation and the metadata name the first one that failed."""
     chosen = load_judge(judge)
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, mean, metric, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import TaskState
 
 from epbench.errors import QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop import tulving_questions as questions
-from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, show_contexts
+from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, task_of
 from epbench.judges.protocol import Judgement
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.protocol import QuestionToScore, Verdict
@@ -55,17 +55,9 @@ def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: s
         for number, row in enumerate(data.rows, 1)
     ]
     load_judge(judge)  # a wrong name is an error before the first request
-    revision = dataset_revision(dataset, "qa")
-    about = {"memory": memory, "judge": judge, **data.identity, "dataset_revision": revision}
-    return Task(
-        dataset=MemoryDataset(samples, name=dataset),
-        setup=show_contexts(),
-        solver=generate(),
-        scorer=episodic_f1(dataset, memory, judge),
-        config=GenerateConfig(max_tokens=questions.MAX_TOKENS, temperature=0.0),
-        fail_on_error=False,
-        metadata=about,
-    )
+    about = {"memory": memory, "judge": judge, **data.identity, "dataset_revision": dataset_revision(dataset, "qa")}
+    asking = GenerateConfig(max_tokens=questions.MAX_TOKENS, temperature=0.0)
+    return task_of(dataset, samples, episodic_f1(dataset, memory, judge), asking, about)
 
 
 def _as_questions(scores: Sequence[SampleScore]) -> tuple[list[QuestionToScore], list[float]]:
@@ -122,11 +114,6 @@ def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
 
     A sample with an error has no F1, and inspect_ai computes all metrics from the others: with errors they are no scores
     of the whole dataset, for which our own evaluation gives bounds instead.
-
-    Args:
-        dataset: As for the task.
-        memory: As for the task.
-        judge: As for the task.
     """
     lock, chosen = threading.Lock(), load_judge(judge)
 

@@ -1,7 +1,6 @@
-"""The tables and figures of the MemFail paper, made from runs, reported rates and rows of the dataset.
+"""Tables and figures of the paper on MemFail, from runs, reported rates and datasets, and its claims.
 
-Read `inputs` (what is given) and `cells` (a system's scores at one k, own and reported alike), then `make`, which puts
-everything in the order of the paper. `material` makes Tables 1 to 5; `success`, `by_model`,
-`tokens` and `stages` the figures; `scaling`, `differences` and `tokens` add what the paper leaves out. `notes` says what a
-reader must know of floors, ceilings, judges and rows. `leaderboard` ranks the systems.
+Read `inputs` (what they are made from) and `rows` (success of every system on every config at every k, as one frame) first,
+then `systems`, `stages`, `differences` and `dataset` (declared tables and figures), and `make` (all of them). `claims` are
+decided by `evidence`, and `side_by_side` shows them in a report on several runs.
 """

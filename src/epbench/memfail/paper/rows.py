@@ -8,8 +8,8 @@ from typing import Any
 from epbench.exhibits.exhibit import marked
 from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.paper.side_by_side import judge_notes
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.memfail.scores.side_by_side import judge_notes
 from epbench.memfail.scores.tables import CEILINGS, FLOOR
 from epbench.reports.exhibit import mean_interval
 from epbench.reports.tables import cell as text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.scores.run_files import read_run, run_folders
+from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
 from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
 
@@ -34,7 +35,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
         RunFailed: Two runs have no question in common that failed in neither.
     """
     found = run_folders(runs.values())
-    judge = _one_judge([run for _, run in found])
+    judge = one_judge({run: _judge_of(run) for _, run in found})
     results: dict[str, dict[tuple[str, int], pd.DataFrame]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
     for folder, run in found:
@@ -46,18 +47,11 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     return Comparison("success", compare_runs(results, progress), about, left_out(results))
 
 
-def _one_judge(folders: Sequence[Path]) -> PastJudge:
-    """The judge of all runs."""
-    judges: dict[Path, PastJudge] = {}
-    for folder in folders:
-        run = read_run(folder)
-        if "judge" not in run:
-            raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
-        judges[folder] = noted_judge(run["judge"])
-    if len(set(judges.values())) > 1:
-        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
-        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
-    return next(iter(judges.values()))
+def _judge_of(folder: Path) -> PastJudge:
+    run = read_run(folder)
+    if "judge" not in run:
+        raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
+    return noted_judge(run["judge"])
 
 
 def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list[dict[str, Any]]:

@@ -44,30 +44,26 @@ _MILLION = 1_000_000
 _Cost = Annotated[float, Meta(ge=0.0, le=2.0**62)]
 
 
-class _Price(Struct, frozen=True):
+class Price(Struct, frozen=True):
+    """The price of a million tokens of input and of output."""
+
     input: _Cost
     output: _Cost = 0.0
 
 
-class _Prices(Struct, frozen=True):
-    currency: str
-    models: dict[str, _Price]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """The content of a file of prices.
 
     Attributes:
         currency: In which the prices are.
-        models: By the name of a model, the price of a million tokens of input and of output.
+        models: By the name of a model, its price.
     """
 
     currency: str
-    models: Mapping[str, tuple[float, float]]
+    models: Mapping[str, Price]
 
-    def of(self, model: str) -> tuple[float, float] | None:
-        """The prices of a model; None if the file does not have it."""
+    def of(self, model: str) -> Price | None:
+        """The price of a model; None if the file does not have it."""
         return self.models.get(model) or self.models.get(model.partition(":")[2])
 
 
@@ -107,8 +103,7 @@ def read_prices(path: Path) -> Prices:
         raise BadInput(f"{path}: expected a file of prices ({error.strerror})") from None
     except ValueError as error:
         raise BadInput(f"{path}: expected prices in {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
-    prices = typed(str(path), content, _Prices)
-    return Prices(prices.currency, {name: (price.input, price.output) for name, price in prices.models.items()})
+    return typed(str(path), content, Prices)
 
 
 def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
@@ -171,7 +166,7 @@ def _cost(sent: int | None, received: int | None, model: str, prices: Prices | N
     if not sent and not received:
         return 0.0
     price = prices.of(model)
-    return None if price is None else (sent * price[0] + received * price[1]) / _MILLION
+    return None if price is None else (sent * price.input + received * price.output) / _MILLION
 
 
 def total(stages: Mapping[str, Spent]) -> float | None:

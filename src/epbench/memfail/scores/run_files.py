@@ -12,7 +12,13 @@ from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import folder as runs
 from epbench.runs.several import runs_in
 
-IDENTITY = fields({}, {"fingerprint": str, "system": str | None, "config": str, "control": bool})
+IDENTITY = fields(
+    {},
+    {
+        **dict.fromkeys(("system", "model", "system_model", "embedder"), str | None), "fingerprint": str, "config": str,
+        "control": bool,
+    },
+)  # fmt: skip
 """The field `identity` of run.json."""
 
 _RATES = (

@@ -21,23 +21,15 @@ _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 @dataclass(frozen=True)
 class _Known:
-    """A system.
+    """A system."""
 
-    Attributes:
-        module: name of the module of its adapter, in this room.
-        class_name: name of the adapter's class.
-        package: what it is called in the package index, and its version.
-        embedder: that of the published evaluation, or the system's own default if it was not evaluated.
-        variables: environment variables that its process needs from its start; mostly to send nothing to anybody.
-        reserves: see `Installation`.
-    """
-
-    module: str
+    module: str  # of its adapter, in this room
     class_name: str
-    package: tuple[str, str]
-    embedder: str
+    package: tuple[str, str]  # what it is called in the package index, and its version
+    embedder: str  # of the published evaluation, or the system's own default if it was not evaluated
+    # Environment variables that its process needs from its start, mostly to send nothing to anybody.
     variables: Mapping[str, str] = field(default_factory=dict)
-    reserves: float = 0.0
+    reserves: float = 0.0  # see `Installation`
 
 
 _MEM0 = {"MEM0_TELEMETRY": "False"}

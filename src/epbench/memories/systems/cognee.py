@@ -30,11 +30,6 @@ class Cognee:
     durable = True
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        """
-        Args:
-            folder: the store's own folder.
-            settings: see `epbench.memories.systems`.
-        """
         os.environ |= _variables(folder, settings)  # all of them are read at import
         import cognee  # type: ignore[import-not-found]
 

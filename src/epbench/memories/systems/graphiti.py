@@ -35,11 +35,6 @@ class Graphiti:
     durable = True
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        """
-        Args:
-            folder: the store's own folder.
-            settings: see `epbench.memories.systems`.
-        """
         os.environ |= {"GRAPHITI_TELEMETRY_ENABLED": "false", "EMBEDDING_DIM": str(settings["dimensions"])}
         import graphiti_core  # type: ignore[import-not-found]
         from graphiti_core.driver.driver import GraphProvider  # type: ignore[import-not-found]

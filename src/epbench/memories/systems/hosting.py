@@ -30,11 +30,6 @@ class Hosting:
     """The environment and the relay of one run, both made when the first store is opened."""
 
     def __init__(self, system: SystemSpec, folder: Path) -> None:
-        """
-        Args:
-            system: with an installation.
-            folder: of the run.
-        """
         self._system, self._folder = system, folder
         self._relay: Relay | None = None
 
@@ -83,14 +78,7 @@ class Hosting:
 
 
 def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
-    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours.
-
-    Args:
-        system: the system.
-        limits: of a call and of the memory.
-        log: file for what it prints.
-        hosting: of an installed system; None for any other.
-    """
+    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
     if system.installation is None or hosting is None:
         home = partial(own_home, system.name, system.isolation, system.variables)
         return ProcessGuard(system.name, limits, log, home, shared=system.isolation != "bwrap")

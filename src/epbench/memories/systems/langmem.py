@@ -32,11 +32,6 @@ class LangMem:
     durable = True
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        """
-        Args:
-            folder: the store's own folder.
-            settings: see `epbench.memories.systems`.
-        """
         for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
             del os.environ[name]
         from langchain_openai import ChatOpenAI, OpenAIEmbeddings  # type: ignore[import-not-found]

@@ -50,11 +50,6 @@ class Mem0:
     durable = True
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        """
-        Args:
-            folder: the store's own folder.
-            settings: see `epbench.memories.systems`.
-        """
         os.environ |= {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}  # both are read at import
         os.environ.pop("OPENROUTER_API_KEY", None)  # with it, mem0 would leave base_url
         from mem0 import Memory  # type: ignore[import-not-found]

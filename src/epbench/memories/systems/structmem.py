@@ -193,11 +193,7 @@ def _count_tokens_by_length() -> None:
 
 
 def _add_checkout(source: str) -> None:
-    """Have Python find LightMem in its checkout.
-
-    Raises:
-        BadInput: the folder is none.
-    """
+    """Have Python find LightMem in its checkout."""
     for folder in (Path(source).absolute() / "src", Path(source).absolute()):
         if source and (folder / "lightmem" / "memory" / "lightmem.py").exists():
             if str(folder) not in sys.path:

@@ -32,17 +32,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows that are read together.
+    """Some rows that are read together."""
 
-    Attributes:
-        members: The number of each row in the call.
-        lengths: The number of tokens in each row.
-        inputs: What the model's forward call takes: `input_ids`, padded on the right, and for rows of different lengths
-            `attention_mask`.
-    """
-
-    members: Sequence[int]
-    lengths: Sequence[int]
+    members: Sequence[int]  # the number of each row in the call
+    lengths: Sequence[int]  # the number of tokens in each row
+    # What the model's forward call takes: `input_ids`, padded on the right, and for rows of different lengths
+    # `attention_mask`.
     inputs: dict[str, Any]
 
     @property
@@ -198,9 +193,6 @@ class Likelihoods:
     def of_tokens(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
         """Return the log-probability of every token, in nats.
 
-        Args:
-            rows: The token ids of each row.
-
         Returns:
             For each row an array of its length. Its first number is NaN, because nothing comes before the first token.
 
@@ -240,9 +232,6 @@ class Likelihoods:
         """Return the state of the last hidden layer at the last token of each row.
 
         It is what the head of the model sees, after the final normalization: the next token is predicted from it alone.
-
-        Args:
-            rows: The token ids of each row.
 
         Returns:
             An array of shape (rows, hidden size); (0, hidden size) without rows.

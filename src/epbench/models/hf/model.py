@@ -10,12 +10,11 @@ from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, reason_of
 from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
-from epbench.models.hf.checkpoint import load_tokenizer, no_bars_in_a_log, read_window
-from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.hf.checkpoint import no_bars_in_a_log
+from epbench.models.hf.variant import LocalModel
 from epbench.models.protocol import Reply, Request, Usage
-from epbench.models.variant import Variant, find_variant
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_REASON = 300  # characters
 _MOST_TOGETHER = 2**18  # tokens of the prompts that are written before the first of them is answered
 
 
-class TransformersModel:
+class TransformersModel(LocalModel):
     """A model from a folder or the Hub, on this machine.
 
     Answers are greedy, or drawn from the whole distribution at the request's temperature, with random numbers that
@@ -47,9 +45,6 @@ class TransformersModel:
             tokenizer is the model's own.
     """
 
-    costs_nothing = False
-    continues_prompts = True
-
     def __init__(
         self,
         path_or_id: str,
@@ -60,45 +55,8 @@ class TransformersModel:
         revision: str | None = None,
         adapter: str | None = None,
     ) -> None:
-        self._given, self.name = path_or_id, f"hf:{path_or_id}"
-        self.device, self.dtype, self.batch_size = device, dtype, batch_size
-        self._revision, self._adapter = revision, adapter
-
-    @cached_property
-    def variant(self) -> Variant:
-        """The files of the model.
-
-        Raises:
-            BadInput: as for `find_variant`.
-        """
-        return find_variant(self._given, self._revision, self._adapter)
-
-    @property
-    def path(self) -> str:
-        """The folder of the checkpoint, or its name on the Hub.
-
-        Raises:
-            BadInput: as for `variant`.
-        """
-        return self.variant.path
-
-    def about_variant(self) -> dict[str, str]:
-        """See `HasVariant.about_variant`."""
-        return self.variant.about()
-
-    @cached_property
-    def identity(self) -> str:
-        """See `Model.identity`."""
-        return self.variant.identity(self.name, self.dtype)
-
-    @cached_property
-    def prompts(self) -> PromptTokens:
-        """The prompts as this model's tokenizer writes them.
-
-        Raises:
-            BadInput: there is no tokenizer at this path or name.
-        """
-        return PromptTokens(load_tokenizer(self.path, self.variant.commit))
+        super().__init__("hf", path_or_id, dtype, revision, adapter)
+        self.device, self.batch_size = device, batch_size
 
     @cached_property
     def reader(self) -> SharedPrefix:
@@ -125,19 +83,6 @@ class TransformersModel:
         from epbench.models.hf.likelihood import Likelihoods
 
         return Likelihoods(self.reader.forward.model, window=self.window())
-
-    def window(self) -> int | None:
-        """See `Model.window`; config and tokenizer say it."""
-        return self._window
-
-    @cached_property
-    def _window(self) -> int | None:
-        return read_window(self.path, self.prompts.tokenizer, self.variant.commit)
-
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """See `Model.count_tokens`; the tokenizer counts."""
-        n = len(self.prompts.ids(request))
-        return n, min(n, self.prompts.shared(request))
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Each system message and context is read once, and the order is that of the contexts' lengths.
@@ -239,7 +184,7 @@ class TransformersModel:
         if not isinstance(dtype, torch.dtype):
             raise BadInput(f"dtype: expected auto, float32, bfloat16 or float16, got {self.dtype!r}")
         load = partial(
-            AutoModelForCausalLM.from_pretrained, self.path, trust_remote_code=False, **self.variant.from_hub
+            AutoModelForCausalLM.from_pretrained, self.variant.path, trust_remote_code=False, **self.variant.from_hub
         )
         expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
         model = self._loaded("its weights", partial(load, dtype=dtype, **spread), expected)
@@ -264,5 +209,6 @@ class TransformersModel:
 
             if isinstance(error, torch.OutOfMemoryError):
                 raise
-            reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-            raise BadInput(f"model {self.name}: cannot read {what} ({reason}); expected {expected}") from error
+            raise BadInput(
+                f"model {self.name}: cannot read {what} ({reason_of(error)}); expected {expected}"
+            ) from error

@@ -8,7 +8,7 @@ One context at a time would leave the matrices small where contexts are short an
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -27,24 +27,18 @@ _FEWEST_GENERATED = 8  # rows; a step reads all weights, whether for one row or 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt.
+    """One prompt."""
 
-    Attributes:
-        ids: its token ids, at least one.
-        max_tokens: the largest number of tokens to generate.
-        temperature: 0 for greedy decoding; else tokens are drawn from the whole distribution.
-        stream: name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
-        labels: by label, the ids of the tokens that spell it. If there are labels, nothing is generated.
-        context: the name of what this prompt has in common with others beyond the beginning of all; None for nothing.
-        enough: tells by the generated ids whether generation may end here; None if only the model and the limit end it.
-    """
-
-    ids: Sequence[int]
-    max_tokens: int = 512
-    temperature: float = 0.0
+    ids: Sequence[int]  # its token ids, at least one
+    max_tokens: int = 512  # the largest number of tokens to generate
+    temperature: float = 0.0  # 0 for greedy decoding; else tokens are drawn from the whole distribution
+    # Name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
     stream: tuple[object, ...] = ()
+    # By label, the ids of the tokens that spell it. If there are labels, nothing is generated.
     labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    # The name of what this prompt has in common with others beyond the beginning of all; None for nothing.
     context: Hashable = None
+    # Tells by the generated ids whether generation may end here; None if only the model and the limit end it.
     enough: Callable[[Sequence[int]], bool] | None = None
 
 
@@ -57,19 +51,12 @@ def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Prompts that have a context in common behind the head of all, or one prompt by itself.
+    """Prompts that have a context in common behind the head of all, or one prompt by itself."""
 
-    Attributes:
-        members: the positions of the prompts in the call.
-        context: number of tokens behind the head that all members have in common; 0 for a prompt by itself.
-        rest: the largest number of tokens that a member has behind head and context.
-        labels: whether the members have labels; either all have, or none.
-    """
-
-    members: Sequence[int]
-    context: int
-    rest: int
-    labels: bool
+    members: Sequence[int]  # the positions of the prompts in the call
+    context: int  # number of tokens behind the head that all members have in common; 0 for a prompt by itself
+    rest: int  # the largest number of tokens that a member has behind head and context
+    labels: bool  # whether the members have labels; either all have, or none
 
 
 def families_of(prompts: Sequence[Prompt], head: int) -> list[Family]:
@@ -104,7 +91,7 @@ def next_batch(waiting: Sequence[Family], rows: int, model: Any, *, padded: bool
     """
     first = waiting[0]
     if len(first.members) > rows:
-        return [Family(first.members[:rows], first.context, first.rest, first.labels)]
+        return [replace(first, members=first.members[:rows])]
     tokens = _tokens_at_once(model, first)
     batch: list[Family] = []
     n = rest = 0
@@ -137,10 +124,7 @@ def similar(lengths: Sequence[int], model: Any) -> int:
 
 def without(waiting: Sequence[Family], answered: set[int]) -> list[Family]:
     """Return what remains of families if some of their prompts have been answered."""
-    rest = [
-        Family([i for i in family.members if i not in answered], family.context, family.rest, family.labels)
-        for family in waiting
-    ]
+    rest = [replace(family, members=[i for i in family.members if i not in answered]) for family in waiting]
     return [family for family in rest if family.members]
 
 

@@ -21,11 +21,8 @@ from epbench.errors import BadInput
 from epbench.models.hf import prefix_attention
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
-_CACHE_NAMES = (
-    "cache",
-    "past_key_values",
-    "cache_params",
-)  # since transformers 5.24, and before it; the last is Mamba's
+# Since transformers 5.24, and before it; the last is Mamba's.
+_CACHE_NAMES = ("cache", "past_key_values", "cache_params")
 
 
 class Forward:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, reason_of
 from epbench.files.text import shown
 from epbench.models.hf.chat_templates import render
 from epbench.models.hf.checkpoint import label_ids
@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 _OVERLAP = 600  # characters before the first difference that are tokenised again
 _OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
 _CHANNELS = "<|start|>assistant"  # the end of a template whose answers name their channel
-_LONGEST_REASON = 300  # characters
 _MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat the prompt
 _OPENINGS_KEPT = 1024  # questions; more than are answered at one time
 _RUN = 16  # equal tokens in a row show that both tokenisations agree from there on
@@ -225,18 +224,15 @@ class PromptTokens:
         return self._after_start[start, label]
 
     def _templated(self, messages: Sequence[Mapping[str, str]], *, answer_follows: bool = True) -> str:
-        """Write messages with the chat template, and the head of an answer if one follows.
-
-        Raises:
-            BadInput: the chat template fails, writes far more than it was given, or takes too much time or memory.
-        """
+        """Write messages with the chat template, and the head of an answer if one follows."""
         given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
         most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
         try:
             return render(self.tokenizer, given, answer_follows=answer_follows, most=most)
         except Exception as error:  # tokenizers and templates may raise anything
-            reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-            raise BadInput(f"model {self._name}: its chat template cannot write the prompt ({reason})") from error
+            raise BadInput(
+                f"model {self._name}: its chat template cannot write the prompt ({reason_of(error)})"
+            ) from error
 
     def _refuses_system(self) -> bool:
         """Whether the template has no place for a system message, so that it raises or leaves the text out."""

@@ -46,23 +46,15 @@ _AHEAD = {"cuda": 16}  # tokens that are written before the first of them is loo
 
 @dataclass(slots=True)
 class Completion:
-    """What a model made of a prompt.
+    """What a model made of a prompt."""
 
-    Attributes:
-        ids: generated token ids, without the one that ends the answer; with labels, the most probable token alone.
-        ended: whether the model ended the answer itself.
-        probabilities: by label, its probability.
-        shared: number of tokens that all prompts of the call have in common.
-        cached: number of tokens of this prompt that were not computed, because another prompt had been.
-        failure: why there is no completion; None if there is one.
-    """
-
+    # Generated token ids, without the one that ends the answer; with labels, the most probable token alone.
     ids: list[int] = field(default_factory=list)
-    ended: bool = False
-    probabilities: dict[str, float] | None = None
-    shared: int = 0
-    cached: int = 0
-    failure: str | None = None
+    ended: bool = False  # whether the model ended the answer itself
+    probabilities: dict[str, float] | None = None  # by label, its probability
+    shared: int = 0  # number of tokens that all prompts of the call have in common
+    cached: int = 0  # number of tokens of this prompt that were not computed, because another prompt had been
+    failure: str | None = None  # why there is no completion; None if there is one
 
 
 class SharedPrefix:
@@ -281,12 +273,6 @@ class _Choice:
 
     Drawing takes one number and the running sum of the distribution, so it is the same on every device, up to rounding.
     All numbers are put on the device at once, because it would wait for each.
-
-    Args:
-        temperatures: of each row; 0 for the most probable token.
-        draws: the stream of each row.
-        n: how many tokens will be chosen.
-        device: where the logits are.
     """
 
     def __init__(

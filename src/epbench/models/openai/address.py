@@ -23,18 +23,14 @@ OPENAI = "https://api.openai.com/v1"
 
 @dataclass(frozen=True)
 class Address:
-    """The address of an endpoint.
+    """The address of an endpoint."""
 
-    Attributes:
-        url: URL without query and fragment; a login in it is sent with every request.
-        query: the parameters after the `?` of the URL; they are sent with every request.
-        key: the bearer token; "none" if the endpoint needs no key, because the client insists on one.
-        secrets: what must not appear in any file: the key, the password and login in the URL, the values of the query.
-    """
-
-    url: str
+    url: str  # without query and fragment; a login in it is sent with every request
+    # The parameters after the `?` of the URL; they are sent with every request.
     query: Mapping[str, str] = field(repr=False)
+    # The bearer token; "none" if the endpoint needs no key, because the client insists on one.
     key: str = field(repr=False)
+    # What must not appear in any file: the key, the password and login in the URL, the values of the query.
     secrets: tuple[str, ...] = field(repr=False)
 
     @property

@@ -5,27 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.files.secrets import without_keys, without_secrets
-from epbench.models.openai.address import find_address
+from epbench.files.secrets import without_secrets
+from epbench.models.openai.address import SizeLimit, find_address
 from epbench.models.openai.concurrency import (
     Fault,
     Gate,
     Limit,
     Outage,
-    Outbox,
     PauseTooLong,
     backoff_s,
     fault_of,
-    iterate,
 )
-from epbench.models.openai.wire import Dialect, chat_body, estimated_tokens, one_line, read_chat
-from epbench.models.protocol import Reply, Request, by_context, whole
+from epbench.models.openai.remote import Outbox, RemoteModel
+from epbench.models.openai.wire import Dialect, chat_body, read_chat
+from epbench.models.protocol import Reply, Request, by_context
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -42,7 +40,7 @@ _FORMAT_WARNINGS = {
 }
 
 
-class EndpointModel:
+class EndpointModel(RemoteModel):
     """A model behind an endpoint: many chat completions at once, each tried again if that can help.
 
     The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others. A slot stays
@@ -53,9 +51,6 @@ class EndpointModel:
     endpoint has sent but this process has not read. These are at most as many as there are open requests: `concurrency`,
     or up to 64 if that number is found out. The next start asks for them again.
     """
-
-    costs_nothing = False
-    continues_prompts = False
 
     def __init__(
         self,
@@ -101,11 +96,6 @@ class EndpointModel:
         return f"openai:{self._model}"
 
     @property
-    def identity(self) -> str:
-        """The name, because nothing is known about the weights of an endpoint."""
-        return self.name
-
-    @property
     def address(self) -> str:
         """See `HasAddress.address`."""
         return without_secrets(self._address.url).rstrip("/")
@@ -114,27 +104,12 @@ class EndpointModel:
         """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none."""
         return self._window or self._listed_window
 
-    def count_tokens(self, request: Request) -> tuple[int, int]:
-        """See `estimated_tokens`."""
-        return estimated_tokens(request)
-
-    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """See `Model.answer`. Closing the generator cancels open requests.
-
-        Raises:
-            RunFailed: the endpoint does not answer or turns requests away; see `epbench.models.openai.concurrency.Outage`.
-        """
-        return self.answer_keeping(requests, lambda reply: None)
-
-    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
-        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
-        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
+    def _secrets(self) -> Iterable[str]:
+        return self._address.secrets
 
     @cached_property
     def _listed_window(self) -> int | None:
         import openai
-
-        from epbench.models.openai.address import SizeLimit
 
         try:
             http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
@@ -151,8 +126,6 @@ class EndpointModel:
         self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
     ) -> None:
         import openai
-
-        from epbench.models.openai.address import SizeLimit
 
         gate = Gate(self._limit)
         open_tasks: set[asyncio.Task[None]] = set()
@@ -184,11 +157,7 @@ class EndpointModel:
                     task.add_done_callback(end)
 
     async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, deliver: Deliver) -> None:
-        """Try until there is an answer, until trying is of no use, or until no attempt is left.
-
-        Raises:
-            RunFailed: so many requests in a row have failed that the others would fail as well.
-        """
+        """Try until there is an answer, until trying is of no use, or until no attempt is left."""
         fault = Fault("")
         attempt = 0
         while attempt < self._attempts:
@@ -234,11 +203,7 @@ class EndpointModel:
             log.warning(_FORMAT_WARNINGS[self._dialect.answer_format], self.name, self._clean(reason))
 
     async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
-        """Make one call.
-
-        Raises:
-            Fault: there is no answer.
-        """
+        """Make one call."""
         body = chat_body(request, self._model, dialect)
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -246,24 +211,7 @@ class EndpointModel:
             reply = read_chat(response.text, request, request.key(self.identity))
         except Exception as error:
             raise fault_of(error, self._timeout_s) from error
-        return self._cleaned(reply)
-
-    def _cleaned(self, reply: Reply) -> Reply:
-        """Remove keys, which some endpoints quote, and halves of surrogate pairs from a reply.
-
-        Short secrets stay in the answer, because they may be ordinary words, such as a password "book".
-        """
-        return replace(
-            reply,
-            text=without_keys(whole(reply.text)),
-            reasoning=without_keys(whole(reply.reasoning)),
-            failure=None if reply.failure is None else self._clean(reply.failure),
-            served="" if reply.served == self._model else self._clean(reply.served),
-        )
-
-    def _clean(self, reason: str) -> str:
-        """Shorten a reason to one line without keys, which some endpoints quote."""
-        return one_line(reason, self._address.secrets)
+        return self._cleaned(reply, self._model)
 
 
 def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:

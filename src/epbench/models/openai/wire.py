@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from epbench.files.secrets import without_secrets
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.protocol import Reply, Request, Usage, whole
 
@@ -77,7 +76,6 @@ _MOST_DIGITS = 300  # in a number; Python refuses to read integers of more than 
 _CUT = frozenset(["length", "max_tokens", "model_length"])  # OpenAI and most others, Anthropic, Mistral
 _BROKEN = frozenset(["error", "abort"])  # OpenRouter and Mistral, vLLM
 CHARACTERS_PER_TOKEN = 4
-_LONGEST_FAILURE = 400  # characters
 _JSON_PLEASE = "Answer with one JSON object."
 
 
@@ -132,12 +130,6 @@ def estimated_tokens(request: Request) -> tuple[int, int]:
     """Estimate `Model.count_tokens` at 4 characters a token, as in English prose; too low for most other languages."""
     shared = len(request.system) + len(request.context)
     return -(-(len(request.system) + len(request.user)) // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
-
-
-def one_line(reason: str, secrets: Iterable[str]) -> str:
-    """Shorten a reason to one line without keys, which some endpoints quote."""
-    reason = " ".join(without_secrets(whole(reason), secrets).split())
-    return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
 
 
 def read_chat(text: str, request: Request, key: str) -> Reply:

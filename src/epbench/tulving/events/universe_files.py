@@ -30,6 +30,7 @@ from epbench.errors import BadInput
 from epbench.files.csv_tables import read_csv
 from epbench.files.packaged import packaged
 from epbench.files.text import read_text, shown
+from epbench.files.typed import typed
 from epbench.tulving.events.names import NAMES, check_names, check_text, own_names, words_in
 
 DATA = packaged("epbench.tulving")
@@ -263,16 +264,12 @@ def _degrees(where: str, field: str, text: str, limit: int) -> float:
 
 def read_contents(path: Path) -> dict[str, tuple[str, ...]]:
     """Return the contents of `contents.json` with their details."""
-    contents = _parse(path)
-    if not isinstance(contents, dict) or not contents:
-        raise BadInput(
-            f"{path}: expected an object with a list of details for each kind of event, found {shown(contents)}"
-        )
+    contents = typed(str(path), _parse(path), dict[str, list[str]])
+    if not contents:
+        raise BadInput(f"{path}: expected an object with a list of details for each kind of event, found none")
     for content, details in contents.items():
         where = f"{path}, key {shown(content)}"
         check_text(where, content)
-        if not isinstance(details, list):
-            raise BadInput(f"{where}: expected a list of details, found {shown(details)}")
         for number, detail in enumerate(details):
             check_text(f"{where}, detail {number}", detail)
         if len(details) < LEAST_DETAILS:

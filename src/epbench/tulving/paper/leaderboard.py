@@ -10,7 +10,7 @@ from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
 from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.paper.inputs import Inputs, PaperRun
+from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import ACCOUNT, names_by_trace
 from epbench.tulving.scores.scoring import means_of
@@ -61,7 +61,7 @@ _OTHER_BOOK = (
 _PUBLISHED, _THIS = "the published book", "this book"
 
 
-def _of_run(run: PaperRun, about: str, judge: str) -> Standing:
+def _of_run(run: Line, about: str, judge: str) -> Standing:
     scores = run.scores
     lost, intervals = scores["incomplete"], scores["intervals"]
     return Standing(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Made, Missing, slug
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import book_tables, grouping, hallucinations, seeds
-from epbench.tulving.paper.inputs import Inputs
-from epbench.tulving.paper.results import make as of_results
+from epbench.tulving.paper import book_tables, comparisons, grouping, hallucinations, order, recall
+from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
+from epbench.tulving.paper.recall import Ratings
+from epbench.tulving.paper.seeds import seeds
 
 if TYPE_CHECKING:
     from epbench.tulving.paper.books import PaperBook
-    from epbench.tulving.paper.results.realism import Ratings
 
 _ORDER = (
     "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
@@ -41,17 +42,35 @@ def exhibits(
             chapter has None where the judge failed.
         by: The columns of questions.parquet to group the questions by; empty for none.
         entity: The person whose path Figure 6 shows; None for the one with the most events.
+
+    Raises:
+        BadInput: Questions cannot be grouped by a column.
     """
     about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
-    inputs = replace(inputs, reported=[row for row in inputs.reported if not book_tables.is_about_books(row)])
+    lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     found: list[Made | Missing] = [
-        *of_results.exhibits(inputs, realism),
+        *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
+        *recall.by_chunks(lines), *recall.by_kind(lines), *comparisons.books_by_writer(lines),
+        *comparisons.books_by_order(lines), *recall.by_realism(lines, realism), *comparisons.realism_tests(lines, realism),
+        *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
         *book_tables.exhibits(books, entity, reported=about_books),
-    ]
-    if inputs.runs:
-        found += [*hallucinations.exhibits(inputs), *grouping.exhibits(inputs.runs, by), *seeds.exhibits(inputs)]
+    ]  # fmt: skip
+    if runs := runs_among(lines):
+        found += [*hallucinations.exhibits(lines), *([grouping.grouped(runs, by)] if by else [])]
+        found += [grouping.harsh(runs), seeds(runs)]
     places = {name: place for place, name in enumerate(_ORDER)}
-    return sorted(found, key=lambda one: places.get(one.name.partition(",")[0], len(places)))
+    return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))
+
+
+def _with_own_files(made: Sequence[Made | Missing]) -> list[Made | Missing]:
+    """Number exhibits whose names would make one file name, such as those of books `a b` and `a-b`."""
+    seen: Counter[str] = Counter()
+    found: list[Made | Missing] = []
+    for one in made:
+        name = slug(one.name)
+        seen[name] += 1
+        found.append(replace(one, name=f"{one.name}, {seen[name]}") if seen[name] > 1 else one)
+    return found
 
 
 def datasets_of(inputs: Inputs) -> list[str]:

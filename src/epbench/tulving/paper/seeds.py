@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+import math
+from collections.abc import Mapping, Sequence
+from statistics import variance
+from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Exhibit, Missing, Value, marked
+from epbench.exhibits.exhibit import Made, Missing, marked
 from epbench.judges.protocol import noted_judge
-from epbench.models.protocol import name_of
-from epbench.reports.tables import Table, cell, interval_cell
+from epbench.reports.exhibit import Column, Exhibit, Row, interval, of_source
+from epbench.reports.tables import cell, interval_cell
 from epbench.runs.folder import read_run
-from epbench.tulving.paper.book_scores import AllBooks, BookScore, book_score
-from epbench.tulving.paper.dots import Point, Series, dots
-from epbench.tulving.paper.inputs import Inputs, PaperRun
-from epbench.tulving.paper.means import about, as_named, judge_notes, shown
+from epbench.statistics.estimate import Estimate, Value, framed
+from epbench.statistics.intervals import Spread, spread_of_groups
+from epbench.tulving.paper.inputs import Line
+from epbench.tulving.paper.rows import forest, judge_notes, value
 from epbench.tulving.questions.generate import BINS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NAME = "Books of several seeds"
 ALL_BOOKS = "all books"
-_TITLE = "The same reader on several books: spread between books beside the error within one"
-_NEEDS = "runs of the same model and memory on books of other seeds"
 SCORES = {
     "simple_recall_score": "simple recall",
     **{f"f1_by_bin.{bin_}": f"bin {bin_}" for bin_ in BINS},
@@ -45,144 +48,160 @@ _LEFT_OUT = (
     "A book is not in the row of all books where its score has no interval: it has lost questions, and is shown as a range, or "
     "all questions have one cue."
 )
-_OF_BOOK = (
-    "benchmark",
-    "fingerprint",
-    "chapters",
-    "released",
-    "run",
-)  # what identities of runs on two books always differ in
-
-Reader = tuple[str, ...]
+_OF_BOOK = ("benchmark", "fingerprint", "chapters", "released", "run")  # what runs on two books always differ in
+_WIDTH = 2 * 1.959964  # of a normal 95 % interval, in standard errors
+_MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however many they are
 
 
-def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
+def seeds(lines: Sequence[Line]) -> Made | Missing:
     """The spread of each score over the books of each reader that has run on two or more."""
-    readers = [runs for runs in _readers(as_named(inputs.runs)).values() if len({run.fingerprint for run in runs}) > 1]
-    return [_exhibit(readers) if readers else Missing(NAME, _TITLE, _NEEDS)]
-
-
-def _readers(runs: Sequence[PaperRun]) -> dict[Reader, list[PaperRun]]:
-    """The runs by who read with which memory and who judged; a run that does not say who read stands alone."""
-    found: dict[Reader, list[PaperRun]] = {}
-    for run in runs:
-        judge = run.scores.get("judge")
-        judged_by = (str(noted_judge(judge)) if judge else "",)
-        known = (run.memory, run.model) if run.memory and run.model else (run.label,)
-        found.setdefault((run.source, *judged_by, *known), []).append(run)
-    return found
-
-
-def _exhibit(readers: Sequence[Sequence[PaperRun]]) -> Exhibit:
-    notes, records, rows = [*_NOTES], [], []
-    sections: list[int] = []
-    points: dict[tuple[str, str], Point] = {}
+    title = "The same reader on several books: spread between books beside the error within one"
+    readers = [runs for runs in _readers(lines).values() if len({line.fingerprint for line in runs}) > 1]
+    if not readers:
+        return Missing(NAME, title, "runs of the same model and memory on books of other seeds")
+    notes: list[str] = [*_NOTES]
+    rows: list[dict[str, Value]] = []
     for runs in readers:
         books, left_out = _one_for_each_book(runs)
         notes += [*left_out, *_other_differences(list(books.values()))]
-        for score, found in _scores(books):
-            whole = AllBooks.of(found)
-            records += [*map(_record, found), _summary(runs[0], score, whole)]
-            rows += [*map(_row, found), _summary_row(runs[0], score, whole)]
-            sections.append(len(rows) - 1)
-            name = f"{_who(runs[0])}: {SCORES[score]}"
-            points |= {(one.book, name): (one.value, one.interval) for one in found}
-            points[ALL_BOOKS, name] = whole.point()
-            notes += [_LEFT_OUT] if whole.n_books < len(found) and _LEFT_OUT not in notes else []
-    notes += judge_notes([run for runs in readers for run in runs])
-    head = ["memory", "model", "score", "book", "value", "95 % interval", "n", "within", "between"]
-    table = Table(head, rows, notes=notes, text_columns=4, sections=sections[:-1])
-    names = list(dict.fromkeys(name for _, name in points))
-    books_first = sorted(dict.fromkeys(book for book, _ in points), key=lambda book: book == ALL_BOOKS)
-    series = [
-        Series(
-            "mean ± deviation between books" if book == ALL_BOOKS else book,
-            [points.get((book, name)) for name in names],
-        )
-        for book in books_first
-    ]
-    return Exhibit(NAME, _TITLE, records, table, partial(dots, names, series, "score"))
+        for score in SCORES:
+            found = {book: one for book, line in books.items() if (one := book_score(line, score)).n or one.n_failed}
+            if len(found) > 1:
+                rows += [_row(books[book], score, book, one) for book, one in found.items()]
+                rows.append(all_books(next(iter(books.values())), score, found))
+                if rows[-1]["n_books"] != len(found) and _LEFT_OUT not in notes:
+                    notes.append(_LEFT_OUT)
+    columns = [
+        Column("memory", "memory", text=True), Column("model", of_source("model"), text=True),
+        Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", _book, text=True),
+        Column("value", value()), Column("95 % interval", interval()), Column("n", "n"), Column("within", "within"),
+        Column("between", _between),
+    ]  # fmt: skip
+    drawn = sorted((_drawn(row) for row in rows), key=lambda row: row["book"] == ALL_BOOKS)
+    plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", _mark, "score")
+    notes += judge_notes([line for runs in readers for line in runs])
+    return Exhibit(NAME, title, framed(rows), columns, notes, plot, sections="score")
 
 
-def _one_for_each_book(runs: Sequence[PaperRun]) -> tuple[dict[str, PaperRun], list[str]]:
+def _readers(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Line]]:
+    """The runs by who read with which memory and who judged."""
+    found: dict[tuple[str, ...], list[Line]] = {}
+    for line in lines:
+        judge = line.scores.get("judge")
+        judged_by = str(noted_judge(judge)) if judge else ""
+        found.setdefault((line.source, judged_by, line.memory, line.model), []).append(line)
+    return found
+
+
+def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]]:
     """The first run on each book, by the book's name, and a note on each other run."""
-    first: dict[str, PaperRun] = {}
+    first: dict[str, Line] = {}
     notes = []
-    for run in runs:
-        if run.fingerprint in first:
-            one = first[run.fingerprint]
-            notes.append(f"{shown(run)} is left out: it is on the same book as {shown(one)}.")
-        else:
-            first[run.fingerprint] = run
-    names = [run.book for run in first.values()]
-    unique = len(set(names)) == len(names)
-    return {run.book if unique else f"{run.book}, {print_[:6]}": run for print_, run in first.items()}, notes
+    for line in runs:
+        if (one := first.setdefault(line.fingerprint, line)) is not line:
+            notes.append(f"{line.who} is left out: it is on the same book as {one.who}.")
+    unique = len({line.book for line in first.values()}) == len(first)
+    return {line.book if unique else f"{line.book}, {print_[:6]}": line for print_, line in first.items()}, notes
 
 
-def _other_differences(runs: Sequence[PaperRun]) -> list[str]:
+def _other_differences(runs: Sequence[Line]) -> list[str]:
     """A note on what the runs of one reader differ in beside the book."""
-    identities = [read_run(run.folder)["identity"] for run in runs]
+    identities = [read_run(line.folder)["identity"] for line in runs if not line.reported]
     names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
     differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
-    return (
-        [
-            f"The runs of {_who(runs[0])} differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
-        ]
-        if differ
-        else []
+    who = _who(runs[0].columns())
+    more = f"The runs of {who} differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
+    return [more] if differ else []
+
+
+def book_score(line: Line, score: str) -> Estimate:
+    """A score of a run on one book, with the interval and the bounds that scores.json has.
+
+    Args:
+        line: The line of the run.
+        score: A name in scores.json; for a bin `f1_by_bin.` and the bin.
+    """
+    scores, questions = line.scores, line.questions[_counts(line.questions, score)]
+    of_bin = score.startswith("f1_by_bin.")
+    mean = scores["f1_by_bin"].get(score.removeprefix("f1_by_bin.")) if of_bin else scores[score]
+    (low, high), (lowest, highest) = (
+        scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete")
     )
+    n_failed = int((questions["outcome"] == "failed").sum())
+    return Estimate(len(questions) - n_failed, n_failed, mean, None, low, high, lowest, highest)
 
 
-def _scores(books: Mapping[str, PaperRun]) -> Iterator[tuple[str, list[BookScore]]]:
-    """Each score that two or more books have questions for, on these books."""
-    for score in SCORES:
-        found = [one for book, run in books.items() if (one := book_score(book, run, score)).n]
-        if len(found) > 1:
-            yield score, found
+def _counts(questions: pd.DataFrame, score: str) -> pd.Series[bool]:
+    """Which questions count for a score."""
+    latest = (questions["get"] == "latest") & (questions["n_chapters"] >= 2)
+    ordered = (questions["get"] == "chronological") & (questions["reference"].map(lambda items: len(set(items))) >= 2)
+    everything = questions["get"] == "all"
+    of_bin = everything & (questions["bin"] == score.removeprefix("f1_by_bin."))
+    named = {"simple_recall_score": everything, "latest": latest, "chronological_awareness": latest | ordered}
+    return named.get(score, of_bin)
 
 
-def _who(run: PaperRun) -> str:
-    return marked(f"{run.memory}, {name_of(run.model)}", run.source)
+def _row(line: Line, score: str, book: str, one: Estimate, n_books: int = 1, **more: Value) -> dict[str, Value]:
+    error = None if one.low is None or one.high is None else (one.high - one.low) / _WIDTH
+    spread: dict[str, Value] = {"within": error, "between": None, "between_low": None, "between_high": None}
+    estimate = one.columns("mean", "low", "high", "lowest", "highest", "n", "n_failed")
+    return {**line.columns(), "book": book, "score": score, "n_books": n_books, **estimate, **spread, **more}
 
 
-def _leading(run: PaperRun, score: str, book: str) -> list[str]:
-    return [run.memory, marked(name_of(run.model), run.source), SCORES[score], book]
+def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str, Value]:
+    """The row of all books on which a score has an interval: their mean, and how much they differ.
+
+    Args:
+        line: The line of one of the runs.
+        score: The name of the score.
+        found: The score on each book.
+    """
+    known = {book: one for book, one in found.items() if one.mean is not None and one.low is not None}
+    n = sum(one.n or 0 for one in known.values())
+    more: dict[str, Value] = {"label": ALL_BOOKS, "within": None}
+    if len(known) < 2:
+        return _row(line, score, ALL_BOOKS, Estimate(n, 0), len(known), **more)
+    errors = {book: _row(line, score, book, one)["within"] for book, one in known.items()}
+    spread = spread_of_groups({book: [one.mean or 0.0] for book, one in known.items()}, errors)  # type: ignore[arg-type]
+    low, high = spread.interval if spread.interval and len(set(spread.means.values())) > 1 else (None, None)
+    ends = None if low is None or high is None else (max(0.0, low), min(1.0, high))
+    low, high = ends or (None, None)
+    between = _interval_between(spread) if spread.within or spread.between else (None, None)
+    more |= {"within": spread.within, "between": spread.between, "between_low": between[0], "between_high": between[1]}
+    return _row(line, score, ALL_BOOKS, Estimate(n, 0, spread.mean, None, low, high), len(known), **more)
 
 
-def _row(one: BookScore) -> list[str]:
-    value = interval_cell(one.bounds) if one.value is None else cell(one.value)
-    error = cell(one.error)
-    return [*_leading(one.run, one.score, one.book), value, interval_cell(one.interval), str(one.n), error, "–"]
+def _interval_between(spread: Spread) -> tuple[float, float]:
+    """The deviations between books that the observed variance is compatible with, the errors within taken off."""
+    from scipy.stats import chi2
+
+    freedom = spread.n_groups - 1
+    squares = freedom * variance(spread.means.values())
+    low, high = (squares / float(chi2.ppf(share, freedom)) - spread.within**2 for share in (0.975, 0.025))
+    most = max(_MOST, spread.between or 0.0)
+    return math.sqrt(max(0.0, low)), min(most, math.sqrt(max(0.0, high)))
 
 
-def _summary_row(run: PaperRun, score: str, whole: AllBooks) -> list[str]:
-    leading = _leading(run, score, f"{ALL_BOOKS} ({whole.n_books})")
-    if whole.spread is None:
-        return [*leading, *["–"] * 5]
-    between = cell(whole.spread.between)
-    if whole.between is not None:
-        between += f" ({interval_cell(whole.between)})"
-    return [
-        *leading, cell(whole.spread.mean), interval_cell(whole.interval()), str(whole.n), cell(whole.spread.within), between,
-    ]  # fmt: skip
+def _who(row: Row) -> str:
+    return marked(f"{row['memory']}, {row['model']}", row["source"])
 
 
-def _record(one: BookScore) -> dict[str, Value]:
-    low, high = one.interval or (None, None)
-    worst, best = one.bounds or (None, None)
-    return about(one.run) | {
-        "book": one.book, "score": one.score, "n_books": 1, "value": one.value, "low": low, "high": high,
-        "if_failed_wrong": worst, "if_failed_right": best, "n": one.n, "within": one.error, "between": None,
-        "between_low": None, "between_high": None,
-    }  # fmt: skip
+def _book(row: Row) -> str:
+    return f"{row['book']} ({row['n_books']})" if row["book"] == ALL_BOOKS else str(row["book"])
 
 
-def _summary(run: PaperRun, score: str, whole: AllBooks) -> dict[str, Value]:
-    (low, high), spread = whole.interval() or (None, None), whole.spread
-    between_low, between_high = whole.between or (None, None)
-    return about(run) | {
-        "label": ALL_BOOKS, "book": ALL_BOOKS, "score": score, "n_books": whole.n_books,
-        "value": spread.mean if spread else None, "low": low, "high": high, "if_failed_wrong": None, "if_failed_right": None,
-        "n": whole.n, "within": spread.within if spread else None, "between": spread.between if spread else None,
-        "between_low": between_low, "between_high": between_high,
-    }  # fmt: skip
+def _between(row: Row) -> str:
+    low = row["between_low"]
+    return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, row['between_high']))})")
+
+
+def _mark(row: Row) -> str:
+    return "mean ± deviation between books" if row["book"] == ALL_BOOKS else str(row["book"])
+
+
+def _drawn(row: Row) -> dict[str, Value]:
+    """A row as it is drawn: the mean of all books has a bar of one deviation between books to each side."""
+    if row["book"] != ALL_BOOKS or row["mean"] is None:
+        return dict(row)
+    deviation = row["between"] or 0.0
+    return {**row, "low": row["mean"] - deviation, "high": row["mean"] + deviation}

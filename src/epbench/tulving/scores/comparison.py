@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.runs.folder import dataset_of, open_run
+from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
@@ -40,10 +41,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     """
     if dataset is not None:
         rows_of(runs.values(), dataset)
-    judges = {folder: last_judge(folder) for folder in runs.values()}
-    if len(set(judges.values())) > 1:
-        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
-        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    judge = one_judge({folder: last_judge(folder) for folder in runs.values()})
     unknown = check_same_book({folder: read_run(folder) for folder in runs.values()})
     tables = {}
     for name, folder in runs.items():
@@ -51,7 +49,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
             tables[name] = read_questions(folder, COLUMNS)
     pairs = compare_runs(tables, progress)
     notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
-    return Comparison("F1", pairs, {"judge": next(iter(judges.values())).name}, [*notes, *naming_warnings(pairs)])
+    return Comparison("F1", pairs, {"judge": judge.name}, [*notes, *naming_warnings(pairs)])
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:

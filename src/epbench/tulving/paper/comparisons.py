@@ -1,0 +1,374 @@
+"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23 and 25, Figures 3, 7 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from epbench.exhibits.exhibit import Made, Missing
+from epbench.reports.exhibit import Column, Exhibit, Show, of_source, p_value
+from epbench.statistics.estimate import Value, framed
+from epbench.statistics.paired import holm
+from epbench.tulving.paper.inputs import EVENTS, Line, runs_among, size_of
+from epbench.tulving.paper.recall import (
+    BIN,
+    NEEDS_RATINGS,
+    REALISM_WORDS,
+    Ratings,
+    rated,
+    recall_table,
+    unrated_notes,
+    with_reported_once,
+)
+from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from epbench.reports.figures import Group
+    from epbench.statistics.ranks import Ranking
+
+ORDERED = "-ordered"
+_GET_ALL = "Only questions that ask for all items count (get = all), as in the paper."
+_TESTS = (
+    "Mann–Whitney U, one-sided: whether F1 of the first is higher than of the second. Effect: the probability that a question "
+    "of the first has a higher F1 than one of the second, ties counted half; 0.5 is no difference.",
+    "p (Holm) is corrected for all rows of this table. Smallest effect: what so many questions show with 80 % power at p < 0.05, "
+    "without a correction; a smaller effect may be there though p is large.",
+)
+_PAIRED = (
+    "As in the paper, the samples count as independent, although both readers answer questions about the same events; a "
+    "comparison question by question finds smaller differences."
+)
+
+
+# Two samples of questions
+
+
+Contrast = tuple[str, tuple[str, str], "tuple[pd.DataFrame, pd.DataFrame]"]
+"""What is held fixed, such as the book; what two samples are; and their questions. The first is expected to be higher."""
+
+
+def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
+    """F1 of the questions of each sample that have not failed."""
+    first, second = (sample["f1"].dropna().astype(float).tolist() for sample in contrast[2])
+    return first, second
+
+
+def contrast_table(
+    name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
+) -> Exhibit:
+    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table.
+
+    Args:
+        name: The name of the exhibit.
+        title: Its title.
+        about: The title of the first column.
+        contrasts: The rows; every sample has an answered question.
+        notes: Sentences that come first among the notes.
+        lines: Whose judges are named.
+    """
+    from epbench.statistics.smallest_difference import mann_whitney
+
+    tests = [mann_whitney(*_answered(contrast), alternative="greater") for contrast in contrasts]
+    rows: list[dict[str, Value]] = [
+        {
+            about: fixed, "first": names[0], "second": names[1], "alternative": "first > second",
+            "first_mean": test.means[0], "first_n": test.n[0], "second_mean": test.means[1], "second_n": test.n[1],
+            "n_failed": sum(map(len, samples)) - sum(test.n), "u": test.u, "effect": test.effect, "p": test.p,
+            "p_holm": p_holm, "smallest": 0.5 + test.smallest_difference,
+        }
+        for (fixed, names, samples), test, p_holm in zip(contrasts, tests, holm([test.p for test in tests]), strict=True)
+    ]  # fmt: skip
+    columns = [
+        Column(about, about, text=True), Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
+        Column("n", lambda row: f"{row['first_n']} / {row['second_n']}"), Column("mean F1", _means("first_", "second_")),
+        Column("effect", "effect"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
+        Column("smallest effect", "smallest"),
+    ]  # fmt: skip
+    lost = sum(int(row["n_failed"] or 0) for row in rows)
+    said = [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
+    return Exhibit(name, title, framed(rows), columns, [*notes, *_TESTS, *said, *judge_notes(lines)])
+
+
+def _means(one: str, other: str) -> Show:
+    return lambda row: f"{row[f'{one}mean']:.3f} / {row[f'{other}mean']:.3f}"
+
+
+def books_by_writer(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Tables 20 and 21: readers of two books of one name by different writers, and tests between the readers of each."""
+    title = "Books by different writers: F1 by the number of events that match the cue"
+    tests = "Books by different writers: tests between the readers of each book"
+    known = [line for line in with_reported_once(lines) if line.writer is not None or line.reported is not None]
+    writers: dict[tuple[str, ...], set[str | None]] = {}  # a reported book without a writer is the paper's
+    for line in known:
+        writers.setdefault((line.source, line.memory, line.model, line.book), set()).add(line.writer)
+    chosen = [line for line in known if len(writers[line.source, line.memory, line.model, line.book]) > 1]
+    ordered = sorted(chosen, key=lambda line: (line.source == "reported", line.book, line.text))
+    if not (runs := runs_among(ordered)):
+        needs = (
+            "runs of one model and memory on two books of one name by different writers, such as short by two models"
+        )
+        return [Missing("Table 20", title, needs), Missing("Table 21", tests, needs)]
+    contrasts: list[Contrast] = [
+        (first.text, (first.who, second.who), (first.questions, second.questions))
+        for pair in combinations(runs, 2)
+        for first, second in [_gpt_first(*pair)]
+        if first.text == second.text and first.memory == second.memory and first.model != second.model
+    ]
+    table = recall_table("Table 20", title, ordered, BIN)
+    if not contrasts:
+        return [table, Missing("Table 21", tests, "runs of two models with one memory on each of these books")]
+    direction = (
+        "Expected to be higher: a GPT beside a Claude, as in the paper; of other pairs, the run that is named first."
+    )
+    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
+
+
+def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
+    """The direction of the paper's tests, which ask whether a GPT does better than a Claude."""
+    return (other, one) if "claude" in one.model.lower() and "gpt" in other.model.lower() else (one, other)
+
+
+def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Tables 22 and 23: a book in chronological order beside the same book in the order of its story, and tests."""
+    title = (
+        "Chapters in chronological order, and in the order of the story: F1 by the number of events that match the cue"
+    )
+    tests = "Chapters in chronological order beside the order of the story: tests by reader"
+    known = with_reported_once(lines)
+    pairs = [
+        (ordered, other)
+        for ordered in known
+        for other in known
+        if ordered.book == other.book + ORDERED
+        and (ordered.source, ordered.memory, ordered.model, ordered.writer)
+        == (other.source, other.memory, other.model, other.writer)
+    ]
+    runs = [pair for pair in pairs if not pair[0].reported]
+    if not runs:
+        needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
+        return [Missing("Table 22", title, needs), Missing("Table 23", tests, needs)]
+    both = list({id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values())
+    shown = sorted(
+        both,
+        key=lambda line: (line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)),
+    )
+    contrasts: list[Contrast] = [
+        (
+            f"{first.model}, {first.memory}", (f"{first.who} on {first.text}", f"{second.who} on {second.text}"),
+            (asked_for_all(first), asked_for_all(second)),
+        )
+        for first, second in runs
+    ]  # fmt: skip
+    contrasts = [each for each in contrasts if all(_answered(each))]
+    readers = [line for pair in runs for line in pair]
+    return [
+        recall_table("Table 22", title, shown, BIN),
+        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
+    ]
+
+
+def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
+    """Table 25: whether questions about unrealistic events are answered better, for each book whose chapters are rated."""
+    title = "Questions about realistic and other events: tests by run"
+
+    def make(name: str, title: str, runs: Sequence[Line]) -> Made:
+        groups = ("non-realistic", "realistic")
+        contrasts: list[Contrast] = [
+            (line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
+            for line in runs
+            for of in [line.questions]
+        ]
+        notes = [ALL_ROWS, f"{REALISM_WORDS} Mixed and empty questions are left out.", *unrated_notes(runs)]
+        return contrast_table(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
+
+    found = for_each("Table 25", title, NEEDS_RATINGS, rated(lines, realism), make)
+    needs = "answered questions about realistic and about other chapters"
+    return [one if isinstance(one, Missing) or one.records else Missing(one.name, title, needs) for one in found]
+
+
+# Runs on one book, question by question
+
+Matched = tuple[Sequence[Line], "pd.DataFrame"]
+"""Two or more runs on one text, and the F1 of the questions that all of them have answered.
+
+The table has a row for each question, by its id, and a column for each run in their order. Of questions that were asked
+several times, F1 is the mean of the answers.
+"""
+
+
+def matched(lines: Sequence[Line]) -> dict[str, Matched]:
+    """The runs on each text that can be compared question by question."""
+    import pandas as pd
+
+    texts: dict[str, list[Line]] = {}
+    for line in runs_among(lines):
+        texts.setdefault(line.fingerprint, []).append(line)
+    found: dict[str, Matched] = {}
+    for runs in texts.values():
+        answered = [line.questions[line.questions["outcome"] != "failed"] for line in runs]
+        columns = [questions.groupby("id", sort=False)["f1"].mean() for questions in answered]
+        f1 = pd.concat(columns, axis=1, join="inner", keys=range(len(runs)))
+        if len(runs) > 1 and len(f1):
+            found[runs[0].text] = (runs, f1.astype(float))
+    return found
+
+
+def _matched_notes(runs: Sequence[Line], n: int) -> list[str]:
+    asked = max(line.questions["id"].nunique() for line in runs)
+    left_out = f" {asked - n} questions that not all runs have answered are left out." if asked > n else ""
+    return [f"n = {n} questions, paired across the runs.{left_out} {ALL_ROWS}", POLICY, *judge_notes(runs)]
+
+
+def ranks(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Figures 3 and 7: a critical-difference diagram for each book that is not a short one, and for each short one."""
+    title = "Average ranks of F1 question by question, and groups of runs that do not differ"
+    tests = "Whether two runs differ in F1 question by question"
+    made: list[Made | Missing] = []
+    for name, short in (("Figure 3", False), ("Figure 7", True)):
+        found = matched([line for line in lines if (size_of(line.book) == "short") == short])
+        needs = f"two or more runs that answered the same questions about one {'short' if short else 'long'} book"
+        made += for_each(name, title, needs, found, _diagram)
+        made += for_each(f"{name}, tests", tests, "", found, _pairs) if found else []
+    return made
+
+
+def _ranking(found: Matched) -> Ranking:
+    from epbench.statistics.ranks import rank_methods
+
+    runs, f1 = found
+    return rank_methods({line.who: f1[column].tolist() for column, line in enumerate(runs)})
+
+
+def _diagram(name: str, title: str, found: Matched) -> Exhibit:
+    from epbench.reports.figures import critical_difference_diagram
+
+    (runs, f1), ranking = found, _ranking(found)
+    same: dict[str, list[str]] = {line.who: [] for line in runs}
+    for pair in ranking.pairs:
+        if not pair.different:
+            same[pair.first].append(pair.second)
+            same[pair.second].append(pair.first)
+    means = {line.who: float(f1[column].mean()) for column, line in enumerate(runs)}
+    rows: list[dict[str, Value]] = [
+        {
+            **line.columns(), "not_different_from": "; ".join(sorted(same[line.who], key=ranking.ranks.__getitem__)) or None,
+            "rank": ranking.ranks[line.who], "mean": means[line.who], "n": ranking.n,
+        }
+        for line in sorted(runs, key=lambda line: ranking.ranks[line.who])
+    ]  # fmt: skip
+    columns = [
+        Column("run", of_source(), text=True), Column("not different from", "not_different_from", text=True),
+        Column("average rank", lambda row: f"{row['rank']:.2f}"), Column("mean F1", "mean"),
+    ]  # fmt: skip
+    notes = [_tests(ranking), _smallest(f1), *_matched_notes(runs, len(f1))]
+    return Exhibit(name, title, framed(rows), columns, notes, lambda: critical_difference_diagram(ranking))
+
+
+def _pairs(name: str, title: str, found: Matched) -> Exhibit:
+    (runs, f1), ranking = found, _ranking(found)
+    lines = {line.who: line for line in runs}
+    rows: list[dict[str, Value]] = [
+        {
+            **lines[pair.first].columns(), "second": lines[pair.second].label,
+            "second_source": lines[pair.second].source, "statistic": pair.statistic, "p": pair.p,
+            "p_holm": pair.p_holm, "different": "yes" if pair.different else "no",
+        }
+        for pair in ranking.pairs
+    ]  # fmt: skip
+    columns = [
+        Column("better rank", of_source(), text=True), Column("worse rank", _other("second"), text=True),
+        Column("W", lambda row: f"{row['statistic']:.1f}"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
+        Column("different", "different"),
+    ]  # fmt: skip
+    return Exhibit(name, title, framed(rows), columns, [_tests(ranking), *_matched_notes(runs, len(f1))])
+
+
+def _other(name: str) -> Show:
+    """The label of the other of two runs, with its mark."""
+    return lambda row: of_source()({"label": row[name], "source": row[f"{name}_source"]})
+
+
+def _tests(ranking: Ranking) -> str:
+    wilcoxon = (
+        "Wilcoxon signed-rank tests of every two (zeros by Pratt), with Holm's correction over all pairs "
+        f"({len(ranking.pairs)}), different at p < 0.05."
+    )
+    p = ranking.friedman_p
+    if p is None:
+        return f"Two runs: {wilcoxon} Rank 1 is best."
+    rejected = "" if p < 0.05 else " As it does not reject, no two runs count as different."
+    shown = "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    return f"Rank 1 is best. Friedman test: χ² = {ranking.friedman_statistic:.1f}, p {shown}.{rejected} {wilcoxon}"
+
+
+def _smallest(f1: pd.DataFrame) -> str:
+    from epbench.statistics.smallest_difference import smallest_difference_of_means
+
+    found = [
+        smallest_difference_of_means((f1[one] - f1[other]).tolist(), paired=True)
+        for one, other in combinations(range(f1.shape[1]), 2)
+    ]
+    known = [value for value in found if value is not None]
+    if not known:
+        return "So few questions cannot show any difference."
+    upto = f" (the pair that differs most evenly) to {max(known):.3f}" if len(known) > 1 else ""
+    return (
+        "The smallest difference of mean F1 between two of these runs that so many questions show with 80 % power at p < 0.05, "
+        f"before any correction: {min(known):.3f}{upto}."
+    )
+
+
+def estimation_plots(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Figure 8: a figure for each book, with its runs from the highest mean F1 to the lowest."""
+    found = {text: (runs, f1) for text, (runs, f1) in matched(lines).items() if len(set(_events(runs[0], f1))) > 1}
+    title = "F1 question by question, and the mean difference of each run from the one before it"
+    needs = "two or more runs that answered the same questions about one book"
+    return for_each("Figure 8", title, needs, found, _estimation_plot)
+
+
+def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
+    from epbench.reports.figures import paired_estimation_plot
+    from epbench.statistics.paired import paired_estimate
+    from epbench.statistics.smallest_difference import smallest_difference_of_means
+
+    runs, f1 = found
+    means = [float(mean) for mean in f1.mean()]
+    events = _events(runs[0], f1)
+    rows: list[dict[str, Value]] = []
+    groups: dict[str, Group] = {}
+    for one, other in pairwise(sorted(range(len(runs)), key=lambda column: -means[column])):
+        before, after = f1[one].tolist(), f1[other].tolist()
+        difference = paired_estimate(before, after, events)
+        rows.append({
+            **runs[other].columns(), "before": runs[one].label, "before_source": runs[one].source, "before_mean": means[one],
+            "mean": means[other], "n": difference.n, "difference_mean": difference.mean,
+            "difference_low": difference.interval[0], "difference_high": difference.interval[1],
+            "smallest": smallest_difference_of_means(difference.differences, paired=True),
+        })  # fmt: skip
+        names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
+        groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
+    columns = [
+        Column("run", of_source(), text=True), Column("before it", _other("before"), text=True),
+        Column("mean F1", _means("", "before_")),
+        Column(
+            "difference (95 % interval)",
+            lambda row: "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})".format(**row),
+        ),
+        Column("smallest difference", "smallest"),
+    ]  # fmt: skip
+    notes = [
+        "Bootstrap of the paired mean difference, 5,000 resamples that draw whole cues, 95 % percentile interval; no test, and "
+        "no correction for the number of pairs. Smallest difference: what so many questions show with 80 % power at p < 0.05.",
+        *_matched_notes(runs, len(f1)),
+    ]
+    return Exhibit(name, title, framed(rows), columns, notes, lambda: paired_estimation_plot(groups, "F1"))
+
+
+def _events(line: Line, f1: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What the cue of each question gives."""
+    found: list[tuple[str, ...]] = line.questions.drop_duplicates("id").set_index("id").loc[f1.index, EVENTS].tolist()
+    return found

@@ -1,0 +1,329 @@
+"""F1 by kinds of questions: bins, cues, what is asked for, and how realistic the events are (Tables 3, 13 to 20, 22, 24, 27)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from epbench.exhibits.exhibit import Made, Missing
+from epbench.reports.exhibit import Column, Exhibit, Row, mean_sd, of_source
+from epbench.reports.figures import INK
+from epbench.reports.plots import grouped
+from epbench.safe_text import printable
+from epbench.statistics.estimate import framed
+from epbench.tulving.judging.realism import Rating
+from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, is_plain, runs_among, size_of, universe_of
+from epbench.tulving.paper.ratings import realism_of
+from epbench.tulving.paper.rows import (
+    ALL_ITEMS,
+    APART,
+    Side,
+    counted,
+    f1_rows,
+    for_each,
+    notes_on,
+    who_columns,
+    with_n,
+)
+from epbench.tulving.questions.generate import BINS
+from epbench.tulving.questions.templates import CUE_LETTERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Ratings = Mapping[str, Mapping[int, Rating | None]]
+"""The rating of the event of each chapter of a book, by the book's fingerprint; None where the judge failed."""
+
+
+def cue_text(cue: str) -> str:
+    """A cue as the paper writes it: `te` is `(t, *, ent, *)`."""
+    letters = ({"e": "ent"}.get(letter, letter) if letter in cue else "*" for letter in CUE_LETTERS)
+    return f"({', '.join(letters)})"
+
+
+BIN = Side("bin", {bin_: bin_ for bin_ in BINS})
+CUE = Side("cue", {(cue := "".join(of)): cue_text(cue) for n in range(1, 5) for of in combinations(CUE_LETTERS, n)})
+_ELEMENTS = Side(ELEMENTS, {str(n): str(n) for n in range(1, 5)}, "elements in the cue")
+_NAMES = {"times": "times", "spaces": "spaces", "entities": "entities", "contents": "event contents"}
+_FOUR = Side("trace", _NAMES)
+TRACE = Side("trace", {**_NAMES, "other_entities": "other entities", "full_details": "full event details"})
+REALISM = Side("realism", {name: name for name in ("empty", "non-realistic", "mixed", "realistic")}, "events")
+UNRATED = "not rated"
+REALISM_WORDS = (
+    "Realistic: every matching chapter was rated realistic or moderately realistic; non-realistic: every one somewhat "
+    "realistic, non-realistic or impossible; mixed: both kinds."
+)
+
+
+def recall_table(
+    name: str, title: str, lines: Sequence[Line], *sides: Side, notes: Sequence[str] = (), selection: str = ALL_ITEMS,
+    who: bool = True, plot: Callable[[Sequence[Row]], Figure] | None = None,
+) -> Exhibit:  # fmt: skip
+    """Mean and deviation of F1 of each line by kinds of questions, the last of which stands in the columns.
+
+    Args:
+        name: The name of the exhibit.
+        title: Its title.
+        lines: The lines, in their order.
+        sides: The kinds of questions; of two, the first stands in the rows, and cells have the number of questions.
+        notes: Sentences that come first among the notes.
+        selection: Which questions count, in full sentences.
+        who: Whether the lines are named.
+        plot: Draws the rows.
+    """
+    rows = f1_rows(lines, *sides)
+    *in_rows, across = sides
+    columns = [
+        *(who_columns(rows) if who else ()),
+        *(Column(side.title or side.name, side.show, text=True) for side in in_rows),
+        Column("{}", with_n(mean_sd()) if in_rows else mean_sd()),
+    ]
+    selection += " The number of questions is in parentheses." if in_rows else ""
+    return Exhibit(
+        name, title, framed(rows), columns, [*notes, *notes_on(lines, rows, selection)], plot and partial(plot, rows),
+        across.name, across.texts if in_rows else counted(rows, across), apart=APART,
+    )  # fmt: skip
+
+
+def with_reported_once(lines: Iterable[Line]) -> list[Line]:
+    """The lines that have F1 by bin; of reported rows that say the same, as a paper repeats its numbers, the first."""
+    found: dict[object, Line] = {}
+    for line in lines:
+        means = tuple((row["bin"], row["mean"]) for row in f1_rows([line], BIN))
+        if means:
+            row = line.reported
+            about = id(line) if row is None else (row.source, line.book, line.writer, line.memory, line.model, means)
+            found.setdefault(about, line)
+    return list(found.values())
+
+
+def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """The lines with F1 by bin, by book; reported rows about a book by another writer stand in Table 20."""
+    published = [line for line in lines if not line.reported or not line.writer]
+    return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
+
+
+def by_bin(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Tables 3 and 13: a table for each book that is not a short one, and for each short one."""
+    title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
+    books = _by_book(lines)
+    made: list[Made | Missing] = []
+    for name, short, kind in (
+        ("Table 3", False, "a book that is not a short one, such as long"),
+        ("Table 13", True, "a short book"),
+    ):
+        found = {book: each for book, each in books.items() if (size_of(book) == "short") == short}
+        made += for_each(name, title, f"runs on {kind}", found, _bin_table)
+    return made
+
+
+def _bin_table(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Exhibit:
+    return recall_table(name, title, lines, BIN, notes=notes)
+
+
+_WHOLE, _PASSAGES = "in-context", ("rag-paragraph", "rag-chapter")
+_CHUNKS = (
+    "How many passages a reader saw is noted in run.json of each run; the paper shows 17 chapters or 68 paragraphs of the long "
+    "book, and 3 or 12 of the short one."
+)
+
+
+def by_chunks(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Table 14: for each book, the models with at least one kind of passages and the whole book, and all models with both.
+
+    The paper shows the first part for one model on the long book, and the second for all models on the short book.
+    """
+    make = partial(_bin_table, notes=[_CHUNKS])
+    books = _by_book(lines)
+    memories = {book: each for book, of in books.items() if runs_among(each := _with_whole_book(of))}
+    chunks = {book: each for book, of in books.items() if (each := _with_both_chunks(of))}
+    of_two = "runs of one model with memory in-context and with rag-paragraph or rag-chapter on the same book"
+    title = "{}: F1 by the number of events that match the cue"
+    first = for_each("Table 14, memories", title.format("The whole book, and passages of it"), of_two, memories, make)
+    needs = "runs with memory rag-paragraph and with rag-chapter on the same book"
+    return [
+        *first,
+        *for_each("Table 14, chunks", title.format("Paragraphs or chapters as passages"), needs, chunks, make),
+    ]
+
+
+def _with_whole_book(lines: Sequence[Line]) -> list[Line]:
+    """The lines of models that were asked with the whole book and with passages, model by model."""
+    memories: dict[tuple[str, ...], set[str]] = {}
+    for line in lines:
+        memories.setdefault((line.source, line.model, line.text), set()).add(line.memory)
+    chosen = [
+        line
+        for line in lines
+        if line.memory in (_WHOLE, *_PASSAGES)
+        and _WHOLE in (there := memories[line.source, line.model, line.text])
+        and there.intersection(_PASSAGES)
+    ]
+    return sorted(chosen, key=lambda line: (line.source == "reported", line.source, line.model, line.text))
+
+
+def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
+    """All lines with passages, if there are both kinds among the runs."""
+    kinds = {line.memory for line in runs_among(lines)}
+    return [line for line in lines if line.memory in _PASSAGES] if kinds.issuperset(_PASSAGES) else []
+
+
+def by_kind(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Tables 15 to 19: a table for each run, with a row and a column for each kind of question."""
+    long, short = (
+        [line for line in lines if (size_of(line.book) == "short") == is_short] for is_short in (False, True)
+    )
+    by_cue = "F1 by cue and events that match it"
+    all_bins = (
+        "Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more empty "
+        "questions has other means. As in the paper, other entities and full event details are left out."
+    )
+    return [
+        *_grids("Table 15", "F1 by elements in the cue and events that match it", lines, _ELEMENTS, BIN),
+        *_grids("Table 16", by_cue, long, CUE, BIN, needs="runs on a book that is not a short one, such as long"),
+        *_grids("Table 17", by_cue, short, CUE, BIN, needs="runs on a short book"),
+        *_grids("Table 18", "F1 by what is asked for and events that match the cue", lines, TRACE, BIN),
+        *_grids("Table 19", "F1 by cue and by what is asked for", lines, CUE, _FOUR, selection=all_bins),
+    ]
+
+
+def _grids(
+    name: str, title: str, lines: Sequence[Line], *sides: Side, selection: str = ALL_ITEMS, needs: str = "runs"
+) -> list[Made | Missing]:
+    runs = {line.label: line for line in runs_among(lines) if (line.questions["get"] == "all").any()}
+
+    def grid(part: str, _: str, line: Line) -> Exhibit:
+        about = f"{title}: {line.who}, {line.text}"
+        return recall_table(part, about, [line], *sides, selection=selection, who=False)
+
+    return for_each(name, title, needs, runs, grid)
+
+
+def diverse_books(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Table 27: readers of books of other universes, on these and on the books of the default universe."""
+    title = "Recall on diverse books: mean and standard deviation of F1 by the number of events that match the cue"
+    plain = with_reported_once(line for line in lines if is_plain(line.book))
+    diverse = {_reader(line) for line in plain if universe_of(line.book) != "default"}
+    if all(source == "reported" for source, *_ in diverse):
+        return [Missing("Table 27", title, "runs on books of other universes, such as news-short or scifi-long")]
+    chosen = [line for line in plain if _reader(line) in diverse and (not line.reported or not line.writer)]
+    sizes = ("short", "long", "very-long")
+
+    def place(line: Line) -> tuple[object, ...]:
+        size, universe = sizes.index(size_of(line.book)), universe_of(line.book)
+        return (line.source == "reported", *_reader(line), size, universe != "default")
+
+    note = (
+        "Each universe has its own dates, spaces, entities, contents and questions, so that its books are not paired."
+    )
+    # The book, not the label, tells runs of one reader apart here.
+    named = [replace(line, label=line.book) if line.source == "own" else line for line in sorted(chosen, key=place)]
+    return [_bin_table("Table 27", title, named, [note])]
+
+
+def _reader(line: Line) -> tuple[str, str, str]:
+    return line.source, line.memory, line.model
+
+
+def heat_maps(lines: Sequence[Line]) -> list[Made | Missing]:
+    """Figure 4: for each book text, a panel for each bin, with a row for each cue and a column for each run."""
+    cues = Side("cue", {cue: cue_text(cue) for cue in "cest"})  # from top to bottom, as in the paper
+    bins = Side("bin", {bin_: bin_ for bin_ in ("0", "1", "2")})
+    selection = (
+        "As in the published figure, only questions that give a single element and ask for all items count (get = all), in the "
+        "bins 0, 1 and 2 of matching chapters. Runs are ordered by the mean of their cells, the highest first; nothing is "
+        "clustered."
+    )
+    texts: dict[str, list[tuple[float, Line]]] = {}
+    for line in runs_among(lines):
+        if rows := f1_rows([line], cues, bins):
+            # A cell that lost questions counts with the middle of its range, for the order alone.
+            means = [(row["lowest"] + row["highest"]) / 2 if row["mean"] is None else row["mean"] for row in rows]
+            texts.setdefault(line.text, []).append((-sum(means) / len(means), line))
+
+    def make(name: str, title: str, ranked: Sequence[tuple[float, Line]]) -> Exhibit:
+        ordered = [line for _, line in sorted(ranked, key=lambda one: one[0])]
+        return recall_table(name, title, ordered, cues, bins, selection=selection, plot=partial(_draw, cues, bins))
+
+    title = "F1 by cue, for questions with no, one and two matching events"
+    return for_each("Figure 4", title, "runs that asked for all items with a single cue", texts, make)
+
+
+def _draw(cues: Side, bins: Side, rows: Sequence[Row]) -> Figure:
+    from matplotlib.figure import Figure
+
+    runs = {label: printable(of_source()(of_run[0])) for label, of_run in grouped(rows, "label").items()}
+    of_bin = grouped(rows, "bin")
+    shown = [bin_ for bin_ in bins.texts if bin_ in of_bin]
+    figure = Figure(
+        figsize=(1.4 + len(shown) * max(1.6, 0.42 * len(runs)), 1.9 + 0.075 * max(map(len, runs.values()))),
+        layout="constrained",
+    )
+    for axes, bin_ in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        _panel(axes, {(row["cue"], row["label"]): row for row in of_bin[bin_]}, cues, runs)
+        axes.set_yticks(range(len(cues.texts)), cues.texts.values() if bin_ == shown[0] else [], fontsize=8)
+        axes.set_title(f"{bin_} matching event{'' if bin_ == '1' else 's'}", fontsize=9)
+    return figure
+
+
+def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: Mapping[str, str]) -> None:
+    """One bin: grey is no question, a star is a range, whose middle gives the colour no number."""
+    import numpy as np
+    from matplotlib import colormaps
+
+    values = np.full((len(cues.texts), len(runs)), np.nan)
+    for y, cue in enumerate(cues.texts):
+        for x, run in enumerate(runs):
+            row = cells.get((cue, run), {"mean": None, "n_failed": 0})
+            mean = row["mean"]
+            values[y, x] = np.nan if mean is None else mean
+            text = f"{mean:.2f}" if mean is not None else "*" if row["n_failed"] else ""
+            colour = "white" if mean is not None and mean < 0.6 else INK
+            axes.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
+    edges = [np.arange(n + 1) - 0.5 for n in (len(runs), len(cues.texts))]  # the middle of a cell is at a whole number
+    axes.pcolormesh(
+        *edges, np.ma.masked_invalid(values), cmap=colormaps["viridis"].with_extremes(bad="#e0e0e0"), vmin=0, vmax=1,
+        edgecolors="white",
+    )  # fmt: skip
+    axes.set_xticks(range(len(runs)), runs.values(), rotation=90, fontsize=8)
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def rated(lines: Sequence[Line], realism: Ratings | None) -> dict[str, list[Line]]:
+    """The runs on each book whose chapters are rated, with a column `realism` of their questions; see `REALISM_WORDS`."""
+    found: dict[str, list[Line]] = {}
+    for line in runs_among(lines):
+        if ratings := (realism or {}).get(line.fingerprint):
+            chapters = line.questions["chapters"]
+            groups = [realism_of([int(chapter) for chapter in of], ratings) or UNRATED for of in chapters]
+            found.setdefault(line.text, []).append(replace(line, questions=line.questions.assign(realism=groups)))
+    return found
+
+
+def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
+    """Table 24: F1 by how realistic the matching events are, for each book whose chapters are rated."""
+
+    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
+        papers = [line for line in lines if line.reported and line.book == runs[0].book and not line.writer]
+        shown = [line for line in (*runs, *papers) if f1_rows([line], REALISM, BIN)]
+        selection = f"{REALISM_WORDS} Only questions that ask for all items count (get = all)."
+        return recall_table(name, title, shown, REALISM, BIN, selection=selection, notes=unrated_notes(shown))
+
+    title = "Questions about realistic and other events: F1 by the number of events that match the cue"
+    return for_each("Table 24", title, NEEDS_RATINGS, rated(lines, realism), make)
+
+
+NEEDS_RATINGS = "ratings of how realistic each chapter of the book of a run is"
+
+
+def unrated_notes(lines: Sequence[Line]) -> list[str]:
+    """How many questions of each run are about a chapter without a rating."""
+    counts = {line.who: int((line.questions[REALISM.name] == UNRATED).sum()) for line in runs_among(lines)}
+    left_out = [f"{n} of {who}" for who, n in counts.items() if n]
+    return [f"Questions about chapters without a rating are left out: {', '.join(left_out)}."] if left_out else []

@@ -1,0 +1,210 @@
+"""What the tables share: rows of F1 by kinds of questions, the columns in front of them, and the notes below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from epbench.exhibits.exhibit import Made, Missing
+from epbench.reports.exhibit import Column, Row, Show, mean_sd, of_source
+from epbench.reports.plots import points
+from epbench.statistics.estimate import Estimate, estimate
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.paper.inputs import EVENTS, Line, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+POLICY = (
+    "F1 is the paper's lenient one (Appendix B.3.2): repeats count once, and precision counts at most as many items as are "
+    "true. Ours never exceeds 1; the paper's can where a judge gives more points than it found items."
+)
+ALL_ITEMS = "Only questions that ask for all items count (get = all); bins count the matching chapters."
+ALL_ROWS = "All questions count, whatever they ask for (get = all, latest and chronological), as in the paper."
+LOST = (
+    "Some of these questions have no answer or no verdict, and are neither right nor wrong: a range goes from all of them "
+    "wrong to all of them right."
+)
+INTERVALS = "Intervals: 95 %, cues drawn with replacement, because questions with the same cue share their chapters."
+
+PLAIN = ("mean", "sd", "lowest", "highest", "n", "n_failed")
+"""The fields of an estimate without an interval."""
+SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")
+"""The fields of one of several estimates of the same questions."""
+APART = ("source", "label", "fingerprint", "paper")
+"""The columns that tell lines apart."""
+
+Group = TypeVar("Group")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A kind of question by which F1 is shown."""
+
+    name: str  # the column of the questions, and of the frame
+    texts: Mapping[str, str]  # the text of each value, in the order of the tables
+    title: str = ""  # what stands above a column of these texts; the name by default
+
+    def show(self, row: Row) -> str:
+        """The text of the value that a row has."""
+        return self.texts[row[self.name]]
+
+
+def asked_for_all(line: Line) -> pd.DataFrame:
+    """The questions of a run that ask for all items."""
+    return line.questions[line.questions["get"] == "all"]
+
+
+def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
+    """A row of a frame with the F1 of each line for each combination of values that it has questions for, or reports."""
+    found = []
+    for line in lines:
+        parts = dict(list(asked_for_all(line).groupby([side.name for side in sides]))) if not line.reported else {}
+        for key in product(*(side.texts for side in sides)):
+            of = dict(zip((side.name for side in sides), key, strict=True))
+            if line.reported is not None:
+                one = reported(line, ".".join(("f1_by_bin", *(of[name] for name in ("bin", "realism") if name in of))))
+            else:
+                one = estimate(parts[key], "f1") if key in parts else Estimate()
+            if one.n != 0 or one.n_failed:
+                found.append({**line.columns(), **of, "score": "f1", **one.columns(*PLAIN)})
+    return found
+
+
+def reported(line: Line, score: str) -> Estimate:
+    """A score of a reported row; an empty estimate if the row has no such score."""
+    row = line.reported
+    if row is None or score not in row.scores:
+        return Estimate()
+    return Estimate(row.counts.get(score), 0, row.scores[score], row.deviations.get(score))
+
+
+def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
+    """The 95 % interval of a mean, drawing clusters with replacement."""
+    import numpy as np
+
+    known = np.array(values, float)
+    return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters)
+
+
+def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
+    """The mean of F1, or of another column, with its interval."""
+    return estimate(questions, column, cluster=EVENTS, interval=bootstrap)
+
+
+def for_each(
+    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Made]
+) -> list[Made | Missing]:
+    """An exhibit for each book or run, which its name and its title tell where there are several.
+
+    Args:
+        name: The name in the paper.
+        title: What it shows.
+        needs: What is missing if nothing was found.
+        found: What each exhibit is made of, by the book or the run.
+        make: Makes it, from the name, the title and what was found.
+    """
+    if not found:
+        return [Missing(name, title, needs)]
+    return [make(name if len(found) == 1 else f"{name}, {of}", f"{title} ({of})", one) for of, one in found.items()]
+
+
+# How rows are shown
+
+
+def who_columns(rows: Sequence[Row]) -> list[Column]:
+    """The first columns; the run and the book are left out where they tell nothing apart."""
+    columns = [Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)]
+    if any(row["source"] == "own" for row in rows):
+        columns.append(Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True))
+    if len(set(map(text_of, rows))) > 1:
+        columns.append(Column("book", text_of, text=True))
+    return columns
+
+
+def with_n(show: Show) -> Show:
+    """What another format shows, with the number of questions in parentheses."""
+    return lambda row: f"{show(row)} ({row['n'] + row['n_failed']})" if row["n"] or row["n_failed"] else show(row)
+
+
+def value(prefix: str = "") -> Show:
+    """A mean alone, such as `0.830`, or the range in which it lies."""
+    show = mean_sd(prefix, 3)
+    return lambda row: show({**row, f"{prefix}sd": None}).rstrip("*")
+
+
+def counted(rows: Sequence[Row], side: Side) -> dict[str, str]:
+    """The titles of columns with the number of questions in each, such as `3-5 (12–18)`."""
+    titles = {}
+    for one, text in side.texts.items():
+        known = sorted({row["n"] + row["n_failed"] for row in rows if row[side.name] == one and row["n"] is not None})
+        shown = "–".join(map(str, known if len(known) < 2 else (known[0], known[-1])))
+        titles[one] = f"{text} ({shown or 'n not reported'})"
+    return titles
+
+
+def forest(rows: Sequence[Row], prefix: str, y: str | Show, by: str | Show, title: str) -> Callable[[], Figure]:
+    """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`."""
+    marks = [
+        {"y": Column("", y).cell(row), "by": Column("", by).cell(row)}
+        | {name: row.get(f"{prefix}{name}") for name in SPREAD}
+        for row in rows
+    ]
+    return partial(points, marks, "y", "by", title)
+
+
+# What stands below
+
+
+def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_ITEMS) -> list[str]:
+    """What a reader of a table must know: which questions count, what was lost, who judged, and where rows come from.
+
+    Args:
+        lines: Who stands in the table.
+        rows: The rows of its frame.
+        selection: Which questions count, in full sentences.
+    """
+    notes = [selection, "Deviations are sample standard deviations over questions.", POLICY]
+    if any(row["n_failed"] for row in rows):
+        notes.append(f"* {LOST}")
+    if any(not line.reported and (line.questions["repeat"] > 0).any() for line in lines):
+        notes.append("A question that was asked several times counts once for each answer.")
+    texts = {line.text for line in lines if not line.reported}
+    if len(texts) > len({line.book for line in lines}):
+        notes.append("Books of one name are told apart by their writer or fingerprint: their questions differ.")
+    return [*notes, *judge_notes(lines), *reported_notes(lines)]
+
+
+def judge_notes(lines: Sequence[Line]) -> list[str]:
+    """Who judged the runs, and a warning where judges differ."""
+    judged: dict[str, list[str]] = {}
+    for line in lines:
+        if not line.reported:
+            judged.setdefault(line.judge, []).append(line.who)
+    if len(judged) < 2:
+        return [f"Judge: {judge}." for judge in judged]
+    named = "; ".join(f"{judge}: {', '.join(dict.fromkeys(who))}" for judge, who in judged.items())
+    return [f"Judges differ, and scores from different judges are not comparable. {named}."]
+
+
+def reported_notes(lines: Sequence[Line]) -> list[str]:
+    """Where reported rows come from, and what is said about each of them."""
+    rows = [line.reported for line in lines if line.reported is not None]
+    if not rows:
+        return []
+    sources: dict[str, dict[str, None]] = {}
+    for row in rows:
+        sources.setdefault(row.source, {})[row.table] = None
+    named = "; ".join(f"{source}: {', '.join(tables)}" for source, tables in sources.items())
+    notes = dict.fromkeys(f"{row.model}, {row.memory}: {row.note}" for row in rows if row.note)
+    about = f"Rows marked (reported) are numbers of a paper, judged by its judge. {named}."
+    if any(line.source == "own" for line in lines):
+        about += (
+            " They are about the published books: an own book of the same name has another text, and other questions, so that "
+            "they show the order of magnitude, not a contest."
+        )
+    return [about, *notes]

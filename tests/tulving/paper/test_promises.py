@@ -1,0 +1,336 @@
+"""What tables promise beside their numbers: reported rows are marked, failed questions are ranges, notes say what was left out."""
+
+import math
+import statistics
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+from epbench.errors import BadInput
+from epbench.exhibits.exhibit import Missing, slug
+from epbench.exhibits.reported import ReportedRow
+from epbench.reports.figures import drawing, svg
+from epbench.statistics.estimate import Estimate
+from epbench.tulving.paper import hallucinations, recall
+from epbench.tulving.paper.comparisons import books_by_order
+from epbench.tulving.paper.grouping import GROUPABLE, grouped
+from epbench.tulving.paper.inputs import Inputs, lines_of
+from epbench.tulving.paper.make import exhibits
+from epbench.tulving.paper.order import order_tables
+from epbench.tulving.paper.recall import CUE, cue_text
+from epbench.tulving.paper.seeds import ALL_BOOKS, all_books, book_score
+from epbench.tulving.paper.seeds import seeds as compared
+from epbench.tulving.questions.generate import BINS
+
+REPORTED = ReportedRow(
+    "A paper", "Table 13", "short", "gpt", "in-context", {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, {"f1_by_bin.0": 0.125},
+    {"f1_by_bin.0": 150}, {}, "They stopped early.",
+)  # fmt: skip
+
+
+def made(make, runs, reported=(), *more):
+    """What a function makes of these runs, by name."""
+    found = make(lines_of(Inputs(runs, reported)), *more)
+    return {one.name: one for one in (found if isinstance(found, list) else [found])}
+
+
+def with_questions(run, questions):
+    return replace(run, questions=questions)
+
+
+# Rows of papers
+
+
+def test_reported_rows_stand_with_the_others_once_and_are_marked(given):
+    rows = [REPORTED, replace(REPORTED, table="Table 14"), replace(REPORTED, dataset="long")]
+    table = made(recall.by_bin, given.inputs.runs, rows)["Table 13"].table
+    assert table.head[:4] == ["memory", "model", "run", "book"]
+    assert [list(row) for row in table.rows if "(reported)" in row[1]] == [
+        ["in-context", "gpt (reported)", "", "short", "0.50 ± 0.12", "0.25", "–", "–"]
+    ]
+    assert "A paper: Table 13" in " ".join(table.notes) and "They stopped early." in " ".join(table.notes)
+
+
+def test_reported_rows_that_say_something_else_stay(given):
+    other = replace(REPORTED, table="Table 14", scores={"f1_by_bin.0": 0.0})
+    table = made(
+        recall.by_bin, given.inputs.runs[:1], [REPORTED, replace(REPORTED, source="Another paper"), other, REPORTED]
+    )["Table 13"].table
+    assert [list(row[4:6]) for row in table.rows[1:]] == [["0.50 ± 0.12", "0.25"]] * 2 + [["0.00 ± 0.12", "–"]]
+
+
+def test_the_order_that_a_paper_reports(given):
+    row = replace(REPORTED, scores={"latest": 0.36, "all_matched": 0.1, "kendall_tau": 0.5}, counts={"latest": 42})
+    rows = [
+        row,
+        replace(row, model="other", scores={"latest": 0.05, "all_matched": 0.0}),
+        replace(row, model="third", scores={"simple_recall_score": 0.9, "chronological_awareness": 0.8}),
+    ]
+    table = made(order_tables, given.inputs.runs, rows)["Table 4"].table
+    shown = [list(row[1:2]) + list(row[4:]) for row in table.rows if "reported" in row[1]]
+    assert shown == [
+        ["gpt (reported)", "0.360 (42)", "0.100", "0.500", "–"],
+        ["other (reported)", "0.050 (42)", "0.000", "–", "–"],
+    ]
+
+
+def test_the_realism_and_the_hallucinations_that_a_paper_reports(given):
+    realism = replace(
+        REPORTED, scores={"f1_by_bin.0.empty": 0.5, "f1_by_bin.1.realistic": 0.25}, counts={"f1_by_bin.0.empty": 150}
+    )
+    shares = replace(
+        REPORTED, table="E.8", dataset="long", scores={"hallucinations": 0.16, "hallucinations.inner": 0.2},
+        deviations={}, counts={"hallucinations": 150},
+    )  # fmt: skip
+    ratings = {given.inputs.runs[0].fingerprint: dict.fromkeys(range(1, 21), "Realistic")}
+    found = made(recall.by_realism, given.inputs.runs[:1], [realism], ratings)
+    found |= made(hallucinations.exhibits, given.inputs.runs[:1], [shares])
+    rows = {row["bin"]: row for row in found["Table 24"].records if row["source"] == "reported"}
+    assert (rows["0"]["realism"], rows["0"]["mean"], rows["0"]["n"], rows["1"]["realism"]) == (
+        "empty",
+        0.5,
+        150,
+        "realistic",
+    )
+    both, inner = found["E.8"].table.rows[-2:]
+    assert list(both) == [
+        "gpt in-context (reported)",
+        "in-context",
+        "both",
+        "0.160",
+        "0.110–0.227",
+        "–",
+        "–",
+        "150",
+        "0",
+    ]
+    assert inner[3:5] == ["0.200", "–"] and any("A paper, E.8" in note for note in found["E.8"].table.notes)
+
+
+# Which books and questions
+
+
+def test_every_book_has_a_table_of_its_own(given):
+    runs = [*given.inputs.runs, replace(given.inputs.runs[0], book="news-short", fingerprint="e" * 16, label="news")]
+    found = made(recall.by_bin, runs)
+    assert {"Table 13, short", "Table 13, news-short"} <= set(found) and isinstance(found["Table 3"], Missing)
+    longer = made(recall.by_bin, [replace(run, book="long") for run in runs])
+    assert isinstance(longer["Table 13"], Missing) and not isinstance(longer["Table 3"], Missing)
+    reported = [replace(REPORTED, table="Table 27", dataset=name) for name in ("short", "news-short", "scifi-short")]
+    diverse = made(recall.diverse_books, runs, [*reported, replace(REPORTED, model="other")])["Table 27"]
+    assert [row["book"] for row in diverse.records if row["bin"] == "0"] == [
+        "short", "news-short", "short", "news-short", "scifi-short"
+    ]  # fmt: skip
+
+
+def test_names_that_would_make_one_file_are_numbered(given):
+    runs = [replace(given.inputs.runs[0], book=book, label=book) for book in ("long x", "long-x")]
+    found = exhibits(Inputs(runs), [])
+    assert len({slug(one.name) for one in found}) == len(found)
+
+
+def test_a_bin_whose_questions_were_all_lost_is_a_range_from_0_to_1(given):
+    questions = given.inputs.runs[0].questions.copy()
+    questions.loc[questions["bin"] == "1", ["outcome", "f1"]] = ["failed", None]
+    table = made(recall.by_bin, [with_questions(given.inputs.runs[0], questions)])["Table 13"].table
+    assert [cell for row in table.rows for cell in row if "*" in cell] == ["0.00–1.00*"]
+    assert any(note.startswith("*") for note in table.notes)
+
+
+def test_answers_to_a_repeated_question_are_counted_each(given):
+    run = given.inputs.runs[0]
+    twice = with_questions(run, pd.concat([run.questions, run.questions.assign(repeat=1)], ignore_index=True))
+    found = made(recall.by_bin, [twice]) | made(grouped, [twice], [], ["repeat"])
+    assert any("once for each answer" in note for note in found["Table 13"].table.notes)
+    assert [row["n"] for row in found["F1 by repeat"].records] == [len(run.questions)] * 2
+    both, once = (made(hallucinations.exhibits, [one])["E.8"].records for one in (twice, run))
+    for row, single in zip(both, once, strict=True):
+        assert (row["n"], row["share_mean"], row["share_low"]) == (2 * single["n"], single["share_mean"], None)
+
+
+def test_cues_are_written_and_ordered_as_in_the_paper():
+    assert [cue_text(cue) for cue in ("t", "te", "tsec")] == ["(t, *, *, *)", "(t, *, ent, *)", "(t, s, ent, c)"]
+    assert list(CUE.texts) == [
+        "t",
+        "s",
+        "e",
+        "c",
+        "ts",
+        "te",
+        "tc",
+        "se",
+        "sc",
+        "ec",
+        "tse",
+        "tsc",
+        "tec",
+        "sec",
+        "tsec",
+    ]
+
+
+def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
+    whole, _, lossy = given.inputs.runs[:3]
+    ordered = [
+        replace(run, book="short-ordered", fingerprint="e" * 16, label=f"{run.label} ordered") for run in (whole, lossy)
+    ]
+    rows = [replace(REPORTED, table="Table 22", dataset=book) for book in ("short", "short-ordered")]
+    found = made(books_by_order, [*given.inputs.runs, *ordered], rows)
+    assert [(row[1], row[3].split(" ")[0]) for row in found["Table 22"].table.rows] == [
+        ("made", "short-ordered"), ("made", "short-ordered"), ("made", "short"), ("made", "short"),
+        ("gpt (reported)", "short-ordered"), ("gpt (reported)", "short"),
+    ]  # fmt: skip
+    assert any("left out of the tests" in note for note in found["Table 23"].table.notes)
+
+
+# Answers that name something
+
+
+def test_a_missing_answer_names_nothing_and_hides_nothing(given):
+    """Whoever leaves out what never happened has invented nothing, and has not shown that they would not."""
+    questions = given.inputs.runs[0].questions.copy()
+    gone = (questions["bin"] == "0") & (questions["get"] == "all") & (questions["trace"] == "times")
+    questions.loc[gone, ["outcome", "f1", "answer"]] = ["wrong", 0.0, None]
+    questions["items"] = [[] if lost else list(items) for lost, items in zip(gone, questions["items"], strict=True)]
+    row = made(hallucinations.exhibits, [with_questions(given.inputs.runs[0], questions)])["E.8"].records[0]
+    n = int(gone.sum())
+    assert row["n_failed"] == n and row["share_mean"] is None
+    assert row["share_highest"] - row["share_lowest"] == pytest.approx(n / (row["n"] + n))
+
+
+def test_it_says_which_difference_two_runs_can_show(given):
+    lossy, first, second = given.inputs.runs[2:5]
+    exhibit = made(hallucinations.exhibits, [first, second])["E.8"]
+    both = [row for row in exhibit.records if row["origin"] == "both"]
+    n, rate = both[0]["n"], statistics.fmean(row["share_mean"] for row in both)
+    (note,) = [note for note in exhibit.table.notes if "power 0.8" in note]
+    assert f"the same {n} questions about short, with shares around {rate:.3f}" in note
+    difference = float(note.split("differ by ")[1].split(" ")[0])
+    assert difference == pytest.approx((1.96 + 0.8416) * (2 * rate * (1 - rate) / n) ** 0.5, rel=0.05)
+    assert not any("power" in note for note in made(hallucinations.exhibits, [first, lossy])["E.8"].table.notes)
+
+
+# Groups
+
+
+def test_groups_stand_in_the_order_of_the_benchmark(given, lines):
+    runs = [line for line in lines if line.source == "own"]
+    rows = grouped(runs, ["bin"]).table.rows
+    assert [row[0] for row in rows] == [bin_ for bin_ in BINS if bin_ != "6+" for _ in runs]
+    assert grouped(runs, ["bin"]).table.sections == [2, 5, 8]
+    numbers = [int(row[0]) for row in grouped(runs[:1], ["template"]).table.rows]
+    assert numbers == sorted(numbers) and numbers[-1] == 35
+    assert grouped(runs[:1], ["entity"]).table.rows[-1][0] == "not given"
+    (lossy,) = [line for line in runs if line.label == "lossy"]
+    by_outcome = grouped([lossy], ["outcome"]).records
+    assert {row["outcome"]: row["n_failed"] > 0 for row in by_outcome} == {
+        "right": False,
+        "wrong": False,
+        "failed": True,
+    }
+    with drawing():
+        assert "times, all" in svg(grouped(runs, ["trace", "get"]).draw())
+    assert grouped(runs, ["id"]).draw is None
+
+
+@pytest.mark.parametrize("column", ["reference", "chapters", "f1", "tau", "bins", ""])
+def test_other_columns_are_refused_with_those_there_are(lines, column):
+    with pytest.raises(BadInput) as error:
+        grouped(lines, ["cue", column])
+    assert repr(column) in str(error.value) and ", ".join(GROUPABLE) in str(error.value)
+    assert ("a list" in str(error.value)) == (column in ("reference", "chapters"))
+    assert ("averaged" in str(error.value)) == (column in ("f1", "tau"))
+    for columns in ([], ["cue", "cue"]):
+        with pytest.raises(BadInput, match="grouped by"):
+            grouped(lines, columns)
+    with pytest.raises(BadInput, match="no run"):
+        grouped([], ["cue"])
+
+
+# Books of several seeds
+
+
+@pytest.fixture(scope="module")
+def seeds(given):
+    """The complete runs with the whole book in mind, as if one reader and one judge had read three books."""
+    whole = [run for run in given.inputs.runs if run.memory == "in-context" and "claude-3" not in run.model]
+    return [
+        replace(run, model="m", source="own", label=f"seed {n}", scores=run.scores | {"judge": None})
+        for n, run in enumerate(whole)
+    ]
+
+
+def test_books_are_compared_within_and_between(seeds):
+    exhibit = made(compared, seeds)["Books of several seeds"]
+    of = {(row["score"], row["book"]): row for row in exhibit.records}
+    assert len(of) == len(exhibit.records) == len(exhibit.table.rows) and len(seeds) == 3
+    for score in ("simple_recall_score", "f1_by_bin.1", "latest", "chronological_awareness"):
+        books = [row for row in exhibit.records if row["score"] == score and row["book"] != ALL_BOOKS]
+        values = [run.scores["f1_by_bin"]["1"] if "bin" in score else run.scores[score] for run in seeds]
+        intervals = [run.scores["intervals"][score] for run in seeds]
+        errors = [(high - low) / 2 / stats.norm.ppf(0.975) for low, high in intervals]
+        assert sorted(row["mean"] for row in books) == pytest.approx(sorted(values))
+        assert sorted(row["within"] for row in books) == pytest.approx(sorted(errors), rel=1e-5)
+        row, observed = of[score, ALL_BOOKS], statistics.variance(values)
+        error = statistics.fmean(error * error for error in errors)
+        half = stats.t.ppf(0.975, 2) * math.sqrt(observed * (1 + 1 / 3))
+        mean, between = statistics.fmean(values), math.sqrt(max(0, observed - error))
+        ends = [math.sqrt(max(0, observed * 2 / stats.chi2.ppf(p, 2) - error)) for p in (0.975, 0.025)]
+        found = [row[name] for name in ("mean", "within", "between", "low", "high", "between_low", "between_high")]
+        expected = [
+            mean,
+            math.sqrt(error),
+            between,
+            max(0, mean - half),
+            min(1, mean + half),
+            ends[0],
+            min(ends[1], max(0.5, between)),
+        ]
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-6) and row["n"] == sum(row["n"] for row in books)
+    notes = " ".join(exhibit.table.notes)
+    assert "Within a book:" in notes and "differ in more than the book" in notes
+    with drawing():
+        assert "mean ± deviation between books" in svg(exhibit.draw())
+
+
+def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds):
+    again = replace(seeds[0], label="again", scores=seeds[0].scores)
+    notes = made(compared, [*seeds[:2], again])["Books of several seeds"].table.notes
+    assert "again is left out: it is on the same book as seed 0." in notes
+    assert isinstance(made(compared, [seeds[0], again])["Books of several seeds"], Missing)
+
+
+def test_books_without_a_score_or_an_interval_are_not_in_the_mean(seeds):
+    def score(value, half=0.0392, n=10):
+        return Estimate(n, 0, value) if half is None else Estimate(n, 0, value, None, value - half, value + half)
+
+    def whole(**found):
+        return all_books(lines_of(Inputs(seeds[:1]))[0], "latest", found)
+
+    row = whole(a=score(0.4), b=score(0.8), c=Estimate(5, 5, lowest=0.1, highest=0.6), d=score(0.9, None))
+    assert (row["n_books"], row["n"], row["low"], row["high"]) == (2, 20, 0.0, 1.0)
+    assert row["mean"] == pytest.approx(0.6) and row["within"] == pytest.approx(0.02, rel=1e-4)
+    assert row["between"] == pytest.approx(math.sqrt(0.08 - 0.0004), rel=1e-4) and row["between_high"] == 0.5
+    alone = whole(a=score(0.4), b=Estimate(5, 5))
+    assert (alone["n_books"], alone["mean"], alone["within"], alone["between"]) == (1, None, None, None)
+    same = whole(a=score(1.0, 0.0), b=score(1.0, 0.0))
+    assert (same["between"], same["between_low"], same["low"]) == (0, None, None)
+    lost = seeds[0].scores | {"latest": None, "incomplete": {"latest": [0.1, 0.4]}, "intervals": {}}
+    found = made(compared, [replace(seeds[0], scores=lost), *seeds[1:]])["Books of several seeds"]
+    row = next(row for row in found.records if row["score"] == "latest" and row["lowest"] is not None)
+    assert (row["mean"], row["within"], row["lowest"], row["highest"]) == (None, None, 0.1, 0.4)
+    assert any("is not in the row of all books" in note for note in found.table.notes)
+
+
+def test_the_questions_of_a_score_are_counted(seeds):
+    (line,) = lines_of(Inputs(seeds[:1]))
+    asked = line.questions
+    counts = {
+        score: book_score(line, score).n for score in ("simple_recall_score", "latest", "f1_by_bin.2", "f1_by_bin.6+")
+    }
+    latest = (asked["get"] == "latest") & (asked["n_chapters"] > 1)
+    everything = asked["get"] == "all"
+    expected = [everything.sum(), latest.sum(), (everything & (asked["bin"] == "2")).sum(), 0]
+    assert list(counts.values()) == expected

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.exhibits.exhibit import Missing, write_exhibits
+from epbench.exhibits.exhibit import Missing
 from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
 from epbench.reports.figures import drawing, svg
@@ -336,13 +336,6 @@ def test_what_cannot_be_made_says_what_it_needs(books):
         "a book that a model wrote, with its checks (short by template, scifi-short: the template writer composes each "
         "chapter from its plan in one go, so there are no rounds to show)"
     )
-
-
-@pytest.mark.slow
-def test_all_exhibits_of_books_are_written(made, tmp_path):
-    write_exhibits(tmp_path / "out", "Books", list(made.values()))
-    assert (tmp_path / "out/figure-06-short-released.svg").read_text("utf-8").rstrip().endswith("</svg>")
-    assert "nan" not in (tmp_path / "out/table-09.csv").read_text("utf-8").lower()
 
 
 # Figures 5 and 6

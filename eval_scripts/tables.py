@@ -269,7 +269,7 @@ def _booksort(
     from epbench.exhibits.reported import read_reported
 
     reported = [row for path in _reported_files(args, "booksort") for row in read_reported(path, "booksort")]
-    inputs = read_inputs(folders, reported, datasets)
+    inputs = read_inputs(folders, reported)
     return leaderboards(inputs), exhibits(inputs)
 
 

@@ -48,6 +48,11 @@ def test_without_values_side_by_side_each_row_of_the_frame_is_a_row():
     assert [mean_interval()(row) for row in table_of().records] == ["0.900 (0.85–0.95)", "0.250 to 0.500", "0.500"]
 
 
+def test_points_are_the_csv_of_a_figure_whose_table_sums_them_up():
+    found = Exhibit("Figure 1", "t", FRAME, [Column("run", "label", text=True)], points=framed([{"x": 1}, {"x": None}]))
+    assert as_csv(found) == 'x\n1\n""\n' and len(found.table.rows) == len(FRAME)
+
+
 def test_every_format_comes_from_the_frame(tmp_path):
     write_exhibits(tmp_path, "A paper", [table_of()])
     made = {path.suffix for path in tmp_path.iterdir() if path.stem == "table-01"}

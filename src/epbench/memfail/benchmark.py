@@ -14,10 +14,9 @@ from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import JUDGE
 from epbench.memfail.answers import score
-from epbench.memfail.context.conversations import REPLIES
 from epbench.memfail.context.prompts import Prompts, load_prompts
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, asked_of
+from epbench.memfail.context.requests import REPLIES, ConfigRun, Setting, asked_of
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose

@@ -20,18 +20,21 @@ from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
-from epbench.memfail.context.conversations import REPLIES, by_store, facts_told, told_in
 from epbench.memfail.context.estimate import plan_lines
 from epbench.memfail.context.prompts import Prompts
 from epbench.memfail.context.requests import (
+    REPLIES,
     ConfigRun,
     Setting,
     asked_of,
+    by_store,
+    facts_told,
     gold_of,
     memory_tokens,
     queries_of,
     records_of,
     requests_of,
+    told_in,
 )
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.dataset.types import CONFIGS, Fact, Question, QuestionRecord

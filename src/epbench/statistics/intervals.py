@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES = 2000
+_LEVEL = 0.95  # its tails are computed: written out as 0.025 they would change the last digit of known intervals
 _BLOCK = 1 << 18  # weights that exist at one time, 2 MiB: a run may have 100,000 questions
 _KEPT = 1 << 22  # the most draws that are kept for the next comparison, 32 MiB
 
@@ -53,7 +54,7 @@ def cluster_bootstrap(
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
-    low, high = np.quantile(values, [0.025, 0.975])
+    low, high = np.quantile(values, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from epbench.booksort.paper.inputs import Inputs, read_inputs, read_runs
+from epbench.booksort.paper.inputs import Inputs, read_inputs
 from epbench.errors import BadInput
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.sort_set import write_set
@@ -26,7 +26,7 @@ def make_training(folder, dataset, method="sort_lm", control=None):
 
 def test_a_run_is_read_with_its_questions(tmp_path, dataset):
     folder = make_run(tmp_path / "base", dataset, mostly_right(0.5), model="someone/m", configs=["e250_s20"])
-    (run,) = read_runs([folder])
+    (run,) = read_inputs([folder], reported=()).runs
     assert (run.label, run.source, run.memory, run.model, run.dataset) == (
         "base",
         "own",
@@ -36,18 +36,16 @@ def test_a_run_is_read_with_its_questions(tmp_path, dataset):
     )
     assert run.configs == ("e250_s20",) and (run.training, run.epoch) == (None, None)
     assert len(run.questions) == len((folder / "answers.jsonl").read_text().splitlines())
-    assert run.scores[0]["n_questions"] == len(run.questions)
 
 
 def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, dataset):
     for config in ("e120_s20", "e250_s20"):
         make_run(tmp_path / "m" / config, dataset, mostly_right(0.5), configs=[config])
-    (run,) = read_runs([tmp_path / "m"])
+    (run,) = read_inputs([tmp_path / "m"], reported=()).runs
     assert (run.label, run.folder, run.configs) == ("m", tmp_path / "m", ("e120_s20", "e250_s20"))
-    parts = [read_runs([tmp_path / "m" / config])[0] for config in run.configs]
+    parts = [read_inputs([tmp_path / "m" / config], reported=()).runs[0] for config in run.configs]
     assert run.fingerprint == "+".join(part.fingerprint for part in parts)
     assert list(run.questions["id"]) == [id_ for part in parts for id_ in part.questions["id"]]
-    assert len(run.scores) == 2
 
 
 @pytest.mark.slow
@@ -55,7 +53,7 @@ def test_runs_that_differ_otherwise_stay_apart(tmp_path, dataset):
     make_run(tmp_path / "m/a", dataset, mostly_right(0.5), configs=["e120_s20"])
     make_run(tmp_path / "m/b", dataset, mostly_right(0.9), configs=["e120_s20"])  # the same config again
     make_run(tmp_path / "m/c", dataset, mostly_right(0.5), configs=["e250_s20"], memory="in-context")
-    assert [run.label for run in read_runs([tmp_path / "m"])] == ["m/a", "m/b", "m/c"]
+    assert [run.label for run in read_inputs([tmp_path / "m"], reported=()).runs] == ["m/a", "m/b", "m/c"]
 
 
 @pytest.mark.slow
@@ -65,7 +63,7 @@ def test_a_training_stands_apart_with_its_measures(tmp_path, dataset):
     inputs = read_inputs([plain, training])
     assert isinstance(inputs, Inputs) and [run.label for run in inputs.runs] == ["plain"]
     (found,) = inputs.trainings
-    assert (found.label, found.model, found.control, found.scores) == ("books", "tiny", None, {"epochs": []})
+    assert (found.label, found.model, found.trained) == ("books", "tiny", "books")
     assert [(run.epoch, run.memory) for run in found.runs] == [
         (epoch, memory) for epoch in (0, 1, 2, 10) for memory in ("none", "in-context")
     ]
@@ -77,7 +75,7 @@ def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, datas
     make_training(tmp_path / "all/books", dataset)
     make_training(tmp_path / "all/control", dataset, control="summaries")
     found = read_inputs([tmp_path / "all"]).trainings
-    assert [(one.label, one.control) for one in found] == [("all/books", None), ("all/control", "summaries")]
+    assert [(one.label, one.trained) for one in found] == [("all/books", "books"), ("all/control", "summaries")]
 
 
 @pytest.mark.slow
@@ -87,7 +85,7 @@ def test_other_runs_are_refused(tmp_path, dataset):
     content["identity"]["benchmark"] = "memfail"
     (run / "run.json").write_text(json.dumps(content))
     with pytest.raises(BadInput, match="'memfail'; expected a run of Book-SORT"):
-        read_runs([run])
+        read_inputs([run])
     with pytest.raises(BadInput, match="expected 'sort_lm'"):
         read_inputs([make_training(tmp_path / "t", dataset, method="tulving_qa")])
 
@@ -95,11 +93,11 @@ def test_other_runs_are_refused(tmp_path, dataset):
 @pytest.mark.slow
 def test_a_run_of_an_earlier_version_is_read_from_its_journals(tmp_path, dataset):
     old = make_run(tmp_path / "old", dataset, mostly_right(0.5))
-    (whole,) = read_runs([old])
+    (whole,) = read_inputs([old], reported=()).runs
     (old / "questions.parquet").unlink()
-    (found,) = read_runs([old])
+    (found,) = read_inputs([old], reported=()).runs
     pd.testing.assert_frame_equal(found.questions, whole.questions)
     gone = dict.fromkeys(("dataset", "dataset_folder"), str(tmp_path / "nowhere"))
     (old / "run.json").write_text(json.dumps(json.loads((old / "run.json").read_text()) | gone))
     with pytest.raises(BadInput, match="has no questions.parquet; start the run again"):
-        read_runs([old])
+        read_inputs([old])

@@ -93,3 +93,17 @@ def test_people_are_the_same_everywhere():
     assert list(HUMANS.values()) == [
         people.scores[name] for name in ("accuracy_s50", "accuracy_s20", "accuracy_s50.over_25000")
     ]
+
+
+def test_settings_are_those_of_the_paper():
+    found = {}
+    for row in reported_numbers():
+        for name, value in row.scores.items():
+            found.setdefault((row.table, name.rstrip("0123456789").rstrip(".")), []).append(value)
+    assert found["Table 5", "mmlu"] == [80.06, 66.60, 77.77, 72.28, 60.10, 60.07, 68.90, 45.30, 64.30]
+    assert found["Table 7", "prompt"] == [4, 3, 4, 7, 8, 3, 2, 10, 7, 7]
+    assert found["Table 8", "recall_at_10"] == [
+        0.728, 0.817, 0.869, 0.875, 0.802, 0.799, 0.782, 0.865, 0.906, 0.858,
+    ]  # fmt: skip
+    assert found["Table 10", "reading"] == [7, 7, 3, 6]
+    assert found["Appendix F.5", "accuracy"] == [0.93, 0.90, 0.88, 0.91]

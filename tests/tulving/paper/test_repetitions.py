@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from epbench.exhibits.reported import read_reported
+from epbench.files.packaged import packaged
 from epbench.tulving.paper.repetitions import REPEATS, expected_counts, expected_table
 
-PAPER = {  # means and standard deviations of Table 6
-    (20, "geometric"): [(8, 2.4), (3, 1.5), (2, 0.9), (0, 0.2)],
-    (200, "geometric"): [(9, 2.7), (5, 1.9), (7, 2.2), (13, 1.4)],
-    (20, "uniform"): [(16, 2.3), (2, 1.1), (0, 0.3), (0, 0.0)],
-    (200, "uniform"): [(27, 4.0), (27, 4.5), (31, 3.2), (2, 1.2)],
-}
+BINS = ("1", "2", "3-5", "6+")
+REPORTED = read_reported(packaged("epbench.tulving", "reported_books.json"), "tulving")
+(TABLE_6,) = [row for row in REPORTED if row.table == "Table 6"]
+PAPER = [(20, "geometric"), (200, "geometric"), (20, "uniform"), (200, "uniform")]
 
 
 def shares(size, law):
@@ -25,9 +25,11 @@ def shares(size, law):
 @pytest.mark.parametrize(("n", "law"), PAPER)
 def test_the_papers_numbers_come_out(n, law):
     found = expected_counts(n, 100, law)
-    for one, (mean, deviation) in zip(found.values(), PAPER[n, law], strict=True):
-        assert abs(one.mean - mean) < 0.53  # rounded in the paper, and 7.5 is drawn there too
-        assert abs(one.sd - deviation) < 0.11
+    for bin_, one in found.items():
+        assert (
+            abs(one.mean - TABLE_6.scores[f"{n}.{law}.{bin_}"]) < 0.53
+        )  # rounded in the paper, and 7.5 is drawn there too
+        assert abs(one.sd - TABLE_6.deviations[f"{n}.{law}.{bin_}"]) < 0.11
 
 
 @pytest.mark.parametrize(("n", "law"), PAPER)

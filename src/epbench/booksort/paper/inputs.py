@@ -12,10 +12,11 @@ from epbench.booksort.scores.run_files import IDENTITY, read_scores
 from epbench.errors import BadInput
 from epbench.exhibits.exhibit import Source
 from epbench.exhibits.reported import ReportedRow, read_reported
-from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
+from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
+from epbench.journals.journal import read_journal
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 
@@ -27,6 +28,9 @@ SORT_TRAINING = "sort_lm"
 
 KINDS = ("sort", "sort-in-context")
 """The runs that measure an epoch of a training: without memory, and with the excerpt in context."""
+
+_SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")
+"""What trainings have in common whose checkpoints are compared: where they begin, and what they are asked."""
 
 _PARTS = ("config", "fingerprint", "held_out")
 """What the runs on several configs of one set differ in."""
@@ -47,7 +51,6 @@ class PaperRun:
         fingerprint: The fingerprints of the dataset's pairs, one for each part, joined by `+`. Runs that share it were
             about the same pairs.
         identity: The field identity of run.json; of several, that of the first.
-        scores: The content of scores.json of each part, in the order of the parts.
         questions: The questions of all parts; see `epbench.booksort.scores.question_files.read_questions`.
         training: The label of the training that this run measures; None for other runs.
         epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
@@ -62,7 +65,6 @@ class PaperRun:
     model: str
     fingerprint: str
     identity: Mapping[str, Any]
-    scores: Sequence[Mapping[str, Any]]
     questions: pd.DataFrame
     training: str | None = None
     epoch: int | None = None
@@ -74,21 +76,19 @@ class Training:
 
     Attributes:
         label: The name of the training in tables: its folder.
-        folder: The folder of the training.
-        model: The model before training.
-        control: What was trained in place of the books, such as `summaries`; None if the books were trained.
-        identity: The field identity of run.json.
-        scores: The content of scores.json: `epochs` has the measures of each epoch; None if the training has not ended.
+        model: The model before training, without the folder that it lies in.
+        trained: What it was trained on: `books`, or in a control such as `summaries`.
+        same: Trainings with the same value begin with the same weights and are asked the same questions.
+        epochs: The records of measures.jsonl, by epoch; epoch 0 is the model before training.
         runs: The runs that measure its epochs, in rising order; those of an epoch in the order of `KINDS`. Their memory
             (`none` or `in-context`) tells them apart.
     """
 
     label: str
-    folder: Path
     model: str
-    control: str | None
-    identity: Mapping[str, Any]
-    scores: Mapping[str, Any] | None
+    trained: str
+    same: str
+    epochs: Sequence[Mapping[str, Any]]
     runs: Sequence[PaperRun]
 
 
@@ -104,24 +104,19 @@ class Inputs:
             excerpts of 10,000 and 20,000 words (SORT-extend), and `accuracy_s50.over_25000` for distances of more than
             25,000 words. An interval is what the paper prints after ±, on both sides. The memory of people is
             `read-once`.
-        datasets: Sets to describe, besides those that the runs are about: folders or names on the Hub.
     """
 
     runs: Sequence[PaperRun]
     trainings: Sequence[Training] = ()
     reported: Sequence[ReportedRow] = ()
-    datasets: Sequence[str] = ()
 
 
-def read_inputs(
-    folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None, datasets: Sequence[str] = ()
-) -> Inputs:
+def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None) -> Inputs:
     """Read the folders of runs, of runs on several configs, and of trainings.
 
     Args:
         folders: The folders. Two of one name are told apart by their whole paths.
         reported: Numbers from papers; None for those that the package carries.
-        datasets: Sets to describe, besides those that the runs are about.
 
     Raises:
         BadInput: A folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
@@ -135,16 +130,7 @@ def read_inputs(
             _training(label if part == folder else f"{label}/{part.name}", part, found[part]) for part in tuned
         ]
         runs += _runs(label, folder, {part: run for part, run in found.items() if part not in tuned})
-    return Inputs(runs, trainings, reported_numbers() if reported is None else reported, datasets)
-
-
-def read_runs(folders: Sequence[Path]) -> list[PaperRun]:
-    """Read the folders of runs, and of runs on several configs; see `read_inputs`, which reads trainings, too.
-
-    Raises:
-        BadInput: A folder holds no finished run of Book-SORT, or a file in it is damaged.
-    """
-    return list(read_inputs(folders, reported=()).runs)
+    return Inputs(runs, trainings, reported_numbers() if reported is None else reported)
 
 
 def reported_numbers() -> list[ReportedRow]:
@@ -192,6 +178,7 @@ def _run(
         if benchmark != "booksort":
             raise BadInput(f"{part / 'run.json'}: its benchmark is {benchmark!r}; expected a run of Book-SORT")
         typed(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
+        read_scores(part)  # a run that did not end has none
     first = found[parts[0]]
     questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
     lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))
@@ -205,7 +192,6 @@ def _run(
         model=str(first["identity"].get("model", "")),
         fingerprint="+".join(str(found[part]["identity"]["fingerprint"]) for part in parts),
         identity=first["identity"],
-        scores=[read_scores(part) for part in parts],
         questions=questions,
         **more,
     )
@@ -226,5 +212,7 @@ def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
             if (part / "scores.json").is_file():
                 name = f"{label}, epoch {epoch}"
                 runs.append(_run(name, part, [part], {part: read_run(part)}, training=label, epoch=epoch))
-    scores = read_json(folder / "scores.json") if (folder / "scores.json").is_file() else None
-    return Training(label, folder, str(identity.get("model", "")), identity.get("control"), identity, scores, runs)
+    records = sorted(read_journal(folder / JOURNAL).values(), key=lambda record: int(record["epoch"]))
+    same = [identity.get(name) for name in _SAME] if identity.get("weights") else [str(folder)]
+    model = str(identity.get("model", "")).rstrip("/").rsplit("/", 1)[-1]
+    return Training(label, model, identity.get("control") or "books", repr(same), records, runs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.results.rates import CHANCE
+from epbench.booksort.paper.lines import CHANCE
 from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
 from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module

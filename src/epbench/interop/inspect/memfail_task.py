@@ -19,9 +19,8 @@ from inspect_ai.solver import TaskState
 from epbench.errors import BadInput, QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, task_of
-from epbench.memfail.context.conversations import conversations_of
 from epbench.memfail.context.prompts import load_prompts
-from epbench.memfail.context.requests import Setting, gold_of, requests_of
+from epbench.memfail.context.requests import Setting, conversations_of, gold_of, requests_of
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.dataset.types import Question, QuestionRecord
 from epbench.memfail.evaluate import remember

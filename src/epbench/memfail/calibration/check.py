@@ -19,9 +19,8 @@ from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.dataset.questions import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.types import CONFIGS, QuestionRecord
-from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.diagnosis import STAGES, answer_check, diagnose, memory_check, needs_no_judge
 from epbench.memfail.judging.protocol import Check, Judge
-from epbench.memfail.judging.stages import STAGES, answer_check, memory_check, needs_no_judge
 from epbench.memfail.templates.rows import make_rows
 from epbench.progress import Progress
 from epbench.runs.usage import commonest

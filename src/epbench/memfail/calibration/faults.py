@@ -20,8 +20,8 @@ from epbench.memfail.calibration.texts import (
 )
 from epbench.memfail.dataset.types import Fact, GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of, decision_of
+from epbench.memfail.judging.diagnosis import Label
 from epbench.memfail.judging.multiple_choice import LETTERS
-from epbench.memfail.judging.stages import Label
 
 K = 5
 """Number of memories that are retrieved; more if the question needs more."""

@@ -20,7 +20,7 @@ from epbench.files.json_files import read_json
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
-from epbench.memfail.judging.stages import Label
+from epbench.memfail.judging.diagnosis import Label
 from epbench.statistics.intervals import wilson
 
 _log = logging.getLogger(__name__)

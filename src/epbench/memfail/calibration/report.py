@@ -8,7 +8,7 @@ from typing import Any
 
 from epbench.memfail.calibration.faults import FAULTS, PlantedCase
 from epbench.memfail.calibration.passport import SHARES, Passport
-from epbench.memfail.judging.stages import Label
+from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell

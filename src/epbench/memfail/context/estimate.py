@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
-from epbench.memfail.context.conversations import by_store, facts_told
-from epbench.memfail.context.requests import ConfigRun, requests_of
+from epbench.memfail.context.requests import ConfigRun, by_store, facts_told, requests_of
 from epbench.memfail.dataset.types import Question, QuestionRecord
 from epbench.memfail.judging.leave_one_out import left_out_checks
 from epbench.memfail.judging.memories import Memories

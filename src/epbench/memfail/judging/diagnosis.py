@@ -11,24 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from epbench.journals.journal import Journal, Record
 from epbench.judges.journal import JUDGEMENTS, judge_open
-from epbench.memfail.dataset.types import Kind, QuestionRecord
+from epbench.memfail.dataset.types import GoldMemory, Kind, QuestionRecord
 from epbench.memfail.judging.memories import Memories
+from epbench.memfail.judging.multiple_choice import LETTERS, letter_of
 from epbench.memfail.judging.protocol import Check, Judge
-from epbench.memfail.judging.stages import (
-    ERRORS,
-    STAGES,
-    Label,
-    Stores,
-    answer_check,
-    fact_label,
-    letter_is_right,
-    memory_check,
-    needs_no_judge,
-    question_label,
-)
 from epbench.progress import Progress
 
 
@@ -209,3 +199,73 @@ def _last_judged(checks: Sequence[Check], verdicts: Verdicts) -> Check:
 def _why_failed(checks: Sequence[Check | None], verdicts: Verdicts) -> str:
     reasons = (verdicts.words(check, "failure") for check in checks if check)
     return f"judge: {next((reason for reason in reasons if reason), 'it gave no verdict')}"
+
+
+Stage = Literal["storage", "summary", "retrieval"]
+STAGES: tuple[Stage, ...] = ("storage", "summary", "retrieval")
+
+Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", "failed"]
+ERRORS: Mapping[Stage, Label] = {
+    "storage": "storage_error",
+    "summary": "summary_error",
+    "retrieval": "retrieval_error",
+}
+
+Stores = Mapping[str, tuple[str, ...]]
+"""By name of a store, all memories that it held when the questions were asked."""
+
+
+def memory_check(stage: Stage, record: QuestionRecord, gold: GoldMemory, stores: Stores) -> Check:
+    """What is asked about a gold memory at a stage: of the whole store, or of the retrieved memories."""
+    memories = record.memories if stage == "retrieval" else stores[record.store]
+    return Check(stage, record.question, gold, memories)
+
+
+def needs_no_judge(check: Check) -> bool:
+    """Whether a check is false without asking: where there is no memory, none can have the fact."""
+    return check.gold is not None and not check.memories
+
+
+def answer_check(record: QuestionRecord) -> Check | None:
+    """What is asked about the answer; None where no judge is needed, as for a multiple choice."""
+    if record.question.choices:
+        return None
+    kind: Literal["abstention", "reasoning"] = "abstention" if record.question.kind == "misleading" else "reasoning"
+    return Check(kind, record.question, answer=record.answer)
+
+
+def letter_is_right(record: QuestionRecord) -> bool:
+    """Whether the answer to a multiple choice selects the right option."""
+    question = record.question
+    return letter_of(record.answer, question.choices) == LETTERS[question.choices.index(question.reference)]
+
+
+def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
+    """The label of one gold memory.
+
+    Args:
+        verdicts: By stage, whether the memory passed it; None if there is no verdict, because the judge failed or an
+            earlier stage was not passed.
+    """
+    for stage in STAGES:
+        if not verdicts[stage]:
+            return "failed" if verdicts[stage] is None else ERRORS[stage]
+    return "correct"
+
+
+def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None) -> tuple[Label, bool]:
+    """The label of a question, and whether it is a vacuous pass.
+
+    Args:
+        kind: Kind of the question.
+        facts: Labels of its gold memories.
+        answer_right: Whether the answer is right; None without a verdict.
+    """
+    if "failed" in facts:
+        return "failed", False
+    earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
+    if kind == "misleading" and earliest in ("storage_error", "retrieval_error"):
+        return "correct", True
+    if earliest is not None:
+        return earliest, False
+    return ("failed" if answer_right is None else "correct" if answer_right else "reasoning_error"), False

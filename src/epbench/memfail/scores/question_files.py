@@ -27,9 +27,8 @@ from typing import Any
 
 from epbench.memfail.dataset.types import GoldMemory, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of
-from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.diagnosis import Label, Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.judging.stages import Label
 from epbench.runs.results import Columns
 
 _NEED = dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), "string")

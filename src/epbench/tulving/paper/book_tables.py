@@ -17,21 +17,21 @@ from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.paper.book_figures import path_figures, positions_figures
 from epbench.tulving.paper.books import Asked, PaperBook, identity_of, originals, rows_of, sources_of
-from epbench.tulving.paper.repetitions import REPEATS, actual_table, expected_table
+from epbench.tulving.paper.repetitions import REPEATS, TITLE_6, TITLE_9, actual_table, expected_table
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUE_LETTERS, TEMPLATES_BY_CUE
 
 MAIN_UNIVERSE = "default"
 TITLES = {
     "Table 2": "Characteristics of the main books",
+    "Table 6": TITLE_6,
     "Table 7": "Accepted chapters by round, and the checks that candidates failed",
     "Table 8": "Chapters by number of paragraphs, by style and by number of secondary entities",
+    "Table 9": TITLE_9,
     "Table 12": "Selected questions by cue and by number of matching chapters",
     "Table 26": "Characteristics of the books from other universes",
     "Table 28": "All books, and the tables in which they are used",
 }
-WITH_REPORTED = ("Table 2", "Table 7", "Table 8", "Table 9", "Table 12", "Table 26")
-"""The tables that have rows of papers."""
 
 _BOOK = Column("book", of_source(), text=True)
 _WRITER = Column("writer", "writer", text=True)
@@ -39,7 +39,7 @@ _WRITER = Column("writer", "writer", text=True)
 
 def is_about_books(row: ReportedRow) -> bool:
     """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
-    return not row.memory and row.table in WITH_REPORTED
+    return not row.memory and row.table in TITLES
 
 
 def exhibits(
@@ -70,7 +70,7 @@ def exhibits(
     others = [book for book in told if book.universe != MAIN_UNIVERSE]
     return [
         _characteristics("Table 2", main, reported, "a book from the default universe"),
-        expected_table(books, repeats=repeats, seed=seed),
+        expected_table(books, reported, repeats=repeats, seed=seed),
         _rounds(told, reported),
         _composition(told, reported) if told else _missing("Table 8"),
         *positions_figures(told),
@@ -78,7 +78,7 @@ def exhibits(
         _widespreadness(told, reported) if told else _missing("Table 12"),
         *path_figures(told, entity),
         _characteristics("Table 26", others, reported, "a book from another universe, such as news or scifi"),
-        _overview(books) if books else _missing("Table 28"),
+        _overview(books, reported) if books else _missing("Table 28"),
     ]
 
 
@@ -145,7 +145,7 @@ def _about_lengths(books: Sequence[PaperBook]) -> list[str]:
     return ["Lengths are in tokens of the encoding cl100k_base."]
 
 
-def _overview(books: Sequence[PaperBook]) -> Exhibit:
+def _overview(books: Sequence[PaperBook], reported: Sequence[ReportedRow]) -> Exhibit:
     """Table 28: every book with its variation, and the tables of the paper that are made from it."""
     records: list[dict[str, Value]] = []
     for book in books:
@@ -156,18 +156,19 @@ def _overview(books: Sequence[PaperBook]) -> Exhibit:
                 "length_unit": book.tokenizer, "use": use, "used_in": used_in or None,
             }
         )  # fmt: skip
-    about = {
-        "universe": "universe",
-        "size": "size",
-        "writer": "writer",
-        "order": "order",
-        "use": "use",
-        "made from it": "used_in",
-    }
-    columns = [_BOOK, *(Column(title, name, text=True) for title, name in about.items())]
-    columns += [Column("chapters", "n_chapters"), Column("length", _length)]
+    given = ("n_chapters", "length")
+    theirs = rows_of("Table 28", reported, given)
+    records += [
+        identity_of(row) | {name: row.scores.get(name) for name in given} | {"length_unit": CL100K} for row in theirs
+    ]
+    columns = [
+        _BOOK, *(Column(name, name, text=True) for name in ("universe", "size", "writer", "order", "use")),
+        Column("made from it", "used_in", text=True), Column("chapters", "n_chapters"), Column("length", _length),
+    ]  # fmt: skip
     notes = ["Tables and figures are those of the paper; all books also have a row in the tables on books themselves."]
-    return Exhibit("Table 28", TITLES["Table 28"], framed(records), columns, [*notes, *_about_lengths(books)])
+    return Exhibit(
+        "Table 28", TITLES["Table 28"], framed(records), columns, [*notes, *_about_lengths(books), *sources_of(theirs)]
+    )
 
 
 def use_of(book: PaperBook, books: Sequence[PaperBook]) -> tuple[str, str]:
@@ -329,40 +330,35 @@ PROPERTIES = ("paragraphs", "style", "secondary entities")
 def _composition(books: Sequence[PaperBook], reported: Sequence[ReportedRow]) -> Exhibit:
     """Table 8, with a column for each book."""
     theirs = [row for row in reported if row.table == "Table 8" and any(map(_is_counted, row.scores))]
-    about = [*(book.identity for book in books), *map(identity_of, theirs)]
-    shown = [*(book.marked for book in books), *(marked(f"{row.dataset} by {row.model}", "reported") for row in theirs)]
-    counts = [*(_composed(book.chapters) for book in books), *map(_reported_composed, theirs)]
-    values = sorted({key for of in counts for key in of}, key=_in_order)
+    counts = [(book.identity, book.marked, _composed(book.chapters)) for book in books]
+    counts += [
+        (identity_of(row), marked(f"{row.dataset} by {row.model}", "reported"), Counter[str](row.scores))
+        for row in theirs
+    ]
+    names = sorted({name for *_, of in counts for name in of if _is_counted(name)}, key=_in_order)
     frame = framed(
-        {**identity, "heading": heading, "property": what, "value": value, "chapters": of[what, value]}
-        for what, value in values
-        for identity, heading, of in zip(about, shown, counts, strict=True)
+        {**identity, "heading": heading, "property": what, "value": value, "chapters": of[name]}
+        for name in names
+        for what, _, value in (name.partition("."),)
+        for identity, heading, of in counts
     )
     columns = [Column("property", "property", text=True), Column("value", "value", text=True), Column("{}", "chapters")]
-    notes = [
-        "A secondary entity is a side character with a full name that occurs in one chapter only.",
-        *sources_of(theirs),
-    ]
+    notes = ["A secondary entity is a side character with a full name that occurs in one chapter only."]
+    notes += sources_of(theirs)
     return Exhibit("Table 8", TITLES["Table 8"], frame, columns, notes, across="heading", sections="property")
 
 
-def _in_order(key: tuple[str, str]) -> tuple[int, int, str]:
-    """Properties as they are listed, numbers by their size and styles by their names."""
-    what, value = key
-    return PROPERTIES.index(what), 0 if what == "style" else len(value), value
-
-
-def _composed(chapters: Sequence[Chapter]) -> Counter[tuple[str, str]]:
-    """The number of chapters by property and value."""
-    values = [(str(chapter.n_paragraphs), chapter.style, str(len(chapter.secondary))) for chapter in chapters]
-    return Counter(pair for of in values for pair in zip(PROPERTIES, of, strict=True))
-
-
-def _reported_composed(row: ReportedRow) -> Counter[tuple[str, str]]:
-    """The counts of a row of the paper, whose scores are named `style.comedy` and the like."""
-    parts = {name: name.partition(".") for name in row.scores if _is_counted(name)}
-    return Counter({(what, value): int(row.scores[name]) for name, (what, _, value) in parts.items()})
+def _composed(chapters: Sequence[Chapter]) -> Counter[str]:
+    """The number of chapters by property and value, named as in rows of the paper: `style.comedy`."""
+    values = [(chapter.n_paragraphs, chapter.style, len(chapter.secondary)) for chapter in chapters]
+    return Counter(f"{what}.{value}" for of in values for what, value in zip(PROPERTIES, of, strict=True))
 
 
 def _is_counted(name: str) -> bool:
     return name.partition(".")[0] in PROPERTIES
+
+
+def _in_order(name: str) -> tuple[int, int, str]:
+    """Properties as they are listed, numbers by their size and styles by their names."""
+    what, _, value = name.partition(".")
+    return PROPERTIES.index(what), 0 if what == "style" else len(value), value

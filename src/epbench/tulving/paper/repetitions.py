@@ -29,8 +29,8 @@ TIMES_BINS = ("1", "2", "3-5", "6+")
 FEATURES = ("time", "space", "entity", "content")
 DISTRIBUTIONS: tuple[Distribution, ...] = ("geometric", "uniform")
 PUBLISHED_EVENTS = (20, 200)
-_TITLE_6 = "Expected number of items that occur once, twice, three to five times, or six times and more"
-_TITLE_9 = "Number of items that occur once, twice, three to five times, or six times and more"
+TITLE_6 = "Expected number of items that occur once, twice, three to five times, or six times and more"
+TITLE_9 = "Number of items that occur once, twice, three to five times, or six times and more"
 _BLOCK = 2_000_000  # drawn numbers that are held at once, of eight bytes each
 
 
@@ -70,27 +70,44 @@ def expected_counts(
     return {bin_: Estimate(repeats, 0, float(mean), float(deviation)) for bin_, mean, deviation in spread}
 
 
-def expected_table(books: Sequence[PaperBook], *, repeats: int = REPEATS, seed: int = 0) -> Exhibit:
-    """Return Table 6 for the published numbers of events and for those of the books."""
+def expected_table(
+    books: Sequence[PaperBook], reported: Sequence[ReportedRow] = (), *, repeats: int = REPEATS, seed: int = 0
+) -> Exhibit:
+    """Return Table 6 for the published numbers of events and for those of the books; see `expected_counts`."""
     sizes = {(n, PUBLISHED_SIZE) for n in PUBLISHED_EVENTS} | {
         (len(book.chapters), book.universe_size) for book in books
     }
-    frame = framed(
+    records: list[dict[str, Value]] = [
         {
             "source": "own", "n_events": n, "universe_size": size, "distribution": law, "times": bin_,
             **one.columns("mean", "sd", "n"),
         }
         for law, (n, size) in product(DISTRIBUTIONS, sorted(sizes))
         for bin_, one in expected_counts(n, size, law, repeats=repeats, seed=seed).items()
-    )  # fmt: skip
-    about = {"events": "n_events", "universe": "universe_size", "law": "distribution"}
-    columns = [*(Column(title, name, text=True) for title, name in about.items()), Column("{}", mean_sd(digits=1))]
+    ]  # fmt: skip
+    cells = {
+        f"{n}.{law}.{bin_}": (n, law, bin_) for law, n, bin_ in product(DISTRIBUTIONS, PUBLISHED_EVENTS, TIMES_BINS)
+    }
+    theirs = rows_of("Table 6", reported, cells)
+    records += [
+        {
+            "source": "reported", "n_events": n, "universe_size": PUBLISHED_SIZE, "distribution": law, "times": bin_,
+            "mean": row.scores.get(key), "sd": row.deviations.get(key),
+        }
+        for row in theirs
+        for key, (n, law, bin_) in cells.items()
+    ]  # fmt: skip
+    columns = [
+        Column("events", of_source("n_events"), text=True), Column("universe", "universe_size", text=True),
+        Column("law", "distribution", text=True), Column("{}", mean_sd(digits=1)),
+    ]  # fmt: skip
     notes = [
         f"Mean ± standard deviation over {repeats:,} repetitions (seed {seed}) of drawing one element of n events, with "
         "replacement, from a universe of the given size. The geometric law is truncated, with p = 10 / size.",
         "The rows beside 20 and 200 events have the number of chapters of a book that is shown here.",
+        *sources_of(theirs),
     ]
-    return Exhibit("Table 6", _TITLE_6, frame, columns, notes, across="times")
+    return Exhibit("Table 6", TITLE_6, framed(records), columns, notes, across="times")
 
 
 def actual_table(
@@ -98,22 +115,21 @@ def actual_table(
 ) -> Exhibit | Missing:
     """Return Table 9: the counts of every book, each beside what the geometric law lets expect; see `expected_counts`."""
     if not books:
-        return Missing("Table 9", _TITLE_9, "books")
-    records: list[dict[str, Value]] = []
-    for book in books:
-        expected = expected_counts(len(book.chapters), book.universe_size, repeats=repeats, seed=seed)
-        counts = actual_counts(book.chapters)
-        records += [
-            {**book.identity, "n_chapters": len(book.chapters), "feature": feature, "times": bin_}
-            | {"items": counts[feature][bin_], **expected[bin_].columns("mean", "sd", "n", prefix="expected_")}
-            for feature, bin_ in product(FEATURES, TIMES_BINS)
-        ]
-    cells = list(product(FEATURES, TIMES_BINS))
-    theirs = rows_of("Table 9", reported, [f"{feature}.{bin_}" for feature, bin_ in cells])
+        return Missing("Table 9", TITLE_9, "books")
+    cells = {f"{feature}.{bin_}": (feature, bin_) for feature, bin_ in product(FEATURES, TIMES_BINS)}
+    theirs = rows_of("Table 9", reported, cells)
+    expected = [expected_counts(len(book.chapters), book.universe_size, repeats=repeats, seed=seed) for book in books]
+    records: list[dict[str, Value]] = [
+        {**book.identity, "n_chapters": len(book.chapters), "feature": feature, "times": bin_, "items": counts[key]}
+        | of[bin_].columns("mean", "sd", "n", prefix="expected_")
+        for book, of in zip(books, expected, strict=True)
+        for counts in (actual_counts(book.chapters),)
+        for key, (feature, bin_) in cells.items()
+    ]
     records += [
-        {**identity_of(row), "feature": feature, "times": bin_, "items": row.scores.get(f"{feature}.{bin_}")}
+        {**identity_of(row), "feature": feature, "times": bin_, "items": row.scores.get(key)}
         for row in theirs
-        for feature, bin_ in cells
+        for key, (feature, bin_) in cells.items()
     ]
     notes = [
         "Each cell is the number of items in the book and, in parentheses, what is expected (mean ± standard deviation) "
@@ -126,7 +142,7 @@ def actual_table(
         Column("book", of_source(), text=True), Column("writer", "writer", text=True),
         Column("chapters", "n_chapters", text=True), Column("element", "feature", text=True), Column("{}", _items),
     ]  # fmt: skip
-    return Exhibit("Table 9", _TITLE_9, framed(records), columns, notes, across="times", sections="label")
+    return Exhibit("Table 9", TITLE_9, framed(records), columns, notes, across="times", sections="label")
 
 
 def _items(row: Row) -> str:
@@ -135,10 +151,10 @@ def _items(row: Row) -> str:
     return plain(row["items"]) + expected
 
 
-def actual_counts(chapters: Sequence[Chapter]) -> Mapping[str, Mapping[str, int]]:
-    """Return by element (`time`, `space`, `entity`, `content`) and bin how many different items occur so often."""
-    times = {feature: Counter(getattr(chapter.event, feature) for chapter in chapters) for feature in FEATURES}
-    return {feature: Counter(map(_bin, of.values())) for feature, of in times.items()}
+def actual_counts(chapters: Sequence[Chapter]) -> Mapping[str, int]:
+    """Return how many different items occur how often, named as in rows of the paper: `time.3-5`."""
+    times = [(feature, Counter(getattr(chapter.event, feature) for chapter in chapters)) for feature in FEATURES]
+    return Counter(f"{feature}.{_bin(n)}" for feature, of in times for n in of.values())
 
 
 def _bin(times: int) -> str:

@@ -3,8 +3,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.context.conversations import conversations_of
-from epbench.memfail.context.requests import Setting
+from epbench.memfail.context.requests import Setting, conversations_of
 from epbench.memfail.dataset.types import Fact
 
 

@@ -1,0 +1,201 @@
+"""Whether checkpoints of a training differ in what they remember: in accuracy (Figure 18) and in log ratios (Figure 19)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
+from epbench.booksort.paper.rates import N, difference
+from epbench.booksort.paper.training import CONTROL, TRAINING
+from epbench.booksort.scores.comparison import compare_runs, pair_differences
+from epbench.exhibits.exhibit import Missing, slug
+from epbench.reports.comparison import p_matrix_figure
+from epbench.reports.exhibit import Column, Exhibit, Row, p_value
+from epbench.statistics.estimate import framed
+from epbench.statistics.paired import Comparison, notes_on
+from epbench.statistics.smallest_difference import smallest_difference_of_means
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ACCURACY = (
+    "Test: McNemar's exact test, two-sided, in which the two askings of a pair count once. Bold with an asterisk in the "
+    "figure: p < 0.05 after Holm's correction for the number of comparisons; the numbers there are without it. p "
+    "(chi-square): the test with continuity correction, as in the paper."
+)
+_RATIO = (
+    "Test: paired t-tests of whether the first checkpoint (in the figure, the row) has a higher log ratio than the second, "
+    "one-sided, in both directions. Bold with an asterisk in the figure: p < 0.05 after Holm's correction for all cells; the "
+    "numbers there are without it."
+)
+_SMALLEST = (
+    "smallest: the smallest mean difference, two-sided at 0.05 without correction, that so many questions show in 80 % of "
+    "cases, if they vary as these do. Intervals draw excerpts, tests take pairs for independent."
+)
+_TITLES = {"Figure 18": "Do checkpoints differ in accuracy?", "Figure 19": "Do checkpoints differ in their log ratios?"}
+_CHECKPOINTS = (Column("checkpoint", "first", text=True), Column("other", "second", text=True), N)
+
+
+def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
+    """Figures 18 and 19, once for each model, and of Appendix F.5 whether a training costs accuracy in-context."""
+    trainings = [one for one in inputs.trainings if one.epochs]
+    return [*_tests(by_base(trainings)), *_in_context_tests(trainings)]
+
+
+def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
+    """The trainings whose checkpoints can be compared, by the name of the model that they begin with.
+
+    Where one model was trained and asked in two ways, the name of the second has a number.
+    """
+    found: dict[str, list[Training]] = {}
+    for one in trainings:
+        found.setdefault(one.same, []).append(one)
+    named: dict[str, list[Training]] = {}
+    for group in found.values():
+        name, number = group[0].model, 2
+        while slug(name) in map(slug, named):  # the names of files have no capitals
+            name, number = f"{group[0].model} ({number})", number + 1
+        named[name] = group
+    return named
+
+
+def checkpoints(group: Sequence[Training], memory: str) -> dict[str, PaperRun]:
+    """The runs that asked the checkpoints of trainings from one model, by a name such as `books, epoch 1`.
+
+    All trainings begin with the same weights, so that the model before training is there once.
+
+    Args:
+        group: Trainings of one value of `by_base`.
+        memory: `none`, or `in-context`.
+    """
+    found: dict[str, PaperRun] = {}
+    for run in (run for training in group for run in training.runs if run.memory == memory):
+        found.setdefault(f"{run.training}, epoch {run.epoch}" if run.epoch else "before training", run)
+    return found
+
+
+def _tests(groups: Mapping[str, Sequence[Training]]) -> list[Exhibit | Missing]:
+    """Figures 18 and 19, once for each model."""
+    made: dict[str, list[Exhibit | Missing]] = {name: [] for name in _TITLES}
+    for base, group in groups.items():
+        runs = checkpoints(group, "none")
+        names = {name: name if len(groups) == 1 else f"{name}, {base}" for name in _TITLES}
+        found = compared(runs) if len(runs) > 1 else []
+        for name, make in (("Figure 18", figure_18), ("Figure 19", figure_19)):
+            needs = (
+                "a training of {} whose answers have probabilities"
+                if found
+                else "at least two measured checkpoints of {}"
+            )
+            missing = Missing(names[name], _TITLES[name], needs.format(base))
+            made[name].append((make(names[name], base, found) if found else None) or missing)
+    if not groups:
+        needs = f"{TRAINING}, with at least two measured checkpoints{CONTROL}"
+        return [Missing(name, title, needs) for name, title in _TITLES.items()]
+    return [*made["Figure 18"], *made["Figure 19"]]
+
+
+def _in_context_tests(trainings: Sequence[Training]) -> list[Exhibit]:
+    """Whether a training costs accuracy in-context, once for each model of which two checkpoints were asked."""
+    asked = by_base(one for one in trainings if any(run.memory == "in-context" for run in one.runs))
+    made = []
+    for base, group in asked.items():
+        runs = checkpoints(group, "in-context")
+        name = "Appendix F.5, differences" + (f", {base}" if len(asked) > 1 else "")
+        made += [figure_18(name, base, compared(runs), "in-context")] if len(runs) > 1 else []
+    return made
+
+
+def compared(runs: Mapping[str, PaperRun]) -> list[dict[str, Any]]:
+    """Compare any two checkpoints, question by question, with the smallest differences that could be seen.
+
+    Args:
+        runs: The runs of at least two checkpoints on the same questions, by the name of the checkpoint.
+
+    Returns:
+        What `epbench.booksort.scores.comparison.compare_runs` returns, each with `smallest`, and `log_ratio` with `smallest`.
+
+    Raises:
+        RunFailed: Two runs have no answered question in common.
+    """
+    tables = {name: run.questions for name, run in runs.items()}
+
+    def smallest(names: Sequence[str], column: str) -> float | None:
+        first, second = (tables[name] for name in names)
+        differences = pair_differences(first, second, column)["difference"].tolist()
+        return smallest_difference_of_means(differences, paired=True)
+
+    found = compare_runs(tables)
+    for pair in found:
+        pair["smallest"] = smallest(pair["runs"], "right")
+        if pair["log_ratio"]:
+            pair["log_ratio"]["smallest"] = smallest(pair["runs"], "log_ratio")
+    return found
+
+
+def figure_18(name: str, base: str, found: Sequence[Mapping[str, Any]], context: str = "without context") -> Exhibit:
+    """McNemar's tests of all checkpoints of one model.
+
+    Args:
+        name: Of the exhibit.
+        base: The model before training.
+        found: What `compared` returns.
+        context: How they were asked, for the title.
+    """
+    rows = [
+        {
+            **_pair(base, pair["runs"], pair), "first_mean": pair["means"][0], "second_mean": pair["means"][1],
+            **{key: pair[key] for key in ("wins", "ties", "losses", "p", "p_holm")}, "p_chi_square": pair["p_corrected"],
+        }
+        for pair in found
+    ]  # fmt: skip
+    columns = [
+        *_CHECKPOINTS, Column("accuracy", "first_mean"), Column("of the other", "second_mean"),
+        Column("difference, 95 %", difference("")), Column("better", "wins"), Column("equal", "ties"),
+        Column("worse", "losses"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
+        Column("p (chi-square)", p_value("p_chi_square")), Column("smallest", "smallest"),
+    ]  # fmt: skip
+    notes = [_ACCURACY, _SMALLEST, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
+    title = f"Do the checkpoints of {base} differ in accuracy {context}? p-values of any two"
+    return Exhibit(name, title, framed(rows), columns, notes, lambda: _matrix(rows, ("p", "p"), ("p_holm", "p_holm")))
+
+
+def figure_19(name: str, base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
+    """Paired t-tests of the log ratios of all checkpoints of one model; None if no probabilities are known."""
+    keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
+    rows = [
+        {**_pair(base, pair["runs"], ratio), **{column: ratio[key] for column, key in keys.items()}}
+        for pair in found
+        if (ratio := pair["log_ratio"])
+    ]
+    if not rows:
+        return None
+    columns = [
+        *_CHECKPOINTS, Column("difference in nats, 95 %", difference("", starred=False)),
+        *(Column(column.replace("_holm", ", Holm").replace("p_", "p: "), p_value(column)) for column in keys),
+        Column("smallest", "smallest"),
+    ]  # fmt: skip
+    title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
+    plain, corrected = ("p_higher", "p_lower"), ("p_higher_holm", "p_lower_holm")
+    return Exhibit(name, title, framed(rows), columns, [_RATIO, _SMALLEST], lambda: _matrix(rows, plain, corrected))
+
+
+def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What two checkpoints are, and their difference."""
+    low, high = found["interval"] or (None, None)
+    names = {"source": "own", "model": base, "first": runs[0], "second": runs[1], "n": found["n"]}
+    return {**names, "mean": found["difference"], "low": low, "high": high, "smallest": found["smallest"]}
+
+
+def _matrix(rows: Sequence[Row], plain: tuple[str, str], corrected: tuple[str, str]) -> Figure:
+    """The p-values: in the row of the first checkpoint that of the first column, in that of the second the other."""
+    names = list(dict.fromkeys(itertools.chain.from_iterable((row["first"], row["second"]) for row in rows)))
+
+    def matrix(columns: tuple[str, str]) -> list[list[float | None]]:
+        cells = {(row["first"], row["second"]): row[columns[0]] for row in rows}
+        cells |= {(row["second"], row["first"]): row[columns[1]] for row in rows}
+        return [[cells.get((one, other)) for other in names] for one in names]
+
+    return p_matrix_figure(names, matrix(plain), corrected=matrix(corrected))

@@ -72,8 +72,8 @@ def _scores(line: Line) -> dict[str, Estimate]:
     matched = ordered.assign(matched=ordered["tau"].notna().astype(float).where(answered))
     n_failed = len(ordered) - int(answered.sum())
     tau = estimate(ordered[ordered["tau"].notna()], "tau")
-    whole = Estimate(int((latest["outcome"] != "failed").sum()) + int(answered.sum()), 0)
-    whole = replace(whole, n_failed=len(latest) + len(ordered) - (whole.n or 0))
+    n_latest = int((latest["outcome"] != "failed").sum())
+    whole = Estimate(n_latest + int(answered.sum()), len(latest) - n_latest + n_failed)
     return {
         "latest": estimate(latest, "f1"),
         "all_matched": replace(estimate(matched, "matched"), sd=None),  # a share has no deviation of interest

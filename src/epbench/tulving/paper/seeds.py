@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import variance
 from typing import TYPE_CHECKING
 
@@ -142,10 +143,14 @@ def _counts(questions: pd.DataFrame, score: str) -> pd.Series[bool]:
 
 
 def _row(line: Line, score: str, book: str, one: Estimate, n_books: int = 1, **more: Value) -> dict[str, Value]:
-    error = None if one.low is None or one.high is None else (one.high - one.low) / _WIDTH
-    spread: dict[str, Value] = {"within": error, "between": None, "between_low": None, "between_high": None}
+    spread: dict[str, Value] = {"within": _error(one), "between": None, "between_low": None, "between_high": None}
     estimate = one.columns("mean", "low", "high", "lowest", "highest", "n", "n_failed")
     return {**line.columns(), "book": book, "score": score, "n_books": n_books, **estimate, **spread, **more}
+
+
+def _error(one: Estimate) -> float | None:
+    """The standard error of a score, from its interval."""
+    return None if one.low is None or one.high is None else (one.high - one.low) / _WIDTH
 
 
 def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str, Value]:
@@ -156,19 +161,17 @@ def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str
         score: The name of the score.
         found: The score on each book.
     """
-    known = {book: one for book, one in found.items() if one.mean is not None and one.low is not None}
-    n = sum(one.n or 0 for one in known.values())
-    more: dict[str, Value] = {"label": ALL_BOOKS, "within": None}
-    if len(known) < 2:
-        return _row(line, score, ALL_BOOKS, Estimate(n, 0), len(known), **more)
-    errors = {book: _row(line, score, book, one)["within"] for book, one in known.items()}
-    spread = spread_of_groups({book: [one.mean or 0.0] for book, one in known.items()}, errors)  # type: ignore[arg-type]
-    low, high = spread.interval if spread.interval and len(set(spread.means.values())) > 1 else (None, None)
-    ends = None if low is None or high is None else (max(0.0, low), min(1.0, high))
-    low, high = ends or (None, None)
-    between = _interval_between(spread) if spread.within or spread.between else (None, None)
-    more |= {"within": spread.within, "between": spread.between, "between_low": between[0], "between_high": between[1]}
-    return _row(line, score, ALL_BOOKS, Estimate(n, 0, spread.mean, None, low, high), len(known), **more)
+    errors = {book: error for book, one in found.items() if one.mean is not None and (error := _error(one)) is not None}
+    whole = Estimate(sum(found[book].n or 0 for book in errors), 0)
+    if len(errors) < 2:
+        return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS)
+    spread = spread_of_groups({book: [found[book].mean or 0.0] for book in errors}, errors)
+    whole = replace(whole, mean=spread.mean)
+    if spread.interval and len(set(spread.means.values())) > 1:
+        whole = replace(whole, low=max(0.0, spread.interval[0]), high=min(1.0, spread.interval[1]))
+    low, high = _interval_between(spread) if spread.within or spread.between else (None, None)
+    between = {"within": spread.within, "between": spread.between, "between_low": low, "between_high": high}
+    return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS, **between)
 
 
 def _interval_between(spread: Spread) -> tuple[float, float]:

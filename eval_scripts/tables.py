@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.exhibits.exhibit import Made, Missing
+    from epbench.exhibits.exhibit import Missing
     from epbench.models.protocol import Model
+    from epbench.reports.exhibit import Exhibit
     from epbench.tulving.judging.realism import Rating
     from epbench.tulving.paper.books import PaperBook
 
-    Exhibits = Sequence[Made | Missing]
+    Exhibits = Sequence[Exhibit | Missing]
 
 PAPER = "paper"
 
@@ -116,14 +117,9 @@ def _make(args: Arguments) -> None:
 
 def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
     """The same exhibits with further notes; one that is missing stays as it is."""
-    from epbench.exhibits.exhibit import Exhibit, Missing
+    from epbench.exhibits.exhibit import Missing
 
-    def noted(one: Made | Missing) -> Made | Missing:
-        if isinstance(one, Exhibit):
-            return replace(one, table=replace(one.table, notes=[*notes, *one.table.notes]))
-        return one if isinstance(one, Missing) else replace(one, notes=[*notes, *one.notes])
-
-    return [noted(one) for one in made]
+    return [one if isinstance(one, Missing) else replace(one, notes=[*notes, *one.notes]) for one in made]
 
 
 # What was given
@@ -195,7 +191,7 @@ def _reported_files(args: Arguments, benchmark: str) -> list[Path]:
 
 def _tulving(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[Sequence[Made], Exhibits]:
+) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
     from epbench.exhibits.reported import read_reported
     from epbench.tulving.paper import make
@@ -261,7 +257,7 @@ def _score_released(archive: Path, out: Path) -> list[Path]:
 
 def _booksort(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[Sequence[Made], Exhibits]:
+) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about Book-SORT."""
     from epbench.booksort.paper.inputs import read_inputs
     from epbench.booksort.paper.leaderboard import leaderboards
@@ -275,7 +271,7 @@ def _booksort(
 
 def _memfail(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
-) -> tuple[Sequence[Made], Exhibits]:
+) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about MemFail."""
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
     from epbench.memfail.paper.leaderboard import leaderboards

@@ -5,18 +5,11 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import (
-    Exhibit,
-    Missing,
-    as_csv,
-    marked,
-    slug,
-    table_picture,
-    with_deviation,
-    write_exhibits,
-)
+from epbench.exhibits.exhibit import Missing, as_csv, marked, slug, table_picture, write_exhibits
+from epbench.reports.exhibit import Column, Exhibit
 from epbench.reports.figures import drawing, new_figure, svg
 from epbench.reports.tables import Table
+from epbench.statistics.estimate import framed
 from tests.full_disk import full_disk
 
 NASTY = "<b>x</b> | $y$ & \u202e"
@@ -29,9 +22,9 @@ def drawn():
     return figure
 
 
-def exhibit(name="Table 3", draw=None, rows=2):
-    table = Table(["label", "mean"], [[NASTY, "0.33"], ["a,b", "–"]][:rows], notes=["a note"])
-    return Exhibit(name, "What it shows", RECORDS, table, draw)
+def exhibit(name="Table 3", draw=None):
+    columns = [Column("label", "label", text=True), Column("mean", "mean")]
+    return Exhibit(name, "What it shows", framed(RECORDS), columns, ["a note"], draw)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +41,8 @@ def test_names_of_files_sort_as_in_the_paper(name, expected):
     assert slug(name) == expected
 
 
-def test_marks_and_deviations():
+def test_rows_that_are_not_ones_own_are_marked():
     assert (marked("m", "own"), marked("m", "released")) == ("m", "m (released)")
-    assert [with_deviation(0.5, None), with_deviation(0.5, 0.126), with_deviation(None, 0.1)] == [
-        "0.50",
-        "0.50 ± 0.13",
-        "–",
-    ]
 
 
 def test_every_exhibit_has_four_files_and_a_place_on_the_page(tmp_path):

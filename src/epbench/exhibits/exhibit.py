@@ -1,18 +1,18 @@
-"""What a paper shows, a table or a figure; in a folder as SVG, CSV, Markdown and LaTeX, all in one page and one Markdown file."""
+"""What a paper shows, in a folder: each table or figure as SVG, CSV, Markdown and LaTeX, and what could not be made."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from epbench.errors import BadInput
 from epbench.files.writing import filling, write_text
-from epbench.reports import exhibit as declared
+from epbench.reports.exhibit import Exhibit
 from epbench.reports.figures import drawing, svg
 from epbench.reports.page import page
 from epbench.reports.tables import Table, in_markdown
@@ -25,31 +25,6 @@ if TYPE_CHECKING:
 
 Source = Literal["own", "released", "reported"]
 """Where a row comes from: a run of the user, a run whose answers were released, or a number in a paper."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exhibit:
-    """A table or a figure.
-
-    Attributes:
-        name: The name in the paper, such as `Table 3` or `Figure 7`; parts have more words, such as `Table 14, chunks`.
-        title: What it shows, in a sentence without a point at its end.
-        records: The numbers as data, for CSV: the same keys in each record, in the order of the columns. A mean, its
-            deviation and its count are columns of their own, and `source` says where a row comes from.
-        table: The same for people, with notes that name the test, its correction and the smallest difference that so
-            many questions can show, where something is compared.
-        draw: Draws it, within `epbench.reports.figures.drawing`; None draws the table itself.
-    """
-
-    name: str
-    title: str
-    records: Sequence[Mapping[str, Value]]
-    table: Table
-    draw: Callable[[], Figure] | None = None
-
-
-Made = Exhibit | declared.Exhibit
-"""An exhibit whose table was written by hand, or one that is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +53,9 @@ def marked(label: str, source: Source) -> str:
     return label if source == "own" else f"{label} ({source})"
 
 
-def with_deviation(mean: float | None, deviation: float | None, digits: int = 2) -> str:
-    """A mean and its standard deviation as the text of a cell, such as `0.83 ± 0.21`; a dash without a mean."""
-    if mean is None:
-        return "–"
-    return f"{mean:.{digits}f}" if deviation is None else f"{mean:.{digits}f} ± {deviation:.{digits}f}"
-
-
-def write_exhibits(out: Path, heading: str, exhibits: Sequence[Made | Missing], boards: Sequence[Made] = ()) -> Table:
+def write_exhibits(
+    out: Path, heading: str, exhibits: Sequence[Exhibit | Missing], boards: Sequence[Exhibit] = ()
+) -> Table:
     """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
     Either all of these files are written or none.
@@ -121,7 +91,7 @@ def write_exhibits(out: Path, heading: str, exhibits: Sequence[Made | Missing], 
     return Table(["not made", "needs"], [[one.name, one.needs] for one in missing], notes=notes, text_columns=2)
 
 
-def _write(out: Path, exhibit: Made) -> str:
+def _write(out: Path, exhibit: Exhibit) -> str:
     """Write the four files of an exhibit; return its picture."""
     stem = slug(exhibit.name)
     with drawing():
@@ -134,7 +104,7 @@ def _write(out: Path, exhibit: Made) -> str:
     return picture
 
 
-def as_csv(exhibit: Made) -> str:
+def as_csv(exhibit: Exhibit) -> str:
     """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
     text = io.StringIO()
     if exhibit.records:
@@ -144,11 +114,11 @@ def as_csv(exhibit: Made) -> str:
     return text.getvalue()
 
 
-def _title(exhibit: Made) -> str:
+def _title(exhibit: Exhibit) -> str:
     return f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
 
 
-def _markdown(heading: str, made: Sequence[Made], absent: Table) -> str:
+def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:
     parts = [f"# {markdown_text(heading)}\n"]
     for exhibit in made:
         picture = f"\n![{markdown_text(exhibit.name)}]({slug(exhibit.name)}.svg)\n" if exhibit.draw else ""
@@ -157,7 +127,7 @@ def _markdown(heading: str, made: Sequence[Made], absent: Table) -> str:
     return "\n".join([*parts, *([f"## Not made\n\n{absent.markdown()}"] if absent.rows else [])])
 
 
-def _html(made: Sequence[Made], pictures: Sequence[str], absent: Table) -> str:
+def _html(made: Sequence[Exhibit], pictures: Sequence[str], absent: Table) -> str:
     parts = []
     for exhibit, picture in zip(made, pictures, strict=True):
         name = slug(exhibit.name)

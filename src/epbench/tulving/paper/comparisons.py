@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Missing
 from epbench.reports.exhibit import Column, Exhibit, Show, of_source, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import holm
@@ -97,7 +97,7 @@ def _means(one: str, other: str) -> Show:
     return lambda row: f"{row[f'{one}mean']:.3f} / {row[f'{other}mean']:.3f}"
 
 
-def books_by_writer(lines: Sequence[Line]) -> list[Made | Missing]:
+def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Tables 20 and 21: readers of two books of one name by different writers, and tests between the readers of each."""
     title = "Books by different writers: F1 by the number of events that match the cue"
     tests = "Books by different writers: tests between the readers of each book"
@@ -132,7 +132,7 @@ def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
     return (other, one) if "claude" in one.model.lower() and "gpt" in other.model.lower() else (one, other)
 
 
-def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
+def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Tables 22 and 23: a book in chronological order beside the same book in the order of its story, and tests."""
     title = (
         "Chapters in chronological order, and in the order of the story: F1 by the number of events that match the cue"
@@ -171,11 +171,11 @@ def books_by_order(lines: Sequence[Line]) -> list[Made | Missing]:
     ]
 
 
-def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
+def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
     """Table 25: whether questions about unrealistic events are answered better, for each book whose chapters are rated."""
     title = "Questions about realistic and other events: tests by run"
 
-    def make(name: str, title: str, runs: Sequence[Line]) -> Made:
+    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
         groups = ("non-realistic", "realistic")
         contrasts: list[Contrast] = [
             (line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
@@ -223,11 +223,11 @@ def _matched_notes(runs: Sequence[Line], n: int) -> list[str]:
     return [f"n = {n} questions, paired across the runs.{left_out} {ALL_ROWS}", POLICY, *judge_notes(runs)]
 
 
-def ranks(lines: Sequence[Line]) -> list[Made | Missing]:
+def ranks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Figures 3 and 7: a critical-difference diagram for each book that is not a short one, and for each short one."""
     title = "Average ranks of F1 question by question, and groups of runs that do not differ"
     tests = "Whether two runs differ in F1 question by question"
-    made: list[Made | Missing] = []
+    made: list[Exhibit | Missing] = []
     for name, short in (("Figure 3", False), ("Figure 7", True)):
         found = matched([line for line in lines if (size_of(line.book) == "short") == short])
         needs = f"two or more runs that answered the same questions about one {'short' if short else 'long'} book"
@@ -322,7 +322,7 @@ def _smallest(f1: pd.DataFrame) -> str:
     )
 
 
-def estimation_plots(lines: Sequence[Line]) -> list[Made | Missing]:
+def estimation_plots(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Figure 8: a figure for each book, with its runs from the highest mean F1 to the lowest."""
     found = {text: (runs, f1) for text, (runs, f1) in matched(lines).items() if len(set(_events(runs[0], f1))) > 1}
     title = "F1 question by question, and the mean difference of each run from the one before it"

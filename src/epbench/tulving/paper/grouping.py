@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Missing
 from epbench.reports.exhibit import Column, Exhibit, Row, Show, interval, of_source
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -134,7 +134,7 @@ def _text(value: Value) -> str:
     return "not given" if value is None else str(value)
 
 
-def harsh(lines: Sequence[Line]) -> Made | Missing:
+def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
     """Both F1 of each run by bin, and over all bins: how much a run owes to items that cost it nothing."""
     name, title = "Harsh F1", "F1 by bin when every item of an answer counts, beside the lenient F1"
     rows = [row for line in lines for row in _harsh_rows(line)]

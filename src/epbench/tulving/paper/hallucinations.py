@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Missing
 from epbench.reports.exhibit import Column, Exhibit, interval, of_source
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import wilson
@@ -38,7 +38,7 @@ _LOST = (
 _LETTERS = "A cue gives time (t), space (s), entity (e) and content (c), or some of them."
 
 
-def exhibits(lines: Sequence[Line]) -> list[Made | Missing]:
+def exhibits(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """The shares by origin, and the same by the kind of item asked for and by what the cue gives."""
     empty = {
         line.label: (line, asked[asked["bin"] == "0"]) for line in runs_among(lines) for asked in [asked_for_all(line)]
@@ -54,7 +54,7 @@ def exhibits(lines: Sequence[Line]) -> list[Made | Missing]:
     notes += [
         f"Rows marked (reported) are from {source}, judged by people or by the paper's judge." for source in sources
     ]
-    made: list[Made | Missing] = [_table(NAME, _TITLE, [*rows, *papers], "origin", rows, notes)]
+    made: list[Exhibit | Missing] = [_table(NAME, _TITLE, [*rows, *papers], "origin", rows, notes)]
     for column, values, more in (("trace", get_args(Trace), []), ("cue", CUES, [_LETTERS])):
         rows = [
             row

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Made, Missing, slug
+from epbench.exhibits.exhibit import Missing, slug
+from epbench.reports.exhibit import Exhibit
 from epbench.runs.folder import read_run
 from epbench.tulving.paper import book_tables, comparisons, grouping, hallucinations, order, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
@@ -32,7 +33,7 @@ def exhibits(
     realism: Ratings | None = None,
     by: Sequence[str] = (),
     entity: str | None = None,
-) -> list[Made | Missing]:
+) -> list[Exhibit | Missing]:
     """Make the tables and figures.
 
     Args:
@@ -48,7 +49,7 @@ def exhibits(
     """
     about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
-    found: list[Made | Missing] = [
+    found: list[Exhibit | Missing] = [
         *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
         *recall.by_chunks(lines), *recall.by_kind(lines), *comparisons.books_by_writer(lines),
         *comparisons.books_by_order(lines), *recall.by_realism(lines, realism), *comparisons.realism_tests(lines, realism),
@@ -62,10 +63,10 @@ def exhibits(
     return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))
 
 
-def _with_own_files(made: Sequence[Made | Missing]) -> list[Made | Missing]:
+def _with_own_files(made: Sequence[Exhibit | Missing]) -> list[Exhibit | Missing]:
     """Number exhibits whose names would make one file name, such as those of books `a b` and `a-b`."""
     seen: Counter[str] = Counter()
-    found: list[Made | Missing] = []
+    found: list[Exhibit | Missing] = []
     for one in made:
         name = slug(one.name)
         seen[name] += 1

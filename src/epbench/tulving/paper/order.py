@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Missing
 from epbench.reports.exhibit import Column, Exhibit
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.tulving.paper.inputs import Line, by_book
@@ -28,7 +28,7 @@ _COUNTED = (
 )
 
 
-def order_tables(lines: Sequence[Line]) -> list[Made | Missing]:
+def order_tables(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Table 4: a table for each book, the readers with the highest chronological awareness first."""
     found = {book: [(line, scores) for line in of if (scores := _scores(line))] for book, of in by_book(lines).items()}
     # A run that was limited to a few questions may have none of these.

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Made, Missing
+from epbench.exhibits.exhibit import Missing
 from epbench.reports.exhibit import Column, Exhibit, Row, mean_sd, of_source
 from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
@@ -107,11 +107,11 @@ def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
     return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
 
 
-def by_bin(lines: Sequence[Line]) -> list[Made | Missing]:
+def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Tables 3 and 13: a table for each book that is not a short one, and for each short one."""
     title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
     books = _by_book(lines)
-    made: list[Made | Missing] = []
+    made: list[Exhibit | Missing] = []
     for name, short, kind in (
         ("Table 3", False, "a book that is not a short one, such as long"),
         ("Table 13", True, "a short book"),
@@ -132,7 +132,7 @@ _CHUNKS = (
 )
 
 
-def by_chunks(lines: Sequence[Line]) -> list[Made | Missing]:
+def by_chunks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Table 14: for each book, the models with at least one kind of passages and the whole book, and all models with both.
 
     The paper shows the first part for one model on the long book, and the second for all models on the short book.
@@ -172,7 +172,7 @@ def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if line.memory in _PASSAGES] if kinds.issuperset(_PASSAGES) else []
 
 
-def by_kind(lines: Sequence[Line]) -> list[Made | Missing]:
+def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Tables 15 to 19: a table for each run, with a row and a column for each kind of question."""
     long, short = (
         [line for line in lines if (size_of(line.book) == "short") == is_short] for is_short in (False, True)
@@ -193,7 +193,7 @@ def by_kind(lines: Sequence[Line]) -> list[Made | Missing]:
 
 def _grids(
     name: str, title: str, lines: Sequence[Line], *sides: Side, selection: str = ALL_ITEMS, needs: str = "runs"
-) -> list[Made | Missing]:
+) -> list[Exhibit | Missing]:
     runs = {line.label: line for line in runs_among(lines) if (line.questions["get"] == "all").any()}
 
     def grid(part: str, _: str, line: Line) -> Exhibit:
@@ -203,7 +203,7 @@ def _grids(
     return for_each(name, title, needs, runs, grid)
 
 
-def diverse_books(lines: Sequence[Line]) -> list[Made | Missing]:
+def diverse_books(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Table 27: readers of books of other universes, on these and on the books of the default universe."""
     title = "Recall on diverse books: mean and standard deviation of F1 by the number of events that match the cue"
     plain = with_reported_once(line for line in lines if is_plain(line.book))
@@ -229,7 +229,7 @@ def _reader(line: Line) -> tuple[str, str, str]:
     return line.source, line.memory, line.model
 
 
-def heat_maps(lines: Sequence[Line]) -> list[Made | Missing]:
+def heat_maps(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Figure 4: for each book text, a panel for each bin, with a row for each cue and a column for each run."""
     cues = Side("cue", {cue: cue_text(cue) for cue in "cest"})  # from top to bottom, as in the paper
     bins = Side("bin", {bin_: bin_ for bin_ in ("0", "1", "2")})
@@ -306,7 +306,7 @@ def rated(lines: Sequence[Line], realism: Ratings | None) -> dict[str, list[Line
     return found
 
 
-def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Made | Missing]:
+def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
     """Table 24: F1 by how realistic the matching events are, for each book whose chapters are rated."""
 
     def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:

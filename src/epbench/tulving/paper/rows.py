@@ -8,8 +8,8 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from epbench.exhibits.exhibit import Made, Missing
-from epbench.reports.exhibit import Column, Row, Show, mean_sd, of_source
+from epbench.exhibits.exhibit import Missing
+from epbench.reports.exhibit import Column, Exhibit, Row, Show, mean_sd, of_source
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, estimate
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -97,8 +97,8 @@ def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
 
 
 def for_each(
-    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Made]
-) -> list[Made | Missing]:
+    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit]
+) -> list[Exhibit | Missing]:
     """An exhibit for each book or run, which its name and its title tell where there are several.
 
     Args:

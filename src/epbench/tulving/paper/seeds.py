@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import variance
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Made, Missing, marked
+from epbench.exhibits.exhibit import Missing, marked
 from epbench.judges.protocol import noted_judge
 from epbench.reports.exhibit import Column, Exhibit, Row, interval, of_source
 from epbench.reports.tables import cell, interval_cell
@@ -54,7 +54,7 @@ _WIDTH = 2 * 1.959964  # of a normal 95 % interval, in standard errors
 _MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however many they are
 
 
-def seeds(lines: Sequence[Line]) -> Made | Missing:
+def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
     """The spread of each score over the books of each reader that has run on two or more."""
     title = "The same reader on several books: spread between books beside the error within one"
     readers = [runs for runs in _readers(lines).values() if len({line.fingerprint for line in runs}) > 1]

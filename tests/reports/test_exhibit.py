@@ -53,6 +53,12 @@ def test_points_are_the_csv_of_a_figure_whose_table_sums_them_up():
     assert as_csv(found) == 'x\n1\n""\n' and len(found.table.rows) == len(FRAME)
 
 
+def test_rows_that_people_see_alike_are_all_shown():
+    twice = framed([*table_of().records, *table_of().records])
+    shown = Exhibit("Table 1", "t", twice, table_of().columns, across="words").table
+    assert sorted(shown.rows) == sorted([*table_of().table.rows, *table_of().table.rows])
+
+
 def test_every_format_comes_from_the_frame(tmp_path):
     write_exhibits(tmp_path, "A paper", [table_of()])
     made = {path.suffix for path in tmp_path.iterdir() if path.stem == "table-01"}

@@ -95,7 +95,7 @@ def _write(out: Path, exhibit: Exhibit) -> str:
     """Write the four files of an exhibit; return its picture."""
     stem = slug(exhibit.name)
     with drawing():
-        figure: Figure = exhibit.draw() if exhibit.draw else table_picture(exhibit.table)
+        figure: Figure = exhibit.plot() if exhibit.plot else table_picture(exhibit.table)
         picture = svg(figure)
     write_text(out / f"{stem}.svg", picture)
     write_text(out / f"{stem}.csv", as_csv(exhibit))
@@ -121,7 +121,7 @@ def _title(exhibit: Exhibit) -> str:
 def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:
     parts = [f"# {markdown_text(heading)}\n"]
     for exhibit in made:
-        picture = f"\n![{markdown_text(exhibit.name)}]({slug(exhibit.name)}.svg)\n" if exhibit.draw else ""
+        picture = f"\n![{markdown_text(exhibit.name)}]({slug(exhibit.name)}.svg)\n" if exhibit.plot else ""
         parts.append(f"## {markdown_text(exhibit.name)}\n\n{markdown_text(exhibit.title)}\n{picture}")
         parts.append(exhibit.table.markdown())
     return "\n".join([*parts, *([f"## Not made\n\n{absent.markdown()}"] if absent.rows else [])])
@@ -132,7 +132,7 @@ def _html(made: Sequence[Exhibit], pictures: Sequence[str], absent: Table) -> st
     for exhibit, picture in zip(made, pictures, strict=True):
         name = slug(exhibit.name)
         parts.append(f'<h2 id="{name}">{html_text(exhibit.name)}</h2><p>{html_text(exhibit.title)}</p>')
-        if exhibit.draw:
+        if exhibit.plot:
             parts.append(f"<figure>{picture[picture.index('<svg') :]}</figure>")
         parts.append(exhibit.table.html())
     return "\n".join([*parts, *(["<h2>Not made</h2>", absent.html()] if absent.rows else [])])

@@ -83,11 +83,6 @@ class Exhibit:
         return _records(self.frame if self.points is None else self.points)
 
     @property
-    def draw(self) -> Callable[[], Figure] | None:
-        """See `plot`."""
-        return self.plot
-
-    @property
     def table(self) -> Table:
         """The table for people."""
         rows = _records(self.frame)
@@ -98,7 +93,10 @@ class Exhibit:
         for number, row in enumerate(rows):
             shown = tuple(column.cell(row) for column in fixed)
             hidden = [str(row[name]) for name in self.apart] if self.across else [str(number)]
-            lines.setdefault((*shown, *hidden), {})[row.get(self.across)] = row
+            key = (*shown, *hidden)
+            while row.get(self.across) in lines.get(key, ()):
+                key = (*key, "")  # nothing that people see tells it from another row
+            lines.setdefault(key, {})[row.get(self.across)] = row
         cells = [
             [
                 *shown[: len(fixed)],

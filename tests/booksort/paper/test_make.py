@@ -28,7 +28,7 @@ def made_of(inputs):
 
 def pictures(made):
     with drawing():
-        return {name: svg(one.draw()) for name, one in made.items() if not isinstance(one, Missing) and one.draw}
+        return {name: svg(one.plot()) for name, one in made.items() if not isinstance(one, Missing) and one.plot}
 
 
 def test_exhibits_stand_in_the_order_of_the_paper_with_one_vocabulary(found):
@@ -79,7 +79,7 @@ def test_failed_questions_make_a_range(found):
     (row,) = (row for row in found["Table 2"].table.rows if row[0] == "shown-failed")
     (record,) = (r for r in found["Table 2"].records if (r["label"], r["group"]) == ("shown-failed", "SORT"))
     assert row[2] == f"{record['lowest']:.2f}–{record['highest']:.2f} (incomplete), n = {record['n']}"
-    panel = next(axes for axes in found["Figure 10"].draw().axes if axes.get_title() == "whole-failed, book 101")
+    panel = next(axes for axes in found["Figure 10"].plot().axes if axes.get_title() == "whole-failed, book 101")
     dotted = [line for line in panel.lines if line.get_linestyle() == ":"]
     lost = [
         r for r in found["Figure 10"].records if (r["label"], r["book_idx"]) == ("whole-failed", 101) and r["n_failed"]
@@ -95,7 +95,7 @@ def test_people_are_drawn_in_the_panel_of_their_book(given):
     assert [(r["book_idx"], r["over"], r["mean"]) for r in made["Figure 10"].records[-2:]] == [(102, None, 0.64), (102, 25000, 0.76)]  # fmt: skip
     levels = [
         len([line for line in axes.lines if "people" in str(line.get_label())])
-        for axes in made["Figure 10"].draw().axes
+        for axes in made["Figure 10"].plot().axes
     ]
     assert levels == [0, 2] and "people (reported), over 25,000 words" in pictures(made)["Figure 2"]
 
@@ -219,7 +219,7 @@ def test_what_a_training_lacks_is_said(tmp_path, small_set):
 
 def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
     with drawing():
-        picture = svg(found["Figure 18"].draw())
+        picture = svg(found["Figure 18"].plot())
     below = sum(record["p_holm"] < 0.05 for record in found["Figure 18"].records)
     assert picture.count("*</text>") == 2 * below and 0 < below < len(found["Figure 18"].records)
 

@@ -37,7 +37,7 @@ def cells_of(table, *first):
 
 def drawn(exhibit):
     with drawing():
-        return exhibit.draw()
+        return exhibit.plot()
 
 
 def texts_in(figure):

@@ -54,7 +54,7 @@ def by_name(found):
 
 def drawn(exhibit):
     with drawing():
-        return svg(exhibit.draw())
+        return svg(exhibit.plot())
 
 
 # What the files hold, read plainly

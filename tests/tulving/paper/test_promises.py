@@ -231,8 +231,8 @@ def test_groups_stand_in_the_order_of_the_benchmark(given, lines):
         "failed": True,
     }
     with drawing():
-        assert "times, all" in svg(grouped(runs, ["trace", "get"]).draw())
-    assert grouped(runs, ["id"]).draw is None
+        assert "times, all" in svg(grouped(runs, ["trace", "get"]).plot())
+    assert grouped(runs, ["id"]).plot is None
 
 
 @pytest.mark.parametrize("column", ["reference", "chapters", "f1", "tau", "bins", ""])
@@ -292,7 +292,7 @@ def test_books_are_compared_within_and_between(seeds):
     notes = " ".join(exhibit.table.notes)
     assert "Within a book:" in notes and "differ in more than the book" in notes
     with drawing():
-        assert "mean ± deviation between books" in svg(exhibit.draw())
+        assert "mean ± deviation between books" in svg(exhibit.plot())
 
 
 def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds):

@@ -82,3 +82,4 @@ if __name__ == "__main__":
         kill_at(sys.argv[3])
     state = PartialState(cpu=True)
     trainer.train(training(Path(sys.argv[1]), Path(sys.argv[2]), Ranks(state.process_index, state.num_processes)))
+    state.destroy_process_group()  # a process that ends with open connections to the others may be aborted

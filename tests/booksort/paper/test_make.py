@@ -106,7 +106,7 @@ def test_notes_say_what_few_questions_show_and_what_no_width_means(found, given)
     assert any("searched: similarity" in note for note in found["Figure 4a"].notes)
     assert any("searched: 0.5" in note for note in found["Figure 4b"].notes)
     (run,) = (run for run in given.runs if run.label == "shown")
-    always = made_of(Inputs([replace(run, questions=run.questions.assign(outcome="right"))]))
+    always = made_of(Inputs([replace(run, questions=run.questions.assign(outcome="right", right=1.0))]))
     for name in ("Table 2", "Figure 3a", "Figure 7", "Figure 8", "Table 11"):
         assert any(note.startswith("± 0.000") for note in always[name].notes), name
     assert any("memory none" in note for note in always["Table 11"].notes) and len(always["Table 11"].columns) == 4
@@ -146,7 +146,10 @@ def test_a_single_excerpt_and_failed_questions_are_no_error(given):
     gone = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass"))
     for run in (run for run in given.runs if run.label in ("base", "shown", "whole")):
         single = run.questions[(run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)]
-        for questions in (single, single.assign(outcome="failed", failure="gone", **gone)):
+        for questions in (
+            single,
+            single.assign(outcome="failed", failure="gone", right=math.nan, log_ratio=math.nan, **gone),
+        ):
             made = pictures(made_of(Inputs([replace(run, questions=questions.reset_index(drop=True))])))
             assert made and not any("nan" in picture.lower().replace("dominant", "") for picture in made.values())
 
@@ -175,9 +178,9 @@ def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
     n = 16
     questions = pd.DataFrame({
         "id": [f"q{i}" for i in range(n)], "book_idx": 1, "excerpt_length": 250, "segment_length": 20,
-        "excerpt_idx": [i // 4 for i in range(n)], "outcome": "right",
+        "excerpt": [str(i // 4) for i in range(n)], "outcome": "right", "right": 0.5,
     })  # fmt: skip
-    assert rate_of(prepared(questions).assign(right=0.5), pooled=True).p == 1.0
+    assert rate_of(prepared(questions), pooled=True).p == 1.0
 
 
 # Trainings

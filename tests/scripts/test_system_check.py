@@ -7,7 +7,7 @@ from epbench.memories.contract import CHECKS
 from tests.scripts.in_process import script
 
 CHECK = "eval_scripts/system_check.py"
-BROKEN = Path(__file__).parents[1] / "memories" / "contract" / "broken.py"
+BROKEN = Path(__file__).parents[1] / "memories" / "broken.py"
 
 
 def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):

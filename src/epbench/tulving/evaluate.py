@@ -213,7 +213,7 @@ def run(
     identity, about = _identity(prepared), _about(prepared)
     if _is_scored(out, identity, judge, limit=evaluation.limit, shard=evaluation.shard):
         return Evaluated(read_scores(out), label, notes_on(out))
-    with telling_failures(out, judge, say), open_run(out, identity, about) as folder:
+    with open_run(out, identity, about) as folder, telling_failures(folder, judge, say):
         try:
             check_judge(folder, judge)
         except BadInput as error:

@@ -159,7 +159,7 @@ def run(
     rows, judge, described = prepared.rows, prepared.rejudging.judge, prepared.described
     label, repeats = described.get("label", prepared.rejudging.folder.name), described["identity"].get("repeats", 1)
     out = prepared.rejudging.folder
-    with telling_failures(out, judge, say), open_run(out, prepared.identity, {}) as folder:
+    with open_run(out, prepared.identity, {}) as folder, telling_failures(folder, judge, say):
         verdicts = judge_answers(folder, rows, judge, progress)
         if rows != prepared.asked:
             scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)

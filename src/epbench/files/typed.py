@@ -74,8 +74,22 @@ def typed(where: str, found: Any, kind: type[T]) -> T:
     """
     try:
         return convert(found, kind)
-    except ValidationError as error:
-        raise BadInput(where + _problem(found, kind, str(error))) from None
+    except (ValidationError, UnicodeEncodeError):
+        readable = _readable(found)
+        error = _error(readable, kind)
+        problem = (
+            _problem(readable, kind, error) if error else ": expected names of fields in UTF-8, found half a character"
+        )
+        raise BadInput(where + problem) from None
+
+
+def _readable(value: Any) -> Any:
+    """The same without halves of surrogate pairs, which msgspec cannot name."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    return {_readable(k): _readable(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _problem(found: Any, kind: Any, error: str) -> str:

@@ -42,3 +42,12 @@ def test_half_of_a_surrogate_pair_is_named(value, words):
     with pytest.raises(BadInput) as refused:
         typed("file", value, KIND)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("at_the_end", ["x", HALF])
+def test_a_deeply_nested_value_is_refused_in_one_line(at_the_end):
+    deep = at_the_end
+    for _ in range(480):
+        deep = {"x": deep}
+    with pytest.raises(BadInput, match="field 'b': expected a list, found"):
+        typed("file", {"a": "x", "b": deep}, KIND)

@@ -5,6 +5,7 @@ Fields that no type names are ignored. A type lives with the code that reads fil
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
@@ -84,12 +85,10 @@ def typed(where: str, found: Any, kind: type[T]) -> T:
 
 
 def _readable(value: Any) -> Any:
-    """The same without halves of surrogate pairs, which msgspec cannot name."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list):
-        return [_readable(item) for item in value]
-    return {_readable(k): _readable(v) for k, v in value.items()} if isinstance(value, dict) else value
+    """The same without halves of surrogate pairs, which msgspec cannot name; however deeply it is nested."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    whole = text.encode("utf-8", "replace")
+    return value if whole.decode() == text else json.loads(whole)
 
 
 def _problem(found: Any, kind: Any, error: str) -> str:

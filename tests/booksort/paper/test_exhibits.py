@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest, fisher_exact, norm, ttest_rel
 
 from epbench.booksort.paper import contexts, results
-from epbench.exhibits.exhibit import Missing
+from epbench.reports.exhibit import Missing
 from tests.booksort.paper import plain
 
 RATES = [one.name for one in (*results.DECLARED, results.TABLE_11, *contexts.DECLARED)]

@@ -12,9 +12,9 @@ from epbench.booksort.paper.contexts import is_base
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.make import ORDER, exhibits
 from epbench.booksort.paper.rates import prepared, rate_of, smallest_above_chance
-from epbench.exhibits.exhibit import Missing, write_exhibits
-from epbench.exhibits.reported import ReportedRow
+from epbench.reports.exhibit import Missing, write_exhibits
 from epbench.reports.figures import drawing, svg
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.paper.made_trainings import make_training

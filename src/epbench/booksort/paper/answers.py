@@ -24,9 +24,8 @@ from epbench.booksort.paper.rates import (
     prepared,
     rated,
 )
-from epbench.exhibits.exhibit import Missing
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Row, interval, mean_half, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_half, p_value
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, Value, corrected, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean

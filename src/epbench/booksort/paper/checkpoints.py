@@ -10,9 +10,8 @@ from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
 from epbench.booksort.paper.rates import N, difference
 from epbench.booksort.paper.training import CONTROL, TRAINING
 from epbench.booksort.scores.comparison import compare_runs, pair_differences
-from epbench.exhibits.exhibit import Missing, slug
 from epbench.reports.comparison import p_matrix_figure
-from epbench.reports.exhibit import Column, Exhibit, Row, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, p_value, slug
 from epbench.statistics.estimate import framed
 from epbench.statistics.paired import Comparison, notes_on
 from epbench.statistics.smallest_difference import smallest_difference_of_means

@@ -28,8 +28,7 @@ from epbench.booksort.paper.rates import (
 from epbench.booksort.paper.results import BOOK
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.booksort.scores.scoring import LONG_EXCERPT
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_half, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import holm
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.run_files import IDENTITY, read_scores
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Source
-from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
 from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
 from epbench.journals.journal import read_journal
+from epbench.reports.exhibit import Source
+from epbench.reports.reported import ReportedRow, read_reported
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.lines import CHANCE
-from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
-from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
+from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import estimate
 
 COLUMNS = {"accuracy": "accuracy", "20-word segments": "accuracy_s20", "50-word segments": "accuracy_s50"}

@@ -9,8 +9,7 @@ from epbench.booksort.paper.answers import segment_lengths, share_of_a
 from epbench.booksort.paper.contexts import CONTEXTS
 from epbench.booksort.paper.inputs import Inputs
 from epbench.booksort.paper.results import RESULTS
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Exhibit
+from epbench.reports.exhibit import Exhibit, Missing
 
 ORDER = (
     "Table 1", "Figure 2", "Table 2", "Figure 3", "Figure 4", "Table 5", "Table 7", "Share of A", "Table 8", "Table 10",

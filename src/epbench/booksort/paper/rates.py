@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.lines import CHANCE, Plot
 from epbench.booksort.scores.scoring import LONG_EXCERPT
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed, stars
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from epbench.booksort.paper.rates import (
     distance,
     prepared,
 )
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_half, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, p_value
 from epbench.statistics.estimate import Estimate, Value, corrected, framed
 from epbench.statistics.paired import paired_outcomes
 from epbench.statistics.smallest_difference import smallest_difference_of_means

@@ -10,10 +10,9 @@ from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.rates import ACCURACY, FAILED, Group, N, about, prepared, sources
 from epbench.booksort.prompt_selection import CHOICE, CHOSEN
-from epbench.exhibits.exhibit import Missing
 from epbench.files.json_files import read_json
 from epbench.journals.journal import read_journal
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_half, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, of_source
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
 from epbench.safe_text import one_line

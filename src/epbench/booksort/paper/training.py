@@ -11,10 +11,9 @@ from epbench.booksort.paper.inputs import Inputs, Training
 from epbench.booksort.paper.lines import CHANCE, lined
 from epbench.booksort.paper.rates import ACCURACY, FAILED, N, prepared, rate_of, sources
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.reported import ReportedRow
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_interval, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_interval, of_source
 from epbench.reports.plots import bars, legend, lines, panels, rates
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate, Value, framed
 
 if TYPE_CHECKING:

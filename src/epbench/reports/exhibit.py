@@ -205,9 +205,9 @@ def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
     return show
 
 
-def interval(low: str = "low", high: str = "high", digits: int = 3) -> Show:
+def interval(low: str = "low", high: str = "high", digits: int = 3, between: str = "–") -> Show:
     """`0.888–0.931`; a dash without an interval."""
-    return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}–{row[high]:.{digits}f}"
+    return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}{between}{row[high]:.{digits}f}"
 
 
 def p_value(name: str = "p_holm") -> Show:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from epbench.booksort.paper.contexts import regression
+from epbench.booksort.paper.effects import regression
 from epbench.booksort.paper.inputs import Inputs, read_inputs
 from epbench.reports.exhibit import Missing
 from tests.booksort.paper import plain

@@ -8,7 +8,7 @@ from typing import Any
 
 from epbench.errors import RunFailed
 from epbench.exhibits.exhibit import Missing, Value, marked
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import judges
 from epbench.reports.exhibit import Column, Exhibit, interval

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from epbench.exhibits.exhibit import marked
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.side_by_side import judge_notes
 from epbench.memfail.scores.scoring import ERRORS

@@ -85,8 +85,8 @@ def _tulving_cards() -> Iterator[tuple[str, str]]:
 def _memfail_card() -> str:
     from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.findings import validate
+    from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.dataset.schema import complete, config_of
-    from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.templates.rows import make_rows
 
     tables = {name: complete(name, make_rows(name, MEMFAIL_ROWS, 0)) for name in CONFIGS}

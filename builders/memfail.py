@@ -148,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def check(args: Arguments) -> list[str]:
     """Return the configs to build, in their usual order, or raise BadInput if the options do not fit together."""
     from epbench.errors import BadInput
-    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.dataset.load import CONFIGS
     from epbench.models.load import is_model_name
 
     for name in args.config or ():
@@ -268,7 +268,7 @@ def made_again_by(
     names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = (), more: Sequence[str] = ()
 ) -> str:
     """Return the command that makes the same rows again, from templates, or asks a model again."""
-    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.dataset.load import CONFIGS
 
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
     return " ".join(

@@ -4,9 +4,9 @@ import yaml
 from epbench.hub.card import CANARY
 from epbench.memfail.dataset.card import LABELS, made_card, released_card
 from epbench.memfail.dataset.findings import validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS, complete, config_of
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 
 COMMAND = "python builders/memfail.py --rows 12 --seed 0"

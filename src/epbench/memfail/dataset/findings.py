@@ -14,7 +14,7 @@ from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.text_statistics import connectives, overlaps, sentences, stands_in
@@ -33,7 +33,7 @@ def findings_of_config(config: str, rows: Sequence[Row]) -> Findings:
     """Return the findings that are specific to a config, by name.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         rows: Completed rows, all stored together.
     """
     return _OF_CONFIG.get(config, _conditional)(config, rows)

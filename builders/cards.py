@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from epbench import command
 
 if TYPE_CHECKING:
+    from epbench.hub.croissant import Card
     from epbench.tulving.dataset.build import Order
 
 BOOKS: tuple[tuple[str, str, Order, int], ...] = (
@@ -61,13 +62,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.files.writing import write_text
 
     for name, card in _tulving_cards():
-        write_text(args.out / name / "README.md", card)
-    write_text(args.out / "memfail" / "README.md", _memfail_card())
+        write_text(args.out / name / "README.md", card.text)
+    write_text(args.out / "memfail" / "README.md", _memfail_card().text)
     if args.texts:
-        write_text(args.out / "booksort" / "README.md", _booksort_card(args.texts))
+        write_text(args.out / "booksort" / "README.md", _booksort_card(args.texts).text)
 
 
-def _tulving_cards() -> Iterator[tuple[str, str]]:
+def _tulving_cards() -> Iterator[tuple[str, Card]]:
     """Names and cards of the Tulving books, one after another."""
     from epbench.tulving.dataset.build import Recipe, make_book
     from epbench.tulving.dataset.card import made_card
@@ -82,7 +83,7 @@ def _tulving_cards() -> Iterator[tuple[str, str]]:
         yield recipe.name, made_card(made_by, recipe, data, configs_of(data))
 
 
-def _memfail_card() -> str:
+def _memfail_card() -> Card:
     from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.findings import validate
     from epbench.memfail.dataset.schema import complete, config_of
@@ -94,7 +95,7 @@ def _memfail_card() -> str:
     return made_card(made_by, [config_of(name, table) for name, table in tables.items()], validate(tables))
 
 
-def _booksort_card(texts: Path) -> str:
+def _booksort_card(texts: Path) -> Card:
     from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs
     from epbench.booksort.texts.books import books_from

@@ -22,7 +22,7 @@ from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
-from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress

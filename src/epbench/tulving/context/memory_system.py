@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from epbench.memories.guard import Limits
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
-from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Request, Sampling
 from epbench.progress import Progress
 from epbench.tulving.context.prompts import Prompts

@@ -13,9 +13,8 @@ from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
 from epbench.memories.guard import Limits
-from epbench.memories.load import BASELINES, BRING_YOUR_OWN, load_memory
-from epbench.memories.spec import SystemSpec
-from epbench.memories.systems.catalog import SYSTEMS
+from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
+from epbench.memories.protocol import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress
 from epbench.retrieval.load import load_retriever

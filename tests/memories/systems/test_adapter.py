@@ -1,13 +1,15 @@
-"""The stand-in for sentence_transformers, against an endpoint on loopback."""
+"""What adapters share: the stand-in for sentence_transformers, against an endpoint on loopback, and the counts."""
 
+import contextlib
+import logging
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from epbench.memories.systems import sentence_embeddings
-from epbench.memories.systems.sentence_embeddings import Embedder, EmbeddingsFailed, SentenceTransformer
+from epbench.memories.systems import adapter
+from epbench.memories.systems.adapter import Embedder, EmbeddingsFailed, SentenceTransformer, Watch
 from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint, vector_of
 
 
@@ -19,7 +21,7 @@ def endpoint():
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr(sentence_embeddings.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(adapter.time, "sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ def test_a_reply_that_is_none_is_one_line(model, endpoint, reply, words):
 
 def test_the_import_finds_the_stand_in_without_numpy_or_torch():
     code = (
-        "import sys; from epbench.memories.systems.sentence_embeddings import stand_in;"
+        "import sys; from epbench.memories.systems.adapter import stand_in;"
         "stand_in(dict(base_url='', api_key='', embedding_model='', dimensions=7));"
         "from sentence_transformers import SentenceTransformer as Model;"
         "assert Model('any').get_sentence_embedding_dimension() == 7;"
@@ -128,7 +130,7 @@ def test_the_import_finds_the_stand_in_without_numpy_or_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", ["a_mem", "simplemem", "structmem"])
+@pytest.mark.parametrize("name", ["a_mem", "cognee", "graphiti", "langmem", "mem0", "simplemem", "structmem"])
 def test_defaults_can_be_read_without_the_system(name):
     code = (
         "import sys; before = set(sys.modules);"
@@ -137,3 +139,25 @@ def test_defaults_can_be_read_without_the_system(name):
         "assert new <= {'epbench'} | sys.stdlib_module_names, new"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_error_counts_as_swallowed_unless_it_is_raised():
+    watch, logger = Watch("some.system"), logging.getLogger("some.system")
+
+    def ask(fails):
+        if fails:
+            raise ValueError("no answer")
+        return "an answer"
+
+    asked = watch.counting_errors_of(ask)
+    with watch.watching():
+        assert asked(False) == "an answer"
+        with contextlib.suppress(ValueError):
+            asked(True)
+        logger.warning("went on")
+    assert watch.usage() == {"swallowed": 2, "unparsable": 0}
+    with pytest.raises(ValueError, match="no answer"), watch.watching():
+        logger.warning("giving up")
+        asked(True)
+    assert watch.usage() == {"swallowed": 2, "unparsable": 0}
+    logger.removeHandler(watch)

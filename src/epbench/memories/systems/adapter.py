@@ -1,18 +1,20 @@
-"""A stand-in for the package `sentence_transformers`, which asks the endpoint of the run for embeddings.
+"""What adapters share: counts of what goes wrong inside a system, and embeddings from the endpoint of the run.
 
 Several memory systems embed texts by `sentence_transformers`, which brings PyTorch (over a gigabyte) and loads a model
-from the Hub. Here every system's embeddings come from one place instead: the same model embeds for all systems, its
-calls are counted with the others, and nothing else is reached. Of the package there is only what these systems call.
+from the Hub. A stand-in for that package takes its place: the same model embeds for all systems, its calls are counted
+with the others, and nothing else is reached. Of the package there is only what these systems call.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -22,6 +24,63 @@ TRIES = 3
 """How often a request is made if the endpoint is busy, has an error or cannot be reached."""
 _SECONDS = 300.0  # that a request may take
 _no_proxy = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Watch(logging.StreamHandler[Any]):
+    """Counts what goes wrong inside a system, from its log and from what its adapter sees.
+
+    Attributes:
+        unparsable: replies of the model that the system could not read.
+        swallowed: errors that the system kept to itself.
+        errors: requests that failed, whether or not the system raised an exception.
+    """
+
+    def __init__(self, logger: str | None = None, level: int = logging.WARNING) -> None:
+        """
+        Args:
+            logger: name of the logger whose records are printed and counted as swallowed errors; "" for all, None for none.
+            level: of the records that count.
+        """
+        super().__init__()
+        self.setLevel(level)
+        self.unparsable = self.swallowed = self.errors = 0
+        if logger is not None:
+            logging.getLogger(logger).addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count(record.getMessage())
+        super().emit(record)
+
+    def count(self, words: str) -> None:
+        """Count a message of the log."""
+        self.swallowed += 1
+
+    def usage(self) -> dict[str, int]:
+        """Return the counts as `epbench.memories.protocol` names them."""
+        return {"swallowed": self.swallowed, "unparsable": self.unparsable}
+
+    def counting_errors_of(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap what asks the model."""
+
+        def asked(*args: Any, **options: Any) -> Any:
+            try:
+                return ask(*args, **options)
+            except Exception:
+                self.errors += 1
+                raise
+
+        return asked
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Count failed requests to the model and the embedder as swallowed, unless an exception leaves the block."""
+        swallowed, errors = self.swallowed, self.errors + Embedder.failures
+        try:
+            yield
+        except BaseException:
+            self.swallowed = swallowed  # what was logged is raised, and not swallowed
+            raise
+        self.swallowed += self.errors + Embedder.failures - errors
 
 
 class EmbeddingsFailed(RuntimeError):
@@ -114,7 +173,7 @@ def stand_in(settings: Mapping[str, Any]) -> Embedder:
     so the settings must be those of the run.
     """
     SentenceTransformer.embedder = Embedder(settings)
-    module = ModuleType("sentence_transformers", "A stand-in; see epbench.memories.systems.sentence_embeddings.")
+    module = ModuleType("sentence_transformers", "A stand-in; see epbench.memories.systems.adapter.")
     module.SentenceTransformer = SentenceTransformer  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
     return SentenceTransformer.embedder

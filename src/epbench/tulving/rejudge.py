@@ -22,12 +22,12 @@ from epbench.progress import Progress, no_progress
 from epbench.runs.folder import check_identity, open_run
 from epbench.runs.judge import judge_of_scores, note_judge
 from epbench.runs.subset import subset
-from epbench.tulving.context.prompts import load_prompts
+from epbench.tulving.context.requests import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures
 from epbench.tulving.judging.own_answers import read_answers
-from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
+    Judge,
     check_all_judged,
     judge_answers,
     lost_questions,

@@ -6,12 +6,11 @@ import pytest
 
 from epbench import BadInput
 from epbench.tulving.chapters.chapter import Draft, assemble, fill_secondary, in_chronological_order
-from epbench.tulving.chapters.exact_checks import check_chapter
+from epbench.tulving.chapters.checks import check_chapter
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, write_chapters
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Recipe, make_book
-from epbench.tulving.events.events import draw_events
-from epbench.tulving.events.layouts import draw_layouts
+from epbench.tulving.events.events import draw_events, draw_layouts
 from epbench.tulving.events.universe import load_universe, secondary_names
 from tests.reference_cases import SECONDARY, with_published
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from epbench.errors import BadInput
-from epbench.tulving.chapters.exact_checks import PLACEHOLDER, split_paragraphs
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.chapters.checks import PLACEHOLDER, split_paragraphs
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Protocol
@@ -12,10 +12,9 @@ from epbench.errors import BadInput
 from epbench.files.typed import Whole
 from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, Draft, fill_secondary
-from epbench.tulving.chapters.exact_checks import check_chapter
+from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.levels.plan import ChapterPlan
 
 MOST_ATTEMPTS = 10
@@ -78,10 +77,6 @@ class Description:
 
     made: str
     limits: str
-
-
-ChapterCheck = Callable[[Candidate], list[str]]
-"""Returns the names of the exact checks that a candidate fails."""
 
 
 class Writer(Protocol):
@@ -174,7 +169,7 @@ def write_chapters(
     secondary_names: Iterable[str],
     *,
     plans: Sequence[ChapterPlan] = (),
-    check: ChapterCheck | None = None,
+    vocabulary: Vocabulary | None = None,
     progress: Progress = no_progress,
 ) -> tuple[list[Chapter], Writing]:
     """Write a chapter for every event, in at most ten rounds with one candidate for every event without a chapter.
@@ -188,7 +183,7 @@ def write_chapters(
         writer: The template writer or a model.
         secondary_names: Full names for side characters; each is used in one chapter only.
         plans: The plan of each chapter, for books of level 2 and higher.
-        check: Returns the names of the exact checks that a candidate fails; by default those of level 1.
+        vocabulary: The names of the universe, with which chapters with a plan are checked.
         progress: Shows how far a round is.
 
     Returns:
@@ -199,7 +194,7 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    drafts, writing = _accepted_drafts(events, layouts, writer, plans, check, progress)
+    drafts, writing = _accepted_drafts(events, layouts, writer, plans, vocabulary, progress)
     return fill_secondary(drafts, secondary_names), writing
 
 
@@ -208,7 +203,7 @@ def _accepted_drafts(
     layouts: Sequence[Layout],
     writer: Writer,
     plans: Sequence[ChapterPlan],
-    check: ChapterCheck | None,
+    vocabulary: Vocabulary | None,
     progress: Progress,
 ) -> tuple[list[Draft], Writing]:
     """All rounds: the drafts in the order of their events, and how they were written."""
@@ -226,7 +221,7 @@ def _accepted_drafts(
             break
         candidates = writer.candidates(tasks, progress)
         last = {candidate.task.number: candidate for candidate in candidates}
-        failed = {number: _exact_faults(candidate, check) for number, candidate in last.items()}
+        failed = {number: _exact_faults(candidate, vocabulary) for number, candidate in last.items()}
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
             task = candidate.task
@@ -272,12 +267,11 @@ def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: 
     return replace(task, attempt=attempt, failed=tuple(failed[task.number]), previous=last[task.number].text)
 
 
-def _exact_faults(candidate: Candidate, check: ChapterCheck | None) -> list[str]:
+def _exact_faults(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
     if candidate.fault is not None:  # the checks of a broken text would add nothing
         return [candidate.fault]
-    if check is not None:
-        return check(candidate)
-    return check_chapter(candidate.text, candidate.task.event, candidate.task.layout)
+    task = candidate.task
+    return check_chapter(candidate.text, task.event, task.layout, task.plan, vocabulary)
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:

@@ -10,15 +10,20 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.progress import Progress
 from epbench.tulving.chapters.loop import Candidate, Description, Task
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
-from epbench.tulving.scenes.patterns import TRIES, Spread, capitalised
-from epbench.tulving.scenes.people import Pronouns, pronouns_of
-from epbench.tulving.scenes.scene_files import PlaceKind, Scene, Told
-from epbench.tulving.scenes.scenery import Scenery, load_scenery
-from epbench.tulving.scenes.tale_files import facts_bank, style_bank, tale_styles
+from epbench.tulving.scenes.patterns import TRIES, Pronouns, Spread, capitalised, pronouns_of
+from epbench.tulving.scenes.scene_files import (
+    PlaceKind,
+    Scene,
+    Scenery,
+    Told,
+    facts_bank,
+    load_scenery,
+    style_bank,
+    tale_styles,
+)
 
 # The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.
 WORDS_PER_CHAPTER = 120

@@ -19,8 +19,7 @@ from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.progress import Progress
 from epbench.tulving.chapters.loop import Candidate, Description, Task
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
 

@@ -10,17 +10,15 @@ from typing import Literal
 from epbench.errors import BadInput
 from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
+from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Writer, write_chapters
-from epbench.tulving.chapters.plan_checks import checks_of
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.schema import BookData
-from epbench.tulving.events.events import Event, draw_events
-from epbench.tulving.events.layouts import Layout, draw_layouts
+from epbench.tulving.events.events import Event, Layout, draw_events, draw_layouts
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
 from epbench.tulving.events.universe_files import universe_name, universe_names
-from epbench.tulving.levels.level import check_level
-from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.levels.plan import ChapterPlan, check_level
 from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.evidence import outcome_questions
 from epbench.tulving.questions.generate import Question, Selection, all_questions, cue_values, select, unused_values
@@ -43,7 +41,7 @@ class Recipe:
         universe: One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own.
         events: The number of events; by default that of the published book.
         universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
-        level: What the book takes to be understood: 1 (the template) to 5; see `levels.level`. The events are those of level 1.
+        level: What the book takes to be understood: 1 (the template) to 5; see `LEVELS`. The events are those of level 1.
         seed: The seed of all draws.
         order: `narrative`, or `chronological` for chapters sorted by date.
         selection: The rule by which questions are selected.
@@ -152,7 +150,7 @@ def make_book(
         writer,
         _side_names(recipe, universe),
         plans=outline.plans,
-        check=checks_of(universe) if outline.plans else None,
+        vocabulary=Vocabulary(universe) if outline.plans else None,
         progress=progress,
     )
 

@@ -16,8 +16,7 @@ from epbench.runs.question_table import read_questions
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores.judge_agreement import last_judge
-from epbench.tulving.scores.question_files import COLUMNS
-from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
+from epbench.tulving.scores.run_files import COLUMNS, UNKNOWN_CHAPTERS, check_same_book, read_run
 from epbench.tulving.scores.tables import MANY
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from epbench.judges.journal import JUDGEMENTS
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
-from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.judging.verdicts import judged, verdict_records
+from epbench.tulving.judging.verdicts import ScoredAnswer, judged, verdict_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1

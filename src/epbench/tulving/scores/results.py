@@ -17,12 +17,17 @@ from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
-from epbench.tulving.judging.verdicts import answer_records, judgement_records, lost_questions, scored_answers
-from epbench.tulving.scores.cards import MOST_CARDS, Chapters, questions_html
-from epbench.tulving.scores.correction import judge_scores, one_score, recall_to_correct
-from epbench.tulving.scores.question_files import COLUMNS, records_of
-from epbench.tulving.scores.report import html_report
+from epbench.tulving.calibration.passport import judge_scores, one_score, recall_to_correct
+from epbench.tulving.judging.verdicts import (
+    QuestionToScore,
+    ScoredAnswer,
+    answer_records,
+    judgement_records,
+    lost_questions,
+    scored_answers,
+)
+from epbench.tulving.scores.report import MOST_CARDS, Chapters, html_report, questions_html
+from epbench.tulving.scores.run_files import COLUMNS, records_of
 from epbench.tulving.scores.scoring import score_run
 from epbench.tulving.scores.tables import markdown_table
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 
 if TYPE_CHECKING:

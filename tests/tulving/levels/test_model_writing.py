@@ -1,6 +1,7 @@
 """A model that writes a book of a higher level, on loopback: it gets the plan, and what it writes goes through the same checks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -26,9 +27,7 @@ class Author:
         self.spoil, self.prompts = spoil, []
         self.texts, vocabulary = {}, Vocabulary(drawn.universe)
         for task in self.tasks:  # the first candidate that passes, as the writer would find it
-            attempts = (
-                writer.write(task.event, task.layout, task.plan, number=task.number, attempt=n) for n in range(9)
-            )
+            attempts = (writer.write(replace(task, attempt=n)) for n in range(9))
             self.texts[task.number] = next(
                 one for one in attempts if not check_chapter(one, task.event, task.layout, task.plan, vocabulary)
             )

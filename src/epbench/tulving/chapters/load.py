@@ -10,7 +10,8 @@ from epbench.errors import BadInput
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model, Request
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Candidate, Task, Writer
+from epbench.tulving.chapters.chapter import Candidate, Task
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writer
 from epbench.tulving.chapters.model_writer import CHECK_ATTEMPTS, MAX_TOKENS, ModelWriter
 from epbench.tulving.chapters.scene_writer import SceneWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter

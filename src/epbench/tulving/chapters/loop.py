@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 from epbench.errors import BadInput
 from epbench.files.typed import Whole
 from epbench.progress import Progress, no_progress
-from epbench.tulving.chapters.chapter import Chapter, Draft, fill_secondary
+from epbench.tulving.chapters.chapter import Candidate, Chapter, Task, fill_secondary
 from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.events import Event, Layout
@@ -23,47 +24,6 @@ MOST_ATTEMPTS = 10
 # fail by bad luck. If some were accepted, more failures are tolerated, because one hard event may fail several times.
 FEWEST_CANDIDATES = 5
 BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One candidate to write.
-
-    Attributes:
-        number: The number of the event, from 0.
-        event: What the chapter tells.
-        layout: How the chapter is built.
-        attempt: 0 for the first candidate for this event, then 1, 2, …
-        failed: The checks that the previous candidate failed; empty for the first one.
-        previous: The text of the previous candidate; "" for the first one.
-        plan: In which words the chapter tells it, for books of level 2 and higher; None at level 1.
-    """
-
-    number: int
-    event: Event
-    layout: Layout
-    attempt: int
-    failed: tuple[str, ...] = ()
-    previous: str = ""
-    plan: ChapterPlan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The result of a task.
-
-    Attributes:
-        task: What was to be written.
-        text: Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them.
-        fault: Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
-            `refused`; None otherwise.
-        why: The reason for a fault that the model or its backend gave; "" if there is none.
-    """
-
-    task: Task
-    text: str
-    fault: str | None = None
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +74,35 @@ class Writer(Protocol):
         A model names its `checker`. A writer that follows rules has none, which is how the two are told apart.
         """
         ...
+
+
+class RuleWriter(ABC):
+    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event.
+
+    Args:
+        seed: The seed of all draws.
+    """
+
+    name = "template"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    @abstractmethod
+    def write(self, task: Task) -> str:
+        """Return the text of one candidate."""
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`."""
+        return [Candidate(task, self.write(task)) for task in progress(tasks, "chapters", len(tasks))]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """Return no doubts: there is nothing that a model would have to look at."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Return nothing: there are no prompts and no tokens."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +194,9 @@ def _accepted_drafts(
     plans: Sequence[ChapterPlan],
     vocabulary: Vocabulary | None,
     progress: Progress,
-) -> tuple[list[Draft], Writing]:
+) -> tuple[list[Candidate], Writing]:
     """All rounds: the drafts in the order of their events, and how they were written."""
-    accepted: dict[int, Draft] = {}
+    accepted: dict[int, Candidate] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
     iterations: list[Iteration] = []
@@ -224,10 +213,9 @@ def _accepted_drafts(
         failed = {number: _exact_faults(candidate, vocabulary) for number, candidate in last.items()}
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
-            task = candidate.task
-            failed[task.number] = doubts
+            failed[candidate.task.number] = doubts
             if not doubts:
-                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text, task.plan)
+                accepted[candidate.task.number] = candidate
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
@@ -238,14 +226,14 @@ def _accepted_drafts(
     return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
 
 
-def _left_in_the_air(accepted: Mapping[int, Draft]) -> set[int]:
+def _left_in_the_air(accepted: Mapping[int, Candidate]) -> set[int]:
     """The chapters that refer to a chapter which does not exist, or to one that falls with it."""
     fallen: set[int] = set()
     while more := {
         number
         for number, draft in accepted.items()
-        if draft.plan and number not in fallen
-        for evidence in draft.plan.evidence.values()
+        if draft.task.plan and number not in fallen
+        for evidence in draft.task.plan.evidence.values()
         if any(spot.number not in accepted or spot.number in fallen for spot in evidence.spots)
     }:
         fallen |= more

@@ -23,7 +23,7 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.tulving.calibration.questions import CalibrationQuestion, ask
-from epbench.tulving.events.dates import MONTHS, from_words, in_words
+from epbench.tulving.events.dates import MONTHS, WEEKDAYS, from_words, in_words, numbered
 from epbench.tulving.judging.verdicts import JudgeInput
 
 
@@ -187,17 +187,11 @@ def _slashed(day: date) -> str:
     return f"{day.month:02}/{day.day:02}/{day.year}"
 
 
-def _ordinal(number: int) -> str:
-    ending = "th" if 11 <= number <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _FORMATS: tuple[Callable[[date], str], ...] = (
-    lambda day: f"the {_ordinal(day.day)} of {MONTHS[day.month - 1]} {day.year}",
-    lambda day: f"{MONTHS[day.month - 1]} {_ordinal(day.day)}, {day.year}",
+    lambda day: f"the {numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
+    lambda day: f"{MONTHS[day.month - 1]} {numbered(day.day)}, {day.year}",
     lambda day: f"{day.day} {MONTHS[day.month - 1]} {day.year}",
-    lambda day: f"{_WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {day.day}, {day.year}",
+    lambda day: f"{WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {day.day}, {day.year}",
     lambda day: f"{MONTHS[day.month - 1][:3]}. {day.day}, {day.year}",
     lambda day: day.isoformat(),
     _slashed,  # only where the day cannot be taken for a month

@@ -19,8 +19,9 @@ from pathlib import Path
 from epbench.judges.protocol import Judgement
 from epbench.metric_folders import metric_module
 from epbench.models.estimate import Estimate
+from epbench.tulving.events.dates import MONTHS
 from epbench.tulving.judging.verdicts import JudgeInput, Verdict
-from epbench.tulving.reader.lexical import MONTHS, NAME
+from epbench.tulving.reader.lexical import NAME
 
 _ABSTAINS = re.compile(
     r"\b(?:no (?:information|mention|record|evidence|answer|one|such|events?|dates?|locations?|details?)|nobody|nothing|"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from epbench.errors import BadInput
+from epbench.files.json_files import read_typed
+from epbench.files.packaged import packaged
 from epbench.tulving.events.events import Event
 
 
@@ -27,32 +29,8 @@ class Level:
 
 
 LEVELS: Mapping[int, Level] = {
-    1: Level(
-        "template", "Every fact stands in one sentence, word for word, and nothing else in the chapter looks like it."
-    ),
-    2: Level(
-        "coherent",
-        "A chapter is a scene with a beginning, a middle and an end, told with what belongs to its kind of event and to its "
-        "space; the main character is she or he where a reader can follow; side characters do other deeds of the same kind "
-        "of event, and share first names with main characters of other chapters.",
-    ),
-    3: Level(
-        "distracted",
-        "Other dates, locations, people and kinds of event are mentioned in passing, plainly not as those of the chapter; "
-        "dates have several formats; about half of the chapters tell the kind of event by what happens, without its name.",
-    ),
-    4: Level(
-        "implicit",
-        "Dates are told by their distance from another chapter's, locations by whom somebody had first met there, and people "
-        "by nicknames that another chapter gave them. A reference may lead to a reference, over at most three links, and the "
-        "book itself solves each.",
-    ),
-    5: Level(
-        "entangled",
-        "Events change later ones: people are barred from where they were, lose things and find some of them again. Some dates "
-        "are wrong, and another chapter puts them right. Two witnesses disagree on where some events were, and the first chapter "
-        "says whom to believe. Further questions ask for causes, and for what is still lost after an event.",
-    ),
+    int(number): level
+    for number, level in read_typed(packaged("epbench.tulving", "levels.json"), dict[str, Level]).items()
 }
 """The levels by number."""
 

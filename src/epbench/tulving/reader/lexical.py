@@ -18,11 +18,8 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 from epbench.models.protocol import Request, RuleBasedReader
+from epbench.tulving.events.dates import MONTHS
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}), (\d{{4}})\b")
 HEADING = re.compile(r"^Chapter (\d+)(?:, Paragraph (\d+))?$", re.MULTILINE)
 
@@ -32,26 +29,8 @@ NAME = re.compile(rf"{_CAPITAL}(?: (?:{_LINK} )?{_CAPITAL})*")
 _STARTS_SENTENCE = re.compile(r"(?:^|[.?!:\"”]\s+|\n|[\"“])$")
 _WORD = re.compile(r"[A-Za-z][\w'’-]*")
 _SPACE_WORDS = frozenset(["at", "in", "across", "within", "throughout"])
-_OPENERS = frozenset(
-    [
-        "at",
-        "in",
-        "across",
-        "within",
-        "throughout",
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "of",
-        "for",
-        "with",
-        "by",
-        "when",
-        "as",
-        "while",
-    ]
+_OPENERS = _SPACE_WORDS | frozenset(
+    ["the", "a", "an", "this", "that", "of", "for", "with", "by", "when", "as", "while"]
 )
 _CONTENT_WORDS = frozenset(["the", "this", "that", "an", "a"])
 

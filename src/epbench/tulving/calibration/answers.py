@@ -133,14 +133,6 @@ def _repeated(draws: RandomStream) -> Draft:
     return _naming(draws, asked, [*named, named[0]])
 
 
-def _abstention(draws: RandomStream) -> Draft:
-    return _abstaining(draws, ask(draws, least=0, most=0))
-
-
-def _missed(draws: RandomStream) -> Draft:
-    return _abstaining(draws, ask(draws))
-
-
 def _abstaining(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     return Draft(asked, phrased(draws, "abstentions", asked, other=asked.others[0]), {}, 0)
 
@@ -152,14 +144,6 @@ def _guess(draws: RandomStream) -> Draft:
     item = asked.reference[0] if sort == 0 else asked.others[0]
     text = phrased(draws, "guesses", asked, items=item)
     return Draft(asked, text, {item: 1.0} if sort == 0 else {}, 1, [item])
-
-
-def _nonsense(draws: RandomStream) -> Draft:
-    return _assured(draws, ask(draws))
-
-
-def _invented(draws: RandomStream) -> Draft:
-    return _assured(draws, ask(draws, least=0, most=0))
 
 
 def _assured(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
@@ -209,11 +193,11 @@ KINDS: Mapping[str, Callable[[RandomStream], Draft]] = {
     "superset": _superset,
     "reversed": _reversed,
     "repeated": _repeated,
-    "abstention": _abstention,
-    "missed": _missed,
+    "abstention": lambda draws: _abstaining(draws, ask(draws, least=0, most=0)),
+    "missed": lambda draws: _abstaining(draws, ask(draws)),
     "guess": _guess,
-    "nonsense": _nonsense,
-    "invented": _invented,
+    "nonsense": lambda draws: _assured(draws, ask(draws)),
+    "invented": lambda draws: _assured(draws, ask(draws, least=0, most=0)),
     "denied": _denied,
     "instruction": _instruction,
 }

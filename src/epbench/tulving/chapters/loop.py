@@ -201,11 +201,14 @@ def _accepted_drafts(
     failed: dict[int, list[str]] = {}
     iterations: list[Iteration] = []
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
-        tasks = [
-            _next_task(task, len(iterations), failed, last)
-            for task in first_tasks(events, layouts, plans)
-            if task.number not in accepted
-        ]
+        tasks = [task for task in first_tasks(events, layouts, plans) if task.number not in accepted]
+        if iterations:  # then the writer is told what was wrong with the previous candidates
+            tasks = [
+                replace(
+                    task, attempt=len(iterations), failed=tuple(failed[task.number]), previous=last[task.number].text
+                )
+                for task in tasks
+            ]
         if not tasks:
             break
         candidates = writer.candidates(tasks, progress)
@@ -248,13 +251,6 @@ def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Seque
     ]
 
 
-def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: Mapping[int, Candidate]) -> Task:
-    """The task with the number of the attempt, and with what was wrong with the previous candidate."""
-    if attempt == 0:
-        return task
-    return replace(task, attempt=attempt, failed=tuple(failed[task.number]), previous=last[task.number].text)
-
-
 def _exact_faults(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
     if candidate.fault is not None:  # the checks of a broken text would add nothing
         return [candidate.fault]
@@ -292,15 +288,12 @@ def _no_chapter(
     fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout, task.plan)
     beginning = " ".join(candidate.text[:120].split())
     shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
+    advice = f"choose another {'checker or ' * commonest.startswith('llm_')}writer"
+    if commonest == "cut_off":
+        advice = "raise the limit of tokens, or choose another writer"
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"
     return (
         f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so the writing stops. "
         f"The candidates failed {listed}. An example of {commonest}: event {task.number} ({event.content}, {event.day}, "
-        f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {_advice(commonest)}"
+        f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {advice}"
     )
-
-
-def _advice(check: str) -> str:
-    if check == "cut_off":
-        return "raise the limit of tokens, or choose another writer"
-    return f"choose another {'checker or ' * check.startswith('llm_')}writer"

@@ -206,16 +206,6 @@ def _to_score(row: Row) -> dict[str, Any]:
     return plain | {"cue": cue, "reference": row["answer"], "links": row.get("links")}
 
 
-def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[tuple[JudgeInput, Record]]:
-    """The same as records of the journal: items, scores, order and reason for each answer that has a verdict.
-
-    Raises:
-        BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
-    """
-    found = judgement_records(folder, rows, judge)
-    return [(given, verdict) for _, given, verdict in found if verdict is not None and verdict.get("failure") is None]
-
-
 def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[JudgedRecord]:
     """All answers to these rows, as in `given_answers`, with what the journal says of the judge's reading of each.
 

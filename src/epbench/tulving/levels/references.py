@@ -269,11 +269,11 @@ def _relation(days: int, event: Event, anchor: str, draws: RandomStream) -> str:
     elif abs(days) <= 7 and draws.unit() < 0.5:
         part, known["weekday"] = "weekday", WEEKDAYS[event.time.weekday()]
     elif days % 7 == 0 and abs(days) > 7:
-        part, known["n"] = "weeks", in_letters(abs(days) // 7)
+        part, known["n"] = "weeks", IN_LETTERS[abs(days) // 7]
     elif abs(days) == 1:
         part = "day"
     else:
-        part, known["n"] = "days", in_letters(abs(days))
+        part, known["n"] = "days", IN_LETTERS[abs(days)]
     return _phrase(part, known, draws)
 
 
@@ -284,13 +284,5 @@ _ONES = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
-def in_letters(n: int) -> str:
-    """Return a number from 0 to 99 in letters."""
-    if n < 20:
-        return _ONES[n]
-    tens, ones = divmod(n, 10)
-    return _TENS[tens - 2] + (f"-{_ONES[ones]}" if ones else "")
-
-
-NUMBERS = {in_letters(n): n for n in range(100)}
-"""The numbers by their letters."""
+IN_LETTERS = (*_ONES, *(f"{tens}-{ones}".removesuffix("-zero") for tens in _TENS for ones in _ONES[:10]))
+"""The numbers from 0 to 99."""

@@ -320,20 +320,13 @@ def _day(chapter: Chapter) -> date:
     return chapter.day
 
 
-def _who(story: Story, chapter: Chapter) -> list[str]:
-    name = story.protagonist(chapter)
-    return [name] if name else []
-
-
-def _who_else(story: Story, chapter: Chapter) -> list[str]:
-    return [name for name in story.names(chapter, "entity") if name != story.protagonist(chapter)]
-
-
 _ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {
     "when": lambda story, chapter: [written for written, _ in chapter.dates],
     "where": lambda story, chapter: story.names(chapter, "space"),
-    "who": _who,
-    "who else": _who_else,
+    "who": lambda story, chapter: [name for name in [story.protagonist(chapter)] if name],
+    "who else": lambda story, chapter: [
+        name for name in story.names(chapter, "entity") if name != story.protagonist(chapter)
+    ],
     "what": lambda story, chapter: story.names(chapter, "content"),
     "everything": lambda story, chapter: [chapter.text],
 }

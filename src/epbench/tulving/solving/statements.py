@@ -17,7 +17,7 @@ from epbench.tulving.chapters.checks import Found, Vocabulary
 from epbench.tulving.events.dates import WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plot import MENTIONS, asides_bank
-from epbench.tulving.levels.references import NUMBERS, patterns_of
+from epbench.tulving.levels.references import IN_LETTERS, patterns_of
 from epbench.tulving.scenes.patterns import Pattern, Sentence, parse
 from epbench.tulving.scenes.scene_files import load_scenery, paraphrases
 
@@ -211,7 +211,7 @@ class Statements:
                 side = 0 if part == "same" else 1 if said(match, "side") == "after" else -1
                 days: int | None = 0 if part == "same" else 1 if part == "day" else None
                 if part in ("days", "weeks"):
-                    days = NUMBERS[said(match, "n").lower()] * (7 if part == "weeks" else 1)
+                    days = IN_LETTERS.index(said(match, "n").lower()) * (7 if part == "weeks" else 1)
                 weekday = WEEKDAYS.index(said(match, "weekday")) if part == "weekday" else None
                 words = sentence[match.start() : match.start("anchor__0") + length]
                 yield Relation(anchor, days, weekday, side), words
@@ -260,7 +260,7 @@ _SLOTS: Mapping[str, str] = {
     "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
     "space": r"[A-Z][\w.’' -]*?",
     "content": r"[A-Z][\w’' -]*?",
-    "n": rf"\b(?i:{'|'.join(sorted(NUMBERS, key=len, reverse=True))})",
+    "n": rf"\b(?i:{'|'.join(sorted(IN_LETTERS, key=len, reverse=True))})",
     "side": "after|before",
     "weekday": "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday",
     "anchor": ".+",

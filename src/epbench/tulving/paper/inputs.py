@@ -9,16 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Source, Value, marked, slug
-from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
+from epbench.reports.exhibit import Source, marked, slug
+from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import dataset_of
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.tulving.calibration.passport import with_passport
+from epbench.statistics.estimate import Value
 from epbench.tulving.released.archive import reader_of, writer_of
-from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
+from epbench.tulving.calibration.passport import with_passport
+from epbench.tulving.scores.run_files import COLUMNS
+from epbench.tulving.scores.run_files import read_run, read_scores
 from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:

@@ -12,24 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.errors import BadInput
-from epbench.files.typed import fields, typed
-from epbench.files.writing import write_text
 from epbench.journals.journal import Record, read_journal
 from epbench.memories.session import RETRIEVED
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
-from epbench.runs.several import labels_of
-from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.context.retrieved import read_passages
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUES
-from epbench.tulving.scores.run_files import NAMING, UNKNOWN_CHAPTERS, check_same_book, read_run, read_scores
-from epbench.tulving.scores.scoring import question_f1
-from epbench.tulving.scores.tables import complete_first, markdown_table, n_in_bin, notes, score_cell, scores_table
+from epbench.tulving.scores.scoring import NAMING, question_f1
+from epbench.tulving.scores.tables import complete_first, n_in_bin, notes, score_cell, scores_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,35 +89,6 @@ def comparison_report(book: str, runs: Runs) -> str:
     runs = complete_first(runs)
     body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
     return page(f"{book}: {len(runs)} runs", body)
-
-
-def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
-
-    Returns:
-        The scores of each run by its label, and no notes: the tables have them.
-
-    Raises:
-        BadInput: A run did not end, two folders have the same name, or the runs are on different books.
-    """
-    runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
-    (first_folder, first, _), *_ = runs.values()
-    typed(str(first_folder / "run.json"), first, fields({"book": str}))
-    unknown = check_same_book({folder: run for folder, run, _ in runs.values()})
-    scores: dict[str, dict[str, Any]] = {}
-    for label, (folder, _, of_run) in runs.items():
-        if "incomplete" not in of_run:
-            raise BadInput(f"{folder / 'scores.json'}: expected a field 'incomplete'; give the run's command again")
-        scores[label] = with_passport(of_run)
-        if folder in unknown:
-            scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
-    write_text(out / "table.md", markdown_table(scores))
-    write_text(out / "report.html", comparison_report(first["book"], scores))
-    return scores, []
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
@@ -225,7 +190,7 @@ def questions_html(
 
     Args:
         folder: The run's folder, for what was retrieved.
-        records: The rows of questions.parquet; see `epbench.tulving.scores.run_files.records_of`.
+        records: The rows of questions.parquet; see `epbench.tulving.scores.results.records_of`.
         chapters: The chapters of the book; None if the book is not at hand, which the page says then.
         n_questions: The number of rows, if `records` has only the first of them.
     """

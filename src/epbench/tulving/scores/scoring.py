@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+NAMING = ("items_ratio", "latest_several", "harsh_simple_recall_score")
+"""Fields of scores.json about how many items the answers name."""
+
+
 class Result(NamedTuple):
     """What a score is the mean of: a question, its F1, and its tau, which is None if not all true items were found."""
 

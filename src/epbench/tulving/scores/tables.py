@@ -11,7 +11,7 @@ from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.run_files import NAMING
+from epbench.tulving.scores.scoring import NAMING
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -18,12 +18,11 @@ from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import FACTS
 
-
-def _template_writer(universe: Universe, seed: int, level: int) -> Writer:
-    return TemplateWriter.of(universe, seed=seed) if level == 1 else SceneWriter.of(universe, seed=seed)
-
-
-RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {TemplateWriter.name: _template_writer}
+RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {
+    TemplateWriter.name: lambda universe, seed, level: (TemplateWriter if level == 1 else SceneWriter).of(
+        universe, seed=seed
+    )
+}
 """The writers that follow rules, from a universe, a seed and a level: no model is asked, and nothing is paid for."""
 
 

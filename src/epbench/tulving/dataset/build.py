@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -143,12 +142,14 @@ def make_book(
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
+    # From level 2 on, a first name alone does not tell a side character from a main character of another chapter.
+    also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
     writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed, level=recipe.level)
     chapters, writing = write_chapters(
         events,
         outline.layouts,
         writer,
-        _side_names(recipe, universe),
+        secondary_names(recipe.seed, also),
         plans=outline.plans,
         vocabulary=Vocabulary(universe) if outline.plans else None,
         progress=progress,
@@ -162,25 +163,15 @@ def make_book(
         questions += outcome_questions(chapters, seed=recipe.seed)
     if recipe.order == "chronological":
         chapters, questions = _reordered(chapters, questions)
+    by = "" if writing.writer == TemplateWriter.name else f", written by {writing.writer}"
     return BookData(
-        title=_title(recipe, writing.writer),
+        title=f"The days of {recipe.name}, seed {recipe.seed}{by}",
         chapters=chapters,
         questions=questions,
         selected=select(questions, rule=recipe.selection, seed=recipe.seed),
         writing=writing,
         universe_hash=universe.files_hash,
     )
-
-
-def _side_names(recipe: Recipe, universe: Universe) -> Iterator[str]:
-    """From level 2 on, a first name alone does not tell a side character from a main character of another chapter."""
-    also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
-    return secondary_names(recipe.seed, also)
-
-
-def _title(recipe: Recipe, writer: str) -> str:
-    by = "" if writer == TemplateWriter.name else f", written by {writer}"
-    return f"The days of {recipe.name}, seed {recipe.seed}{by}"
 
 
 def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:

@@ -96,7 +96,8 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     if question.get == "chronological":
         item_of = {name: item for item, name in name_of.items()}
         indexes = _indexes(files, run, number, question)
-        order = [item_of[name] for name in _picked(list(score_of), indexes[1])]
+        names = list(score_of)  # -1, or a number without a name, stands for an item that is not a true one
+        order = [item_of[names[index]] for index in indexes[1] if 0 <= index < len(names)]
     reason = evaluated.get("explanation", "")
     return PublishedVerdict(
         items=items,
@@ -162,11 +163,6 @@ def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[l
     return reply.groundtruth_indexes, reply.predicted_indexes
 
 
-def _picked(names: Sequence[str], indexes: Sequence[int]) -> list[str]:
-    """The names by their numbers; -1, or a number without a name, stands for an item that is not a true one."""
-    return [names[index] for index in indexes if 0 <= index < len(names)]
-
-
 Indexes = tuple[Sequence[int], Sequence[int]]
 
 
@@ -186,7 +182,9 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
     f1 = [unclipped_f1(row) for row in rows]
     recall = _bin_means(rows, f1, lambda row: row.get == "all")
-    latest = _latest(_bin_means(rows, f1, is_latest))
+    latest_means = _bin_means(rows, f1, is_latest)
+    n = sum(count for _, count in latest_means)
+    latest = _rounded(100 * sum(mean * count for mean, count in latest_means) / n, 2) if n else None
     all_found, tau = _order([both for row, both in zip(rows, indexes, strict=True) if row.get == "chronological"])
     awareness = None
     if latest is not None and all_found is not None:  # both in percent
@@ -219,12 +217,6 @@ def _bin_means(
         if values:
             means.append((float(np.round(np.mean(values), 2)), len(values)))
     return means
-
-
-def _latest(means: Sequence[tuple[float, int]]) -> float | None:
-    """The mean over the questions, in percent."""
-    n = sum(count for _, count in means)
-    return _rounded(100 * sum(mean * count for mean, count in means) / n, 2) if n else None
 
 
 def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:

@@ -2,11 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.tulving.chapters.exact_checks import FACTS, check_chapter
+from epbench.tulving.chapters.checks import FACTS, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.dates import from_words, in_words
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from tests.reference_cases import CHECKS, with_published
 
 EVENT = Event(from_words("May 07, 2024"), "High Line", "Zoe Brown", "Karaoke Night", "Sang a duet")
@@ -51,8 +50,8 @@ def test_each_violation_has_its_own_check(text, failed):
         ("paragraphs_nb", "(1) One.", "The number of its paragraphs was 1, and 2 is wanted. Every line counts as one."),
         ("paragraphs_initials_shape", "(1) One.\n2) Two.", 'its number, such as "(1) ": "2) Two.".'),
         ("paragraphs_initials_increment", "(1) One.\n(3) Two.", 'one blank after the number: "(3) Two.".'),
-        ("other_entities_shape", "(1) One\nidentity, he said.", 'outside a mark such as $entity_1: "identity,".'),
-        ("other_entities_shape_integer", "(1) $entity_1, $entity_x.", 'no number, as in $entity_1: "$entity_x.".'),
+        ("other_entities_shape", "(1) One.\n(2) An identity, he said.", 'outside a mark such as $entity_1: "identity,".'),
+        ("other_entities_shape_integer", "(1) $entity_1.\n(2) $entity_x.", 'no number, as in $entity_1: "$entity_x.".'),
         ("has_location", "(1) One.\n(2) Two.", 'The place "High Line" was told nowhere word for word, but belongs in paragraph (1) only.'),
         ("single_entity", "(1) Zoe Brown.\n(2) ZOE BROWN.", 'The full name "Zoe Brown" was told in paragraphs (1) and (2), but belongs in paragraph (1) only.'),
         ("correct_date", "(1) May 07, 2024.\n(2) Two.", 'The date "May 07, 2024" was told in paragraph (1), but belongs in paragraph (2) only.'),

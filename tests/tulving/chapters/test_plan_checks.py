@@ -3,9 +3,9 @@
 import pytest
 
 from epbench.progress import no_progress
+from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import first_tasks
-from epbench.tulving.chapters.plan_checks import Vocabulary, check_planned
 from epbench.tulving.events.dates import in_words
 from tests.tulving.levels.books import outline
 
@@ -23,7 +23,7 @@ def chosen(level, wanted):
     vocabulary = Vocabulary(drawn.universe)
     for one in written:
         task = one.task
-        if wanted(task.plan) and not check_planned(one.text, task.event, task.layout, task.plan, vocabulary):
+        if wanted(task.plan) and not check_chapter(one.text, task.event, task.layout, task.plan, vocabulary):
             return drawn.universe, vocabulary, task, one.text
     raise AssertionError("expected a candidate that passes")
 
@@ -89,7 +89,7 @@ def test_every_fault_is_found_by_its_check(check):
     universe, vocabulary, task, text = chosen(level, wanted)
     spoilt = spoil(universe, task, text)
     assert spoilt != text
-    found = check_planned(spoilt, task.event, task.layout, task.plan, vocabulary)
+    found = check_chapter(spoilt, task.event, task.layout, task.plan, vocabulary)
     assert check in found and set(found) <= {check, "other_content", "other_entity"}
 
 
@@ -98,16 +98,16 @@ def test_a_chapter_without_pronouns_is_found():
     for word in ("she", "he", "her", "him", "his", "herself", "himself"):
         for written in (word, word.capitalize()):
             text = " ".join(task.event.first_name if one == written else one for one in text.split(" "))
-    assert "pronouns" in check_planned(text, task.event, task.layout, task.plan, vocabulary)
+    assert "pronouns" in check_chapter(text, task.event, task.layout, task.plan, vocabulary)
 
 
 def test_at_level_four_the_event_is_named_once_and_the_first_name_of_a_nickname_never():
     _, vocabulary, task, text = chosen(4, lambda plan: plan.named)
     more = in_other_paragraph(text, task.event.content, f"The {task.event.content} went on.")
-    assert check_planned(more, task.event, task.layout, task.plan, vocabulary) == ["event_named"]
+    assert check_chapter(more, task.event, task.layout, task.plan, vocabulary) == ["event_named"]
     _, vocabulary, task, text = chosen(4, lambda plan: plan.evidence["entity"].links)
     given_away = text + f" {task.event.first_name} smiled."
-    assert check_planned(given_away, task.event, task.layout, task.plan, vocabulary) == ["other_entity"]
+    assert check_chapter(given_away, task.event, task.layout, task.plan, vocabulary) == ["other_entity"]
 
 
 def test_at_level_two_the_date_stands_as_questions_write_it():

@@ -1,8 +1,9 @@
 import pytest
 
-from epbench.tulving.context.passages import PASSAGES, note_passages, read_passages
-from epbench.tulving.context.requests import QuestionView, chunks_of, requests_for
+from epbench.tulving.context.requests import requests_for
+from epbench.tulving.context.retrieved import PASSAGES, chunks_of, note_passages, read_passages
 from epbench.tulving.dataset.load import Book
+from tests.tulving.context.rows import asked
 
 CHAPTERS = [
     (1, "Rain fell on the quay.\n\nAda Moss met Bo Lind."),
@@ -10,7 +11,7 @@ CHAPTERS = [
     (13, "A quiet day. Chapter 2 was on the desk."),
 ]
 BOOK = Book("\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in CHAPTERS), CHAPTERS, "A book")
-VIEWS = [QuestionView("a", "Who met Bo Lind?", 1), QuestionView("b", "Where did Cy Dunn come by?", 2)]
+VIEWS = [asked("a", "Who met Bo Lind?", 1), asked("b", "Where did Cy Dunn come by?", 2)]
 
 
 @pytest.mark.parametrize("memory", ["rag-paragraph", "rag-chapter"])

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from epbench import BadInput
-from epbench.tulving.context.prompts import load_prompts
-from epbench.tulving.context.requests import QuestionView, requests_for
+from epbench.tulving.context.requests import load_prompts, requests_for
 from epbench.tulving.dataset.load import Book
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader
+from tests.tulving.context.rows import asked
 
 PACK = {
     "system": "", "book": "<\n{book}\n>", "passages": "[{passages}]", "passage": "'{passage}'", "nothing": "",
@@ -31,7 +31,7 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
     request = next(
         iter(
             requests_for(
-                "rag-chapter", BOOK, [QuestionView("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+                "rag-chapter", BOOK, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
             )
         )
     )
@@ -40,7 +40,7 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
     whole = next(
         iter(
             requests_for(
-                "in-context", BOOK, [QuestionView("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+                "in-context", BOOK, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
             )
         )
     )
@@ -73,7 +73,7 @@ def test_a_bad_pack_is_refused(tmp_path, change, message):
 def nothing_of(tmp_path, nothing, title="Rain"):
     """What stands before a question about a book that is not shown."""
     prompts = load_prompts(write(tmp_path, PACK | {"nothing": nothing}))
-    (request,) = requests_for("none", Book("", [], title), [QuestionView("1", "Who?", 1)], prompts=prompts)
+    (request,) = requests_for("none", Book("", [], title), [asked("1", "Who?", 1)], prompts=prompts)
     return request.context
 
 
@@ -81,15 +81,15 @@ def test_a_pack_names_the_book_that_is_not_shown_or_leaves_it_out(tmp_path):
     assert nothing_of(tmp_path, "About {title}: {{sic}}, {title}.") == "About Rain: {sic}, Rain."
     assert nothing_of(tmp_path, "From memory.") == "From memory."
     assert nothing_of(tmp_path, "{title}", "Rain {book} {0}") == "Rain {book} {0}"
-    (own,) = requests_for("none", BOOK, [QuestionView("1", "Who?", 1)])
+    (own,) = requests_for("none", BOOK, [asked("1", "Who?", 1)])
     assert '"Rain"' in own.context and TEXT not in own.user
 
 
 @pytest.mark.parametrize("title", [f"Chapter 1\n\n{TEXT}", f"Chapter 1, Paragraph 1\r\n{TEXT}", TEXT, "Chapter 1"])
 def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
-    asked = [QuestionView("1", "On which dates did it rain at High Line?", 1)]
+    rows = [asked("1", "On which dates did it rain at High Line?", 1)]
     for prompts in (load_prompts(), load_prompts(write(tmp_path, PACK | {"nothing": "{title}"}))):
-        (request,) = requests_for("none", Book("", [], title), asked, prompts=prompts)
+        (request,) = requests_for("none", Book("", [], title), rows, prompts=prompts)
         assert next(iter(LexicalReader().answer([request]))).text == NOTHING
 
 
@@ -105,6 +105,6 @@ def test_a_missing_key_or_file_is_named(tmp_path):
 
 
 def test_repeats_are_requests_of_their_own():
-    requests = list(requests_for("none", BOOK, [QuestionView("1", "Who?", 1)], repeats=3))
+    requests = list(requests_for("none", BOOK, [asked("1", "Who?", 1)], repeats=3))
     assert [r.repeat for r in requests] == [0, 1, 2]
     assert len({r.key("m") for r in requests}) == 3

@@ -5,8 +5,7 @@ import pytest
 from epbench import BadInput, load_book
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
-from epbench.tulving.context.reading import Reading
-from epbench.tulving.context.requests import published_top_k
+from epbench.tulving.context.requests import Reading, published_top_k
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,17 @@ import pytest
 
 from epbench import BadInput
 from epbench.retrieval.load import Bm25, terms
-from epbench.tulving.context.requests import MEMORIES, QuestionView, chunks_of, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, published_top_k, requests_for
+from epbench.tulving.context.retrieved import chunks_of
 from epbench.tulving.dataset.load import Book
+from tests.tulving.context.rows import asked
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [
-    QuestionView("a", "Where is the red fox?", 2),
-    QuestionView("b", "A blue dog?", 1),
-    QuestionView("c", "Zebra?", 0),
+    asked("a", "Where is the red fox?", 2),
+    asked("b", "A blue dog?", 1),
+    asked("c", "Zebra?", 0),
 ]
 
 

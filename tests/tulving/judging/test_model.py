@@ -8,9 +8,8 @@ from epbench import BadInput
 from epbench.journals.journal import read_journal
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage
-from epbench.tulving.judging.load import ModelJudge
-from epbench.tulving.judging.prompts import load_judge_prompts
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.load import ModelJudge, load_judge_prompts
+from epbench.tulving.judging.verdicts import JudgeInput
 from tests.models.loopback_endpoint import BROKEN, Fault, LoopbackEndpoint
 from tests.tulving.scripted_judge import answer, at_first, honest, is_order, is_repair, question, truth, verdict
 

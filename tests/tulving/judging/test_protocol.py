@@ -4,8 +4,8 @@ from typing import get_args
 
 from epbench.judges.protocol import PastJudge
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.prompts import OUTCOME_SORTS, SORTS, load_judge_prompts
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.load import OUTCOME_SORTS, SORTS, load_judge_prompts
+from epbench.tulving.judging.verdicts import JudgeInput
 from epbench.tulving.questions.templates import Trace
 
 DATES = ("May 07, 2024", "June 01, 2024", "May 21, 2025")

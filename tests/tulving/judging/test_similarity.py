@@ -16,8 +16,8 @@ from epbench.judges.protocol import is_free
 from epbench.retrieval.embedders import SentenceTransformerEmbedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import JudgeInput
 from epbench.tulving.judging.similarity import SimilarityJudge
+from epbench.tulving.judging.verdicts import JudgeInput
 from tests.tulving.judging.concepts import ConceptEmbedder
 
 EMBEDDER = ConceptEmbedder()

@@ -12,8 +12,8 @@ from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, Judgement, PastJudge
 from epbench.progress import no_progress
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import Verdict
 from epbench.tulving.judging.verdicts import (
+    Verdict,
     check_all_judged,
     judge_answers,
     judge_failures,

@@ -11,7 +11,7 @@ from typing import Any
 from epbench.reports.figures import COLOURS, drawing, svg
 from epbench.reports.tables import Table
 from epbench.tulving.chapters.chapter import Chapter, assemble
-from epbench.tulving.chapters.exact_checks import facts_in_words, split_paragraphs
+from epbench.tulving.chapters.checks import facts_in_words, split_paragraphs
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.events.events import Event
 from epbench.tulving.levels.plan import FACTS

@@ -15,7 +15,7 @@ from epbench.tulving.paper.inputs import EVENTS, Line
 from epbench.tulving.paper.rows import INTERVALS, LOST, SPREAD, f1_of, forest, judge_notes, value
 from epbench.tulving.questions.generate import BINS, Origin
 from epbench.tulving.questions.templates import CUES, Get, Trace
-from epbench.tulving.scores.question_files import COLUMNS
+from epbench.tulving.scores.results import COLUMNS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,7 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
-from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.judging.verdicts import judged, verdict_records
+from epbench.tulving.judging.verdicts import ScoredAnswer, judged, judgement_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1
@@ -225,7 +224,9 @@ _Verdicts = Mapping[str, tuple[ScoredAnswer, Mapping[str, str]]]
 def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
     by_id = {row["id"]: row for row in rows}
     found = {}
-    for given, record in verdict_records(folder, rows, judge):
+    for _, given, record in judgement_records(folder, rows, judge):
+        if record is None or record.get("failure") is not None:
+            continue
         name = f"{given.id}: {given.answer}"
         about = {"question": given.question, "answer": given.answer, "reason": record["reason"]}
         found[name] = (replace(judged(by_id[given.id], record), id=name), about)

@@ -133,11 +133,13 @@ def _numbers(pairs: Sequence[_Pair]) -> dict[str, Any]:
 
 
 def _kappa(decisions: Sequence[tuple[bool, bool]]) -> float | None:
-    from sklearn.metrics import cohen_kappa_score
-
+    """Cohen's kappa; None if both always decide the same."""
     if len({decision for both in decisions for decision in both}) < 2:
         return None
-    return float(cohen_kappa_score(*zip(*decisions, strict=True)))
+    agreement = sum(one == other for one, other in decisions) / len(decisions)
+    first, second = (sum(judge) / len(decisions) for judge in zip(*decisions, strict=True))
+    by_chance = first * second + (1 - first) * (1 - second)
+    return (agreement - by_chance) / (1 - by_chance)
 
 
 def _correlation(f1: Sequence[tuple[float, float]]) -> float | None:

@@ -100,7 +100,7 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     columns["distance"] = distance
     if rows["distance"].nunique() == 1:
         del columns["distance"]
-    design = np.column_stack([np.ones(len(rows)), *columns.values()])
+    design: NDArray[np.float64] = np.column_stack([np.ones(len(rows)), *columns.values()])
     if np.linalg.matrix_rank(design) < design.shape[1]:
         return {"not_estimable": "middle, length and distance determine one another in these questions"}
     clusters = np.unique(rows["excerpt"].tolist(), return_inverse=True)[1]

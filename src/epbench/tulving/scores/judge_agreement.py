@@ -139,7 +139,7 @@ def _kappa(decisions: Sequence[tuple[bool, bool]]) -> float | None:
     agreement = sum(one == other for one, other in decisions) / len(decisions)
     first, second = (sum(judge) / len(decisions) for judge in zip(*decisions, strict=True))
     by_chance = first * second + (1 - first) * (1 - second)
-    return (agreement - by_chance) / (1 - by_chance)
+    return float((agreement - by_chance) / (1 - by_chance))
 
 
 def _correlation(f1: Sequence[tuple[float, float]]) -> float | None:

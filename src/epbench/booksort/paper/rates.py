@@ -72,7 +72,7 @@ def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
     """The accuracy of some questions, with its test against chance.
 
     Args:
-        questions: As `epbench.booksort.scores.question_files.read_questions` returns them.
+        questions: As `epbench.booksort.scores.run_files.read_questions` returns them.
         pooled: Whether `right` is a mean over models, 0 to 1.
     """
     test = _test_of_means if pooled else _test

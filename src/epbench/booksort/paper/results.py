@@ -22,7 +22,7 @@ from epbench.booksort.paper.rates import (
     counted,
     distance,
 )
-from epbench.booksort.scores.question_files import EXTEND, LONG_EXCERPT, SORT
+from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
 from epbench.reports.exhibit import Column, Row, mean_half, p_value
 from epbench.reports.plots import line_panels
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.question_files import LONG_EXCERPT
+from epbench.booksort.scores.run_files import LONG_EXCERPT
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -31,7 +31,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: All questions, as `epbench.booksort.scores.question_files.read_questions` returns them. Those whose request
+        rows: All questions, as `epbench.booksort.scores.run_files.read_questions` returns them. Those whose request
             failed are neither right nor wrong.
 
     Returns:

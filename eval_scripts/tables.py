@@ -157,7 +157,7 @@ def _benchmark_of_dataset(name: str) -> str:
     """The benchmark that a dataset is for, by its configs."""
     from epbench.errors import BadInput
     from epbench.hub.rows import hub_configs
-    from epbench.memfail.dataset.types import CONFIGS as MEMFAIL
+    from epbench.memfail.dataset.load import CONFIGS as MEMFAIL
 
     configs = {path.name for path in Path(name).iterdir()} if Path(name).is_dir() else set(hub_configs(name))
     for benchmark, known in (("tulving", {"qa"}), ("memfail", set(MEMFAIL)), ("booksort", {"books"})):

@@ -8,8 +8,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.memfail.dataset.load import Loaded
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS, Loaded
 from epbench.memfail.paper.inputs import Inputs
 from epbench.models.estimate import cl100k_tokens
 from epbench.reports.exhibit import Column, Exhibit, marked

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import judges
 from epbench.reports.exhibit import Column, Exhibit, Missing, interval, marked

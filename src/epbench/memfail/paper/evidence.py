@@ -168,7 +168,7 @@ class Cell:
     """The result of one system at one k.
 
     Attributes:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         system: The memory system, by the paper's name if it is one of the paper's.
         model: The model inside the system, likewise; empty if it has none.
         k: The number of memories that were asked for.

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import noted_judge
-from epbench.memfail.dataset.load import Loaded, load_memfail
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
 from epbench.memfail.scores.breakdown import with_tokens
 from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
 from epbench.memfail.scores.question_files import COLUMNS

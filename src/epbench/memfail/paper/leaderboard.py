@@ -9,7 +9,7 @@ from typing import Any
 
 from epbench.judges.protocol import noted_judge
 from epbench.memfail.calibration.passport import passport_in_words
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.scores.run_files import read_run
 from epbench.reports.exhibit import Exhibit

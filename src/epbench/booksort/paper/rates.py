@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, of_source, p_value, plain
 from epbench.reports.plots import Plot
-from epbench.reports.reported import ReportedRow
-from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed, stars
+from epbench.reports.reported import ReportedRow, sources
+from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,23 +195,6 @@ def distance(row: Row) -> str:
     return f"{row['over']:,}–{row['up_to']:,}"
 
 
-def counted(show: Show) -> Show:
-    """What a cell shows, and the number of questions."""
-    return lambda row: show(row) if row["n"] is None else f"{show(row)}, n = {row['n']:,}"
-
-
-def difference(prefix: str, digits: int = 3, *, starred: bool = True) -> Show:
-    """`+0.410 [0.360, 0.450]**`: a difference, its interval, and stars by its corrected p-value."""
-
-    def show(row: Row) -> str:
-        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
-        interval = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
-        mark = stars(row[f"{prefix}p_holm"]) if starred else ""
-        return "–" if mean is None else f"{mean:+.{digits}f}{interval}{mark}"
-
-    return show
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rates:
     """A table or figure of accuracies, as it is declared.
@@ -304,13 +287,6 @@ def _reported_row(row: ReportedRow, score: str) -> Row:
     names = {"source": "reported", "label": row.model, "model": row.model, "memory": row.memory}
     _, is_book, book = row.dataset.partition("book ")
     return {**names, **({"book_idx": int(book)} if is_book else {}), **numbers}
-
-
-def sources(rows: Sequence[ReportedRow]) -> list[str]:
-    """A note that says where reported rows come from, and what is said of a single one; none without rows."""
-    named = dict.fromkeys(f"{row.source}, {row.table}" for row in rows)
-    said = f" {rows[0].note.rstrip('.')}." if len(rows) == 1 and rows[0].note else ""
-    return [f"Rows marked (reported): {'; '.join(named)}.{said}"] if rows else []
 
 
 def _what_is_shown(rows: Sequence[Row]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.scores.scoring import against_guessing
 from epbench.metric_folders import metric_module
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, of_source, p_value, plain
 from epbench.reports.plots import Plot
@@ -75,20 +76,8 @@ def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
         questions: As `epbench.booksort.scores.run_files.read_questions` returns them.
         pooled: Whether `right` is a mean over models, 0 to 1.
     """
-    test = _test_of_means if pooled else _test
+    test = _test_of_means if pooled else against_guessing
     return share_of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
-
-
-def _test(answered: pd.DataFrame) -> tuple[float, int]:
-    """The two-sided binomial test against chance, and the number of questions or pairs that it counts."""
-    from scipy.stats import binomtest
-
-    right, units = int(answered["right"].sum()), len(answered)
-    if answered["swapped"].any():  # the two askings of a pair are not independent
-        times = answered.groupby("pair")["right"].agg(["sum", "size"])
-        both = times[times["size"] == 2]["sum"]
-        right, units = int((both == 2).sum()), int((both != 1).sum())
-    return (float(binomtest(right, units, CHANCE).pvalue) if units else 1.0), units
 
 
 def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:

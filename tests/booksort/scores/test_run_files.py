@@ -4,7 +4,7 @@ import pytest
 
 from epbench.booksort.benchmark import BENCHMARK
 from epbench.booksort.dataset.load import load_pairs
-from epbench.booksort.scores.question_files import COLUMNS, read_questions
+from epbench.booksort.scores.run_files import COLUMNS, read_questions
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.runs.merge import merge

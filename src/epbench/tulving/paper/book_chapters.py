@@ -1,36 +1,133 @@
-"""Figures 5 and 6: where chapters tell their facts, and the path of one person through a book, on the map."""
+"""What the chapters of books tell and how they were written.
+
+Their rounds and checks (Table 7), what came out (Table 8), where they tell their facts (Figure 5), and the path of one person
+through a book, on the map (Figure 6).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count, product, takewhile
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, plain
 from epbench.reports.figures import INK, colour_of
 from epbench.reports.plots import DASHES, legend, panels
+from epbench.reports.reported import ReportedRow
 from epbench.safe_text import printable
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.checks import facts_in_words, paragraphs_with, split_paragraphs
 from epbench.tulving.chapters.report import QUANTILES, SPANS, Positions, fact_positions
 from epbench.tulving.events.new_york import CITY, Point, boroughs, in_city
-from epbench.tulving.paper.books import PaperBook
+from epbench.tulving.paper.books import BOOK, WRITER, PaperBook, Record, Reported, book_table, identity_of, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TITLE_5 = "Positions of the facts relative to the book, the chapter and the paragraph"
-_TITLE_6 = "The path of one person through the book"
-MOST_BOOKS = 4
-"""Books in one part of Figure 5, side by side; more of them take more parts."""
-FACT_NAMES = {"location": "space", "date": "time", "entity": "entity", "content": "detail"}
 
-MOST_STOPS = 24
-"""The longest path that is shown unless a person is chosen by name; more stops cannot be told apart on the map."""
+# Tables 7 and 8: how the chapters were written, round by round, and what came out
+
+_ROUND = ("candidates", "failed_exact", "failed_model", "accepted_so_far")
+_CHECK, _MOST_CHECKS = "check_", 3  # Table 7 names the commonest in a round; its data has all of them
+
+
+def rounds(told: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
+    """Table 7, with a row for each round of each book that was written in rounds."""
+    unwritten: dict[str, list[str]] = {}
+    for book in told:
+        if not book.rounds:
+            unwritten.setdefault(book.no_rounds, []).append(book.marked)
+    reasons = [f"{', '.join(names)}: {why}" for why, names in unwritten.items()]
+    needs = "a book that a model wrote, with its checks" + (f" ({'; '.join(reasons)})" if reasons else "")
+    theirs = rows_of("Table 7", reported, [f"0.{column}" for column in _ROUND])
+    columns = [
+        BOOK, WRITER, Column("round", "round", text=True), Column("failed checks", _commonest, text=True),
+        *(Column(name.replace("_", " "), name) for name in _ROUND[:3]),
+        Column("accepted so far", lambda row: f"{plain(row['accepted_so_far'])} of {row['n_events']}"),
+    ]  # fmt: skip
+    notes = [
+        "In each round there is one candidate for every event without a chapter. The model's check (names with llm_) is "
+        "made only of candidates that pass the exact checks. A candidate may fail several checks; the commonest ones are named.",
+        *(f"Without rounds: {reason}." for reason in reasons),
+    ]
+    own = [record for book in told for record in _own_rounds(book)]
+    given = [record for row in theirs for record in _reported_rounds(row)]
+    title = "Accepted chapters by round, and the checks that candidates failed"
+    return book_table("Table 7", title, own, given, columns, notes, theirs, needs, sections="label")
+
+
+def _own_rounds(book: PaperBook) -> Iterable[Record]:
+    so_far = 0
+    for number, one in enumerate(book.rounds):
+        so_far += one.accepted
+        yield {
+            **book.identity, "round": number, "n_events": book.rounds[0].candidates, "candidates": one.candidates,
+            "failed_exact": one.failed_exact, "failed_model": one.failed_llm, "accepted": one.accepted,
+            "accepted_so_far": so_far, **{f"{_CHECK}{check}": n for check, n in one.failed_checks.items()},
+        }  # fmt: skip
+
+
+def _reported_rounds(row: ReportedRow) -> Iterable[Record]:
+    """The rounds that the paper reports, which says nothing of single checks."""
+    for number in takewhile(lambda number: f"{number}.candidates" in row.scores, count()):
+        given = {name: row.scores.get(f"{number}.{name}") for name in _ROUND}
+        so_far, before = given["accepted_so_far"], row.scores.get(f"{number - 1}.accepted_so_far") if number else 0
+        accepted = None if so_far is None or before is None else so_far - before
+        about: Record = {"round": number, "n_events": row.scores["0.candidates"]}
+        yield {**identity_of(row), **about, **given, "accepted": accepted}
+
+
+def _commonest(row: Row) -> str:
+    """The checks that failed most often, with their numbers: `has_date 8, has_content 3, …`."""
+    failed = Counter({name.removeprefix(_CHECK): n for name, n in row.items() if name.startswith(_CHECK) and n})
+    shown = [f"{check} {n}" for check, n in failed.most_common(_MOST_CHECKS)]
+    return ", ".join([*shown, *(["…"] if len(failed) > _MOST_CHECKS else [])]) or "–"
+
+
+PROPERTIES = ("paragraphs", "style", "secondary entities")
+
+
+def composition(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
+    """Table 8, with a column for each book; counts are named as in rows of the paper, such as `style.comedy`."""
+
+    def is_counted(name: str) -> bool:
+        return name.partition(".")[0] in PROPERTIES
+
+    def place(name: str) -> tuple[int, int, str]:  # numbers by their size, styles by their names
+        what, _, value = name.partition(".")
+        return PROPERTIES.index(what), 0 if what == "style" else len(value), value
+
+    theirs = [row for row in reported if row.table == "Table 8" and any(map(is_counted, row.scores))]
+    counts: list[tuple[Record, str, Mapping[str, Value]]] = []
+    for book in books:
+        values = [(chapter.n_paragraphs, chapter.style, len(chapter.secondary)) for chapter in book.chapters]
+        named = Counter(f"{what}.{value}" for of in values for what, value in zip(PROPERTIES, of, strict=True))
+        counts.append((book.identity, book.marked, named))
+    counts += [(identity_of(row), marked(f"{row.dataset} by {row.model}", "reported"), row.scores) for row in theirs]
+    names = sorted({name for *_, of in counts for name in of if is_counted(name)}, key=place)
+    own = [
+        {**identity, "heading": heading, "property": what, "value": value, "chapters": of.get(name, 0)}
+        for name in names
+        for what, _, value in (name.partition("."),)
+        for identity, heading, of in counts
+    ]
+    columns = [Column("property", "property", text=True), Column("value", "value", text=True), Column("{}", "chapters")]
+    notes = ["A secondary entity is a side character with a full name that occurs in one chapter only."]
+    title = "Chapters by number of paragraphs, by style and by number of secondary entities"
+    of_books = own if books else []
+    return book_table("Table 8", title, of_books, [], columns, notes, theirs, across="heading", sections="property")
+
+
+# Figure 5: where chapters tell their facts
+
+MOST_BOOKS = 4  # in one part of the figure, side by side; more of them take more parts
+FACT_NAMES = {"location": "space", "date": "time", "entity": "entity", "content": "detail"}
 
 
 def positions_figures(books: Sequence[PaperBook]) -> list[Exhibit | Missing]:
@@ -39,16 +136,15 @@ def positions_figures(books: Sequence[PaperBook]) -> list[Exhibit | Missing]:
     As in the paper, a fact's position is the middle of its first occurrence, in any case. A book with a chapter that does
     not tell a fact word for word is left out, with a note.
     """
-    faults = [_untold(book.chapters) for book in books]
-    notes = [f"{book.marked} is left out: {fault}." for book, fault in zip(books, faults, strict=True) if fault]
-    shown = [book for book, fault in zip(books, faults, strict=True) if not fault]
+    title = "Positions of the facts relative to the book, the chapter and the paragraph"
+    faults = [(book, _untold(book.chapters)) for book in books]
+    notes = [f"{book.marked} is left out: {fault}." for book, fault in faults if fault]
+    shown = [book for book, fault in faults if not fault]
     if not shown:
-        return [Missing("Figure 5", _TITLE_5, f"a book that tells every fact word for word {' '.join(notes)}".strip())]
+        return [Missing("Figure 5", title, f"a book that tells every fact word for word {' '.join(notes)}".strip())]
     parts = [shown[start : start + MOST_BOOKS] for start in range(0, len(shown), MOST_BOOKS)]
-    return [
-        _positions("Figure 5" if len(parts) == 1 else f"Figure 5, part {number}", part, notes)
-        for number, part in enumerate(parts, 1)
-    ]
+    names = ["Figure 5"] if len(parts) == 1 else [f"Figure 5, part {number + 1}" for number in range(len(parts))]
+    return [_positions(name, title, part, notes) for name, part in zip(names, parts, strict=True)]
 
 
 def _untold(chapters: Sequence[Chapter]) -> str:
@@ -60,61 +156,49 @@ def _untold(chapters: Sequence[Chapter]) -> str:
     return ""
 
 
-def _positions(name: str, books: Sequence[PaperBook], notes: Sequence[str]) -> Exhibit:
+def _positions(name: str, title: str, books: Sequence[PaperBook], notes: Sequence[str]) -> Exhibit:
     import numpy as np
 
-    found = [fact_positions(book.chapters) for book in books]
-    places = [
-        ({**book.identity, "span": span, "fact": FACT_NAMES[fact]}, book, of[span][fact])
-        for book, of in zip(books, found, strict=True)
-        for span in SPANS
-        for fact in FACT_NAMES
-    ]
-    points = framed(
-        {**about, "chapter": chapter.number, "position": place}
-        for about, book, at in places
-        for chapter, place in zip(book.chapters, at, strict=True)
-    )
-    frame = framed(
-        {**about, "n": len(at), **{f"q{q}": float(np.quantile(at, q)) for q in QUANTILES}} for about, _, at in places
-    )
+    drawn = {book.marked: fact_positions(book.chapters) for book in books}
+    points, summed = [], []
+    for book, span, (fact, fact_name) in product(books, SPANS, FACT_NAMES.items()):
+        about, places = {**book.identity, "span": span, "fact": fact_name}, drawn[book.marked][span][fact]
+        quantiles = {f"q{q}": float(np.quantile(places, q)) for q in QUANTILES}
+        summed.append({**about, "n": len(places), **quantiles})
+        for chapter, place in zip(book.chapters, places, strict=True):
+            points.append({**about, "chapter": chapter.number, "position": place})
     columns = [
-        Column("book", of_source(), text=True), Column("relative to", "span", text=True), Column("fact", "fact", text=True),
-        Column("chapters", "n"), *(Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES),
+        BOOK, Column("relative to", "span", text=True), Column("fact", "fact", text=True), Column("chapters", "n"),
+        *(Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES),
     ]  # fmt: skip
-    about = [
+    about_positions = (
         "A position is the middle of the first occurrence, in any case, divided by the length in characters: 0 is the "
         "beginning of the book, chapter or paragraph, 1 its end. The figure shows the share of chapters that have told a "
-        "fact by a position; the grey line is that of facts that are spread evenly.",
-    ]
-    drawn = dict(zip([book.marked for book in books], found, strict=True))
-    return Exhibit(
-        name,
-        _TITLE_5,
-        frame,
-        columns,
-        [*about, *notes],
-        lambda: _draw_positions(drawn),
-        sections="label",
-        points=points,
+        "fact by a position; the grey line is that of facts that are spread evenly."
     )
+    plot, all_notes = partial(_draw_positions, drawn), [about_positions, *notes]
+    return Exhibit(name, title, framed(summed), columns, all_notes, plot, sections="label", points=framed(points))
 
 
 def _draw_positions(books: Mapping[str, Positions]) -> Figure:
     """A column for each book, a row for each span."""
     empty = [""] * (len(SPANS) - 1) * len(books)
     figure, grid = panels([*books, *empty], columns=len(books), width=2.9, height=2.5)
-    for number, axes in enumerate(grid):
-        row, column = divmod(number, len(books))
-        span = SPANS[row]
-        for at, (fact, places) in enumerate(list(books.values())[column][span].items()):
+    for axes, (span, (number, of)) in zip(grid, product(SPANS, enumerate(books.values())), strict=True):
+        for at, (fact, places) in enumerate(of[span].items()):
             axes.ecdf(places, color=colour_of(at), linestyle=DASHES[at], label=FACT_NAMES[fact])
         axes.plot([0, 1], [0, 1], color="#999", linewidth=0.8)
-        axes.set(
-            xlim=(0, 1), ylim=(0, 1), xlabel=f"position in the {span}", ylabel="" if column else "share of chapters"
-        )
+        y_label = "" if number else "share of chapters"
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"position in the {span}", ylabel=y_label)
     legend(figure)
     return figure
+
+
+# Figure 6: the path of one person
+
+_TITLE_6 = "The path of one person through the book"
+MOST_STOPS = 24
+"""The longest path that is shown unless a person is chosen by name; more stops cannot be told apart on the map."""
 
 
 def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[Exhibit | Missing]:
@@ -128,41 +212,40 @@ def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[
     Raises:
         BadInput: No book tells of this person.
     """
+    people = {book.marked: Counter(chapter.event.entity for chapter in book.chapters) for book in books}
     if entity is not None:
-        books = [book for book in books if any(chapter.event.entity == entity for chapter in book.chapters)]
+        books = [book for book in books if entity in people[book.marked]]
         if not books:
             raise BadInput(f"entity {entity!r}: expected a main character of one of the books, found none of this name")
     if not books:
         return [Missing("Figure 6", _TITLE_6, "a book whose spaces have coordinates")]
     alone = len(books) == 1
     return [
-        _path("Figure 6" if alone else f"Figure 6, {book.marked}", book, entity or _most_seen(book)) for book in books
+        _path("Figure 6" if alone else f"Figure 6, {book.marked}", book, entity or _most_seen(people[book.marked]))
+        for book in books
     ]
 
 
-def _most_seen(book: PaperBook) -> str:
-    counts = Counter(chapter.event.entity for chapter in book.chapters)
+def _most_seen(counts: Mapping[str, int]) -> str:
     shown = [name for name, n in counts.items() if n <= MOST_STOPS] or [min(counts, key=counts.__getitem__)]
     return max(shown, key=counts.__getitem__)
 
 
 def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
     told = [chapter for chapter in book.chapters if chapter.event.entity == person]
-    records: list[dict[str, Value]] = []
+    records: list[Record] = []
     for number, chapter in enumerate(sorted(told, key=lambda chapter: chapter.event.time), 1):
         event, (south, west) = chapter.event, book.coordinates.get(chapter.event.space, (None, None))
-        records.append(
-            {
-                **book.identity, "entity": person, "stop": number, "chapter": chapter.number,
-                "date": event.time.isoformat(), "space": event.space, "content": event.content, "detail": event.detail,
-                "latitude": south, "longitude": west,
-            }
-        )  # fmt: skip
+        records.append({
+            **book.identity, "entity": person, "stop": number, "chapter": chapter.number, "date": event.time.isoformat(),
+            "space": event.space, "content": event.content, "detail": event.detail, "latitude": south, "longitude": west,
+        })  # fmt: skip
     unknown = sorted({str(stop["space"]) for stop in records if not _point(stop)})
-    if all(not _point(stop) for stop in records):
-        needs = f"coordinates of the spaces of {book.marked}"
+    if not any(map(_point, records)):
         whose = f"the universe {book.universe}" if book.universe else "its universe"
-        return Missing(name, _TITLE_6, f"{needs}: {whose} has none that are known here")
+        return Missing(
+            name, _TITLE_6, f"coordinates of the spaces of {book.marked}: {whose} has none that are known here"
+        )
     notes = [f"The path of {person} in {book.marked}, in the order of the dates; chapters are in another order."]
     notes += [f"Not on the map, since their coordinates are unknown: {', '.join(unknown)}."] if unknown else []
     columns = [
@@ -170,7 +253,7 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
         Column("latitude, longitude", _coordinates, text=True), Column("chapter", "chapter"),
     ]  # fmt: skip
     title = f"{_TITLE_6}: {person} in {book.marked}"
-    return Exhibit(name, title, framed(records), columns, notes, lambda: _draw_path(book, person, records))
+    return Exhibit(name, title, framed(records), columns, notes, partial(_draw_path, book, person, records))
 
 
 def _point(stop: Row) -> Point | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias
 
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
-from epbench.memfail.dataset.load import GoldMemory, Question
+from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
@@ -87,6 +87,41 @@ class Verdict:
 
 
 Judge: TypeAlias = protocol.Judge[Check, Verdict]
+
+
+Stage = Literal["storage", "summary", "retrieval"]
+STAGES: tuple[Stage, ...] = ("storage", "summary", "retrieval")
+
+Stores = Mapping[str, tuple[str, ...]]
+"""By name of a store, all memories that it held when the questions were asked."""
+
+
+def memory_check(stage: Stage, record: QuestionRecord, gold: GoldMemory, stores: Stores) -> Check:
+    """What is asked about a gold memory at a stage: of the whole store, or of the retrieved memories."""
+    memories = record.memories if stage == "retrieval" else stores[record.store]
+    return Check(stage, record.question, gold, memories)
+
+
+def needs_no_judge(check: Check) -> bool:
+    """Whether a check is false without asking: where there is no memory, none can have the fact."""
+    return check.gold is not None and not check.memories
+
+
+def answer_check(record: QuestionRecord) -> Check | None:
+    """What is asked about the answer; None where no judge is needed, as for a multiple choice."""
+    if record.question.choices:
+        return None
+    kind: Literal["abstention", "reasoning"] = "abstention" if record.question.kind == "misleading" else "reasoning"
+    return Check(kind, record.question, answer=record.answer)
+
+
+def every_check(records: Iterable[QuestionRecord], stores: Stores) -> list[Check]:
+    """The most that a judge can be asked about these records: every stage and the answer, as if nothing failed."""
+    checks: list[Check | None] = []
+    for record in records:
+        checks += [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in STAGES]
+        checks.append(answer_check(record))
+    return [check for check in checks if check and not needs_no_judge(check)]
 
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text

@@ -7,12 +7,11 @@ from itertools import combinations
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.exhibits.exhibit import Missing, Value, marked
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import judges
-from epbench.reports.exhibit import Column, Exhibit, interval
-from epbench.statistics.estimate import framed
+from epbench.reports.exhibit import Column, Exhibit, Missing, interval, marked
+from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 

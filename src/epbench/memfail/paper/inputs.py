@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Source
 from epbench.judges.protocol import noted_judge
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
 from epbench.memfail.scores.breakdown import with_tokens
 from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
 from epbench.memfail.scores.question_files import COLUMNS
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.reports.exhibit import Source
 from epbench.runs.question_table import read_questions
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from epbench.exhibits.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.judges.protocol import noted_judge
 from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.scores.run_files import read_run
 from epbench.reports.exhibit import Exhibit
+from epbench.reports.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.statistics.estimate import Estimate
 
 _TITLES = {

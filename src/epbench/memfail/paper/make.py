@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from epbench.exhibits.exhibit import Missing
 from epbench.memfail.paper.dataset import table_2
 from epbench.memfail.paper.differences import differences
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.stages import figures_6_to_9, tokens_and_cost
 from epbench.memfail.paper.systems import beside_success, figure_1, figure_2, figure_3, figure_4, figure_5, scaling
-from epbench.reports.exhibit import Exhibit
+from epbench.reports.exhibit import Exhibit, Missing
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from epbench.exhibits.exhibit import marked
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.side_by_side import judge_notes
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR
-from epbench.reports.exhibit import mean_interval
+from epbench.reports.exhibit import marked, mean_interval
 from epbench.reports.tables import cell as text
 from epbench.statistics.estimate import Estimate
 from epbench.statistics.intervals import wilson

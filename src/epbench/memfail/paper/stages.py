@@ -7,7 +7,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Missing, marked
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.rows import TITLES, Row, notes_on, rows_of, scored, values
 from epbench.memfail.scores.breakdown import count_of
@@ -15,7 +14,7 @@ from epbench.memfail.scores.cost import total
 from epbench.memfail.scores.figures import in_order
 from epbench.memfail.scores.panels import stacked
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.reports.exhibit import Column, Exhibit
+from epbench.reports.exhibit import Column, Exhibit, Missing, marked
 from epbench.reports.plots import legend, panels
 from epbench.statistics.estimate import framed
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Missing, marked
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import SUCCESS, TITLES, Row, notes_on, rows_of, scored, share, values
 from epbench.memfail.scores.figures import in_order
-from epbench.reports.exhibit import Column, Exhibit, mean_interval
+from epbench.reports.exhibit import Column, Exhibit, Missing, marked, mean_interval
 from epbench.reports.plots import bars, legend, lines, panels
 from epbench.statistics.estimate import framed
 

@@ -40,7 +40,7 @@ _OPPOSITES = (*_PAIRS, *((other, one) for one, other in _PAIRS))
 
 def without_detail(gold: GoldMemory) -> str | None:
     """The text without the sentences that carry the detail; the link stays, as a plain sentence."""
-    own = own_words(gold)
+    own = gold.own_words
     if not own:
         return None
     sentences = list(sentences_of(gold.text))
@@ -51,14 +51,6 @@ def without_detail(gold: GoldMemory) -> str | None:
         sentences.append(f"{' '.join(gold.link)}.")
     kept = " ".join(sentence.strip() for sentence in sentences)
     return kept if content_of(gold.link[0]) <= content_of(kept) else None
-
-
-def own_words(gold: GoldMemory) -> frozenset[str]:
-    """The words of the detail that stand in the text and not in the link: those that only the detail can have brought."""
-    if not gold.detail:
-        return frozenset()
-    linked = frozenset(word for text in gold.link for word in content_of(text))
-    return (content_of(" ".join(gold.detail)) & content_of(gold.text)) - linked
 
 
 def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
@@ -88,7 +80,7 @@ def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
 def statement(gold: GoldMemory) -> str | None:
     """The sentence of the text that holds most of the words of link and detail; None if none holds any of them."""
     linked = frozenset(word for text in gold.link[-1:] for word in content_of(text))
-    own = own_words(gold)
+    own = gold.own_words
     sought = own if own and len(gold.link) == 1 else own | linked  # a name alone states nothing
     best = max(sentences_of(gold.text), key=lambda sentence: len(sought & content_of(sentence)))
     return best if sought & content_of(best) else None

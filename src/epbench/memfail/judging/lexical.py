@@ -156,7 +156,7 @@ def _storage(check: Check) -> Verdict:
 def _summary(check: Check) -> Verdict:
     """Whether the memories of the fact keep its detail, together or one alone, and say nothing the other way round."""
     gold = _gold(check)
-    subject, own = _subject(check), _own_words(gold)
+    subject, own = _subject(check), gold.own_words
     kept = _words_in(subject).union(*map(numbers_as_words, subject))
     if len(own & kept) < KEPT * len(own):
         return Verdict(False, f"lost: {', '.join(gold.detail)}")
@@ -255,7 +255,7 @@ def _is_of(memory: str, gold: GoldMemory, memories: Memories) -> bool:
 def _parts(check: Check) -> list[frozenset[str]]:
     """The words of each part of a fact whose sense must not be turned around."""
     gold, config = _gold(check), check.question.config
-    text, own = content_of(gold.text), _own_words(gold)
+    text, own = content_of(gold.text), gold.own_words
     if config == "persona_retrieval":
         return [own] if own else []
     if config.startswith("conditional_facts"):
@@ -284,12 +284,6 @@ def _directions(gold: GoldMemory, memory: str) -> set[bool]:
     said = {way for way in apart if way is not None}
     whole = leads_on(gold.link[0], gold.link[-1], memory)
     return said or ({whole} if whole is not None else set())
-
-
-def _own_words(gold: GoldMemory) -> frozenset[str]:
-    """The words of the detail that stand in what was stored and that no link brings along."""
-    linked = frozenset(word for text in gold.link for word in content_of(text))
-    return content_of(" ".join(gold.detail)) & content_of(gold.text) - linked if gold.detail else frozenset()
 
 
 def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:

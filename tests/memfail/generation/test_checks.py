@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from epbench.memfail.dataset.text_statistics import sentences
+from epbench.memfail.dataset.word_rules import sentences
 from epbench.memfail.generation.asking import load_generation_prompts
 from epbench.memfail.generation.conditional import Rule, datapoint_step, easy_step, hard_step
 from epbench.memfail.generation.long_hop import (

@@ -12,7 +12,7 @@ from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
-from epbench.memfail.dataset.text_statistics import connectives
+from epbench.memfail.dataset.word_rules import connectives
 from epbench.memfail.generation.asking import (
     OWN,
     REPLIES,

@@ -12,8 +12,7 @@ from statistics import fmean
 
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, Row
-from epbench.memfail.dataset.text_statistics import sentences
-from epbench.memfail.dataset.word_rules import content_of
+from epbench.memfail.dataset.word_rules import content_of, sentences
 from epbench.retrieval.load import Bm25
 
 K = 5  # texts that a search brings back, as in the paper's smallest setting of most tasks (Section 5)

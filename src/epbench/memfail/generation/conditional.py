@@ -13,8 +13,7 @@ from functools import partial
 from itertools import combinations
 
 from epbench.memfail.dataset.schema import Row, polarity
-from epbench.memfail.dataset.text_statistics import connectives, sentences
-from epbench.memfail.dataset.word_rules import words_of
+from epbench.memfail.dataset.word_rules import connectives, sentences, words_of
 from epbench.memfail.generation.asking import TEXT, Asker, GenerationPrompts, Item, Step
 from epbench.memfail.generation.specs import ConditionalSpec, conditional_specs
 from epbench.memfail.generation.words import ESSAY, HALF, keeps, missing, quoted, same, share, stand_in

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import Row, long_hop_row
-from epbench.memfail.dataset.text_statistics import normalised, sentences
+from epbench.memfail.dataset.word_rules import normalised, sentences
 from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import HOPS, ChainSpec, batches, chain_specs, option_orders, targets
 from epbench.memfail.generation.words import FACT, literally_in, names_in, quoted, stand_in

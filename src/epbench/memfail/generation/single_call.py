@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 
 from epbench.memfail.dataset.schema import Row
-from epbench.memfail.dataset.text_statistics import normalised, sentences
-from epbench.memfail.dataset.word_rules import stands_in
+from epbench.memfail.dataset.word_rules import normalised, sentences, stands_in
 from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import CoexistingSpec, PersonaSpec, coexisting_specs, persona_specs
 from epbench.memfail.generation.words import (

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from epbench.memfail.dataset.text_statistics import normalised
-from epbench.memfail.dataset.word_rules import content_of, words_of
+from epbench.memfail.dataset.word_rules import content_of, normalised, words_of
 
 ENOUGH = 0.75
 """The share of the words that carry meaning that must come back where a text has to keep another one."""

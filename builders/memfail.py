@@ -174,9 +174,8 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.memfail.dataset.findings import validate
-    from epbench.memfail.generation.asking import Asker, Planner
+    from epbench.memfail.generation.asking import Asker, Planner, load_generation_prompts
     from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
-    from epbench.memfail.generation.prompts import load_generation_prompts
     from epbench.memfail.generation.specs import SEED
     from epbench.models.estimate import cl100k_tokens
     from epbench.models.load import load_model

@@ -134,7 +134,9 @@ def test_hash_vectors_differ():
 
 
 STORES = st.lists(
-    st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "é", "1", "Tea_5"]), max_size=8).map(" ".join), min_size=1, max_size=30
+    st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "é", "1", "Tea_5"]), max_size=8).map(" ".join),
+    min_size=1,
+    max_size=30,
 )
 
 

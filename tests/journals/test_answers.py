@@ -1,4 +1,4 @@
-"""An answer to a prompt that is no longer asked is not scored beside the answer to the prompt that is."""
+"""What progress is told, and that an answer to a prompt that is no longer asked is not scored beside its successor."""
 
 import pytest
 
@@ -72,3 +72,16 @@ def test_a_memory_system_that_is_told_anew_has_each_question_scored_once(tmp_pat
     assert failed > n // 4 and failed_again == 0
     assert n == n_again and in_bins == in_bins_again
     assert read_json(tmp_path / "run/usage.json")["failed"] == {}
+
+
+def test_answers_of_earlier_starts_are_done_and_a_question_that_is_given_twice_is_one(tmp_path):
+    requests = [Request(id_, "", "A book.", f"Who {id_}?") for id_ in "abcde"]
+    told = []
+
+    def progress(items, *about):
+        told.append((about, [item["id"] for item in items]))
+        return ()
+
+    for given, what in ((requests[:2], "answers"), ([*requests, requests[4]], "trials")):
+        ask(tmp_path / "answers.jsonl", given, LexicalReader(), progress, what)
+    assert told == [(("answers", 2, 0), ["a", "b"]), (("trials", 5, 2), ["c", "d", "e"])]

@@ -59,15 +59,13 @@ def configs_of(data: BookData) -> list[Config]:
     from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")
-    question = dict.fromkeys(Question._fields, text) | {
-        "template": number, "n_chapters": number, "answer": List(text), "chapters": List(number)
-    }  # fmt: skip
-    chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | {
-        "chapter": number, "n_paragraphs": number, "secondary_entities": List(text)
-    }  # fmt: skip
+    question = dict.fromkeys(Question._fields, text) | dict.fromkeys(("template", "n_chapters"), number)
+    question |= {"answer": List(text), "chapters": List(number)}
+    chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | dict.fromkeys(("chapter", "n_paragraphs"), number)
+    chapter |= {"secondary_entities": List(text)}
     asked, extra = columns_of(data.selected, Question._fields), dict[str, Any]()
     told, facts = columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS), dict[str, Any]()
-    if has_evidence(data):
+    if any(chapter.evidence for chapter in data.chapters):
         extra = {"links": number, "evidence": List({"chapter": number, "paragraph": number})}
         facts = {"facts": List({"fact": text, "words": text, **extra})}
         chapters = {chapter.number: chapter for chapter in data.chapters}
@@ -89,11 +87,6 @@ def configs_of(data: BookData) -> list[Config]:
         Config("chapters", "test", Features(chapter | facts), told),
         Config("book", "test", Features(book), {"title": [data.title], "text": Column([data], BookData.book)}),
     ]
-
-
-def has_evidence(data: BookData) -> bool:
-    """Whether the chapters come with the evidence of their facts, as they do from level 2 on."""
-    return any(chapter.evidence for chapter in data.chapters)
 
 
 def _fact_rows(chapter: Chapter) -> list[dict[str, Any]]:

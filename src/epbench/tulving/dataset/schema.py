@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from epbench.hub.dataset_folder import Column, Config, columns_of
-from epbench.tulving.chapters.chapter import Chapter, assemble
+from epbench.tulving.chapters.chapter import Chapter, assemble, event_values
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.levels.plan import Evidence
 from epbench.tulving.questions.evidence import evidence_of
@@ -122,16 +122,5 @@ _CHAPTER_COLUMNS = (
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
-    event = chapter.event
-    return (
-        chapter.number,
-        event.time.isoformat(),
-        event.space,
-        event.entity,
-        event.content,
-        event.detail,
-        chapter.style,
-        chapter.n_paragraphs,
-        chapter.text,
-        list(chapter.secondary),
-    )
+    told = event_values(chapter.event).values()
+    return chapter.number, *told, chapter.style, chapter.n_paragraphs, chapter.text, list(chapter.secondary)

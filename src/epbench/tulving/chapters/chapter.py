@@ -84,6 +84,17 @@ class Chapter:
     outcomes: Sequence[Outcome] = ()
 
 
+def event_values(event: Event) -> dict[str, str]:
+    """Return the parts of an event under the names that the config `chapters` gives them."""
+    return {
+        "date": event.time.isoformat(),
+        "location": event.space,
+        "entity": event.entity,
+        "content": event.content,
+        "detail": event.detail,
+    }
+
+
 def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 

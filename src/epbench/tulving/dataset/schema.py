@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from epbench.hub.dataset_folder import Column, Config, columns_of
-from epbench.tulving.chapters.chapter import Chapter, assemble
+from epbench.tulving.chapters.chapter import Chapter, assemble, event_values
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.levels.plan import Evidence
 from epbench.tulving.questions.evidence import evidence_of
@@ -59,15 +59,13 @@ def configs_of(data: BookData) -> list[Config]:
     from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")
-    question = dict.fromkeys(Question._fields, text) | {
-        "template": number, "n_chapters": number, "answer": List(text), "chapters": List(number)
-    }  # fmt: skip
-    chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | {
-        "chapter": number, "n_paragraphs": number, "secondary_entities": List(text)
-    }  # fmt: skip
+    question = dict.fromkeys(Question._fields, text) | dict.fromkeys(("template", "n_chapters"), number)
+    question |= {"answer": List(text), "chapters": List(number)}
+    chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | dict.fromkeys(("chapter", "n_paragraphs"), number)
+    chapter |= {"secondary_entities": List(text)}
     asked, extra = columns_of(data.selected, Question._fields), dict[str, Any]()
     told, facts = columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS), dict[str, Any]()
-    if has_evidence(data):
+    if any(chapter.evidence for chapter in data.chapters):
         extra = {"links": number, "evidence": List({"chapter": number, "paragraph": number})}
         facts = {"facts": List({"fact": text, "words": text, **extra})}
         chapters = {chapter.number: chapter for chapter in data.chapters}
@@ -89,11 +87,6 @@ def configs_of(data: BookData) -> list[Config]:
         Config("chapters", "test", Features(chapter | facts), told),
         Config("book", "test", Features(book), {"title": [data.title], "text": Column([data], BookData.book)}),
     ]
-
-
-def has_evidence(data: BookData) -> bool:
-    """Whether the chapters come with the evidence of their facts, as they do from level 2 on."""
-    return any(chapter.evidence for chapter in data.chapters)
 
 
 def _fact_rows(chapter: Chapter) -> list[dict[str, Any]]:
@@ -129,16 +122,5 @@ _CHAPTER_COLUMNS = (
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
-    event = chapter.event
-    return (
-        chapter.number,
-        event.time.isoformat(),
-        event.space,
-        event.entity,
-        event.content,
-        event.detail,
-        chapter.style,
-        chapter.n_paragraphs,
-        chapter.text,
-        list(chapter.secondary),
-    )
+    told = event_values(chapter.event).values()
+    return chapter.number, *told, chapter.style, chapter.n_paragraphs, chapter.text, list(chapter.secondary)

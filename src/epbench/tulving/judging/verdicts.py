@@ -228,11 +228,7 @@ def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -
 
 
 def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: bool) -> Record:
-    """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped.
-
-    Raises:
-        BadInput: The number of its scores is not that of the true items, or another judge's score is out of range.
-    """
+    """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped."""
     where, scores = f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores'", verdict.get("scores", ())
     if len(scores) != (expected := len(given.reference)):
         raise BadInput(

@@ -26,7 +26,7 @@ from epbench.memories.session import RETRIEVED
 from epbench.runs import folder as runs
 from epbench.runs.results import Columns, write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.passport import judge_scores, one_score, recall_to_correct
+from epbench.tulving.calibration.passport import SHARES, judge_scores, one_score, recall_to_correct
 from epbench.tulving.judging.verdicts import (
     NO_ANSWER,
     JudgedRecord,
@@ -46,14 +46,13 @@ IDENTITY = fields({}, {**dict.fromkeys(("fingerprint", "released", "run"), str),
 """The field `identity` of run.json."""
 
 _NUMBERS = ("simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness")
-_SHARES = ("sensitivity", "specificity", "order")
 _JUDGE = fields(
     {"name": str, "prompt_hash": str | None, "passport": dict[str, Any] | None},
     {
         "setup": str,
         "one_score": fields({"score": Number, "answers": Whole}),
-        **dict.fromkeys(_SHARES, Number | None),
-        **{f"{share}_interval": list[Any] | None for share in _SHARES},
+        **dict.fromkeys(SHARES, Number | None),
+        **{f"{share}_interval": list[Any] | None for share in SHARES},
     },
 )
 

@@ -160,9 +160,8 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
             shown = ", ".join(f"{kind} ({thing})" for kind, thing, _ in (told - planned) + (planned - told))
             flaws.append(Flaw(chapter.number, "outcomes", f"the text and the plan differ on what was {shown}"))
         event = chapter.event
-        truth: Mapping[str, Known] = {
-            "date": event.time, "location": event.space, "entity": event.entity, "content": event.content
-        }  # fmt: skip
+        truth: dict[str, Known] = {"date": event.time, "location": event.space}
+        truth |= {"entity": event.entity, "content": event.content}
         for fact, evidence in chapter.evidence.items():
             true = truth[fact]
             found = whole.fact(chapter.number, fact)

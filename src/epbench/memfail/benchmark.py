@@ -23,7 +23,7 @@ from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.side_by_side import write_side_by_side
-from epbench.memfail.scores.comparison import compare
+from epbench.memfail.scores.run_files import compare
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED

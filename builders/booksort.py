@@ -89,8 +89,7 @@ def parse(argv: Sequence[str] | None) -> Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(argv)
 
-    from epbench.booksort.dataset import hub_benchmark
-    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.card import BENCHMARK_FILE, benchmark_yaml, booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
@@ -115,9 +114,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     card = booksort_card(made_by(args, books, recipe), books, recipe, configs)
     more = {
         "manifest.json": manifest(books, recipe, configs),
-        hub_benchmark.FILE: hub_benchmark.benchmark_yaml(configs),
+        BENCHMARK_FILE: benchmark_yaml(configs),
     }
-    write_dataset(folder, configs, command.translated(card), more)
+    write_dataset(folder, configs, card.reworded(command.translated), more)
     show(configs, len(books), folder)
 
 

@@ -9,32 +9,23 @@ tests compare the two. The card of Book-SORT needs its nine books, so it is only
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench import command
 
 if TYPE_CHECKING:
-    from epbench.tulving.dataset.build import Order
+    from epbench.hub.croissant import Card
 
-BOOKS: tuple[tuple[str, str, Order, int], ...] = (
-    ("short", "default", "narrative", 1),
-    ("long", "default", "narrative", 1),
-    ("very-long", "default", "narrative", 1),
-    ("short", "default", "chronological", 1),
-    ("long", "default", "chronological", 1),
-    ("short", "news", "narrative", 1),
-    ("long", "news", "narrative", 1),
-    ("short", "scifi", "narrative", 1),
-    ("long", "scifi", "narrative", 1),
-    ("long", "default", "narrative", 2),
-    ("long", "default", "narrative", 3),
-    ("long", "default", "narrative", 4),
-    ("long", "default", "narrative", 5),
+BOOKS: tuple[Mapping[str, Any], ...] = (
+    *({"book": book} for book in ("short", "long", "very-long")),
+    *({"book": book, "order": "chronological"} for book in ("short", "long")),
+    *({"book": book, "universe": universe} for universe in ("news", "scifi") for book in ("short", "long")),
+    *({"book": "long", "level": level} for level in (2, 3, 4, 5)),
 )
-"""Book, universe, order and level of each published Tulving book."""
+"""What each published Tulving book is made from, besides the defaults."""
 
 MEMFAIL_ROWS = 100
 """Rows of each published config of MemFail."""
@@ -48,59 +39,52 @@ class Arguments:
     texts: Path | None
 
 
-def _arguments(argv: Sequence[str] | None) -> Arguments:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
     parser.add_argument("--texts", type=Path, metavar="DIR", help="folder with the nine books of Book-SORT")
-    return Arguments(**vars(parser.parse_args(argv)))
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = Arguments(**vars(parser.parse_args(argv)))
 
     from epbench.files.writing import write_text
 
-    for name, card in _tulving_cards():
-        write_text(args.out / name / "README.md", card)
-    write_text(args.out / "memfail" / "README.md", _memfail_card())
-    if args.texts:
-        write_text(args.out / "booksort" / "README.md", _booksort_card(args.texts))
+    cards = [*_tulving_cards(), _memfail_card(), *([_booksort_card(args.texts)] if args.texts else [])]
+    for name, card in cards:
+        write_text(args.out / name / "README.md", card.text)
 
 
-def _tulving_cards() -> Iterator[tuple[str, str]]:
+def _tulving_cards() -> Iterator[tuple[str, Card]]:
     """Names and cards of the Tulving books, one after another."""
     from epbench.tulving.dataset.build import Recipe, make_book
     from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
-    for book, universe, order, level in command.bar(BOOKS, "cards", len(BOOKS)):
-        recipe = Recipe(book, universe, order=order, level=level)
+    for values in command.bar(BOOKS, "cards", len(BOOKS)):
+        recipe = Recipe(**values)
         data = make_book(recipe)
-        made_by = f"python builders/tulving.py --book {book}"
-        made_by += f" --universe {universe}" * (universe != "default") + f" --order {order}" * (order != "narrative")
-        made_by += f" --level {level}" * (level > 1)
+        made_by = " ".join(["python builders/tulving.py", *(f"--{name} {value}" for name, value in values.items())])
         yield recipe.name, made_card(made_by, recipe, data, configs_of(data))
 
 
-def _memfail_card() -> str:
+def _memfail_card() -> tuple[str, Card]:
     from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.findings import validate
+    from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.dataset.schema import complete, config_of
-    from epbench.memfail.dataset.types import CONFIGS
     from epbench.memfail.templates.rows import make_rows
 
     tables = {name: complete(name, make_rows(name, MEMFAIL_ROWS, 0)) for name in CONFIGS}
     made_by = f"python builders/memfail.py --rows {MEMFAIL_ROWS} --seed 0"
-    return made_card(made_by, [config_of(name, table) for name, table in tables.items()], validate(tables))
+    configs = [config_of(name, table) for name, table in tables.items()]
+    return "memfail", made_card(made_by, configs, validate(tables))
 
 
-def _booksort_card(texts: Path) -> str:
+def _booksort_card(texts: Path) -> tuple[str, Card]:
     from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs
     from epbench.booksort.texts.books import books_from
 
     books, recipe = books_from(texts), Recipe()
-    return booksort_card("python builders/booksort.py", books, recipe, make_configs(books, recipe))
+    return "booksort", booksort_card("python builders/booksort.py", books, recipe, make_configs(books, recipe))
 
 
 if __name__ == "__main__":

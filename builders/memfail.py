@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
+    from epbench.hub.croissant import Card
     from epbench.hub.dataset_folder import Config
     from epbench.memfail.dataset.findings import Report
     from epbench.memfail.dataset.schema import Row
@@ -141,14 +142,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     # 4. The folder, written as a whole.
     texts = {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
-    write_dataset(folder, configs, command.translated(card), texts)
+    write_dataset(folder, configs, card.reworded(command.translated), texts)
     show(report, folder)
 
 
 def check(args: Arguments) -> list[str]:
     """Return the configs to build, in their usual order, or raise BadInput if the options do not fit together."""
     from epbench.errors import BadInput
-    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.dataset.load import CONFIGS
     from epbench.models.load import is_model_name
 
     for name in args.config or ():
@@ -229,7 +230,7 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     card = generated_card(made_by, configs, report, generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
-    write_dataset(folder, configs, command.translated(card), texts)
+    write_dataset(folder, configs, card.reworded(command.translated), texts)
     show(report, folder)
     for failure in generation["validation_failures"]:
         command.warn(failure)
@@ -257,7 +258,7 @@ def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str,
 
 def card_of_template(
     names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
-) -> str:
+) -> Card:
     """Return the card, with the command that makes the same rows again."""
     from epbench.memfail.dataset.card import made_card
 
@@ -268,7 +269,7 @@ def made_again_by(
     names: Sequence[str], n_rows: int, seed: int, source: Sequence[str] = (), more: Sequence[str] = ()
 ) -> str:
     """Return the command that makes the same rows again, from templates, or asks a model again."""
-    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.dataset.load import CONFIGS
 
     chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
     return " ".join(
@@ -276,7 +277,7 @@ def made_again_by(
     )
 
 
-def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> str:
+def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> Card:
     """Return the card, with the source and a digest of every file."""
     from epbench.memfail.dataset.card import released_card
     from epbench.memfail.dataset.released import digest_of

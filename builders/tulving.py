@@ -58,6 +58,7 @@ from typing import TYPE_CHECKING, Literal
 from epbench import command, options
 
 if TYPE_CHECKING:
+    from epbench.hub.croissant import Card
     from epbench.hub.dataset_folder import Config
     from epbench.tulving.chapters.load import Checker
     from epbench.tulving.chapters.loop import Writing
@@ -246,11 +247,11 @@ def _convert(args: Arguments, source: Path) -> None:
     _write(args.out / book.name, data, configs, card, {})
 
 
-def _write(folder: Path, data: BookData, configs: Sequence[Config], card: str, report: Mapping[str, str]) -> None:
+def _write(folder: Path, data: BookData, configs: Sequence[Config], card: Card, report: Mapping[str, str]) -> None:
     """Write the dataset's folder, and print what it holds."""
     from epbench.hub.dataset_folder import write_dataset
 
-    write_dataset(folder, configs, command.translated(card), report)
+    write_dataset(folder, configs, card.reworded(command.translated), report)
     if data.writing and (data.writing.checker or data.writing.dropped):
         _print_rounds(data.writing)
     command.console().say(

@@ -157,7 +157,7 @@ def _check_on_planted_faults(args: Arguments) -> None:
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path
     from epbench.memfail.calibration.report import passport_screen
-    from epbench.memfail.dataset.types import CONFIGS
+    from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.judging.load import load_judge
     from epbench.runs.folder import open_run
 

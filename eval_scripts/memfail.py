@@ -131,9 +131,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _evaluations(args: Arguments) -> list[Evaluation]:
     """What the arguments ask for, on each dataset."""
-    from epbench.memfail.context.prompts import load_prompts
     from epbench.memfail.context.reader import LexicalReader
-    from epbench.memfail.context.requests import Setting
+    from epbench.memfail.context.requests import Setting, load_prompts
     from epbench.memfail.evaluate import Evaluation
     from epbench.memfail.judging.load import load_judge
     from epbench.models.load import load_reader

@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.exhibits.exhibit import Missing
     from epbench.models.protocol import Model
-    from epbench.reports.exhibit import Exhibit
+    from epbench.reports.exhibit import Exhibit, Missing
     from epbench.tulving.judging.realism import Rating
     from epbench.tulving.paper.books import PaperBook
 
@@ -99,7 +98,7 @@ def _arguments(argv: Sequence[str] | None) -> Arguments:
 
 def _make(args: Arguments) -> None:
     """Read what was given, benchmark by benchmark, and write a folder for each."""
-    from epbench.exhibits.exhibit import write_exhibits
+    from epbench.reports.exhibit import write_exhibits
     from epbench.runs.several import change_notes
 
     found = _by_benchmark(args)
@@ -117,7 +116,7 @@ def _make(args: Arguments) -> None:
 
 def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
     """The same exhibits with further notes; one that is missing stays as it is."""
-    from epbench.exhibits.exhibit import Missing
+    from epbench.reports.exhibit import Missing
 
     return [one if isinstance(one, Missing) else replace(one, notes=[*notes, *one.notes]) for one in made]
 
@@ -158,7 +157,7 @@ def _benchmark_of_dataset(name: str) -> str:
     """The benchmark that a dataset is for, by its configs."""
     from epbench.errors import BadInput
     from epbench.hub.rows import hub_configs
-    from epbench.memfail.dataset.types import CONFIGS as MEMFAIL
+    from epbench.memfail.dataset.load import CONFIGS as MEMFAIL
 
     configs = {path.name for path in Path(name).iterdir()} if Path(name).is_dir() else set(hub_configs(name))
     for benchmark, known in (("tulving", {"qa"}), ("memfail", set(MEMFAIL)), ("booksort", {"books"})):
@@ -193,7 +192,7 @@ def _tulving(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
-    from epbench.exhibits.reported import read_reported
+    from epbench.reports.reported import read_reported
     from epbench.tulving.paper import make
     from epbench.tulving.paper.books import read_books
     from epbench.tulving.paper.inputs import Inputs, read_runs
@@ -260,9 +259,8 @@ def _booksort(
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about Book-SORT."""
     from epbench.booksort.paper.inputs import read_inputs
-    from epbench.booksort.paper.leaderboard import leaderboards
-    from epbench.booksort.paper.make import exhibits
-    from epbench.exhibits.reported import read_reported
+    from epbench.booksort.paper.make import exhibits, leaderboards
+    from epbench.reports.reported import read_reported
 
     reported = [row for path in _reported_files(args, "booksort") for row in read_reported(path, "booksort")]
     inputs = read_inputs(folders, reported)

@@ -13,8 +13,8 @@ import yaml
 from datasets import Features
 
 from epbench.hub.card import VERSION, header_of
+from epbench.hub.croissant import FIELDS, FILE
 from epbench.hub.dataset_folder import CANARY
-from epbench.hub.responsible_use import FILE
 from epbench.metric_folders import metric_names, metrics_root
 
 ROOT = Path(__file__).parents[2]
@@ -23,10 +23,6 @@ BOOKS = {"short", "long", "very-long", "short-ordered", "long-ordered"}
 BOOKS |= {f"{universe}-{book}" for universe in ("news", "scifi") for book in ("short", "long")}
 BOOKS |= {f"long-l{level}" for level in (2, 3, 4, 5)}
 PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS, "2501.13121")
-RAI = {
-    "dataCollection", "dataCollectionType", "dataAnnotationProtocol", "personalSensitiveInformation", "dataBiases",
-    "dataLimitations", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan",
-}  # fmt: skip
 
 
 def name_of(card: Path) -> str:
@@ -87,7 +83,7 @@ def test_the_text_is_well_formed_markdown_with_paper_and_canary(card: Path):
     assert set(re.findall(r"arxiv\.org/abs/([\d.]+\d)", text)) == {paper}
     assert f"```\n{CANARY}\n```" in text
     fields = dict(re.findall(r"(?m)^\| `rai:(\w+)` \| (.+) \|$", text))
-    assert fields.keys() == RAI and all(value.strip() for value in fields.values())
+    assert fields.keys() == FIELDS.keys() and all(value.strip() for value in fields.values())
 
 
 @pytest.mark.slow
@@ -133,7 +129,7 @@ def test_the_file_for_machines_says_what_the_card_says(built: Path):
     assert content["@context"]["rai"] == "http://mlcommons.org/croissant/RAI/"
     assert (content["version"], content["license"]) == (header["version"], "https://spdx.org/licenses/MIT")
     fields = {name.removeprefix("rai:"): value for name, value in content.items() if name.startswith("rai:")}
-    assert fields.keys() == RAI and fields.pop("dataCollectionType") == ["Others"]
+    assert fields.keys() == FIELDS.keys() and fields.pop("dataCollectionType") == ["Others"]
     assert all(f"| `rai:{name}` | {value} |" in text for name, value in fields.items())
 
 

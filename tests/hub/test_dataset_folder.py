@@ -60,7 +60,7 @@ def test_a_config_may_have_several_splits(tmp_path):
     configs = [*CONFIGS, Config("second", "validation", FEATURES, {"id": ["d"], "n": [4]})]
     text = card(configs, "# Text", pretty_name="p", license="mit", tags=[])
     write_dataset(tmp_path / "name", configs, text, {"manifest.json": "{}"})
-    header = yaml.safe_load(text.split("---")[1])
+    header = yaml.safe_load(text.text.split("---")[1])
     assert [config["config_name"] for config in header["configs"]] == ["second", "first"]
     assert [split["name"] for split in header["dataset_info"][0]["splits"]] == ["test", "validation"]
     assert load_dataset(str(tmp_path / "name"), "second", split="validation").to_list() == [{"id": "d", "n": 4} | MARK]
@@ -141,7 +141,7 @@ def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder
 
 
 def test_a_folder_without_default_is_refused(folder):
-    (folder / "README.md").write_text(CARD.replace("  default: true\n", ""))
+    (folder / "README.md").write_text(CARD.text.replace("  default: true\n", ""))
     with pytest.raises(BadInput, match="default: true"):
         install_dataset(folder)
 
@@ -211,7 +211,7 @@ def test_values_that_are_computed_for_a_block_are_let_go_when_it_is_in_arrow():
 
 def test_the_size_of_a_dataset_is_that_of_all_its_configs():
     configs = [Config(name, "test", FEATURES, {"id": ["a"] * 600, "n": [1] * 600}) for name in ("one", "two")]
-    header = yaml.safe_load(card(configs, "", pretty_name="p", license="mit", tags=[]).split("---")[1])
+    header = yaml.safe_load(card(configs, "", pretty_name="p", license="mit", tags=[]).text.split("---")[1])
     assert header["size_categories"] == ["1K<n<10K"]
 
 

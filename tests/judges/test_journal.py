@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from epbench.journals.journal import Journal, read_journal
-from epbench.judges.journal import failures_of, judge_open, open_inputs
-from epbench.judges.protocol import Judgement, PastJudge
+from epbench.judges.protocol import Judgement, PastJudge, failures_of, judge_open, open_inputs
 from epbench.models.protocol import Usage
 from epbench.progress import no_progress
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from epbench.memfail.calibration.faults import PlantedCase
 from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.judging.lexical import Judge
 from epbench.progress import no_progress
 
 

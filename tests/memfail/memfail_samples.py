@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epbench.memfail.dataset.questions import questions_of
+from epbench.memfail.dataset.load import CONFIGS, Question, questions_of
 from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.dataset.schema import Row, complete
-from epbench.memfail.dataset.types import CONFIGS, Question
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.templates.rows import make_rows
 from tests.conftest import SHARED

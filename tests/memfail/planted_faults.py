@@ -10,15 +10,13 @@ from pathlib import Path
 
 from epbench.draws import RandomStream
 from epbench.memfail.calibration.texts import negated, reversed_link, under_name
-from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, gold_of
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts
+from epbench.memfail.dataset.load import Fact, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import Row, complete
-from epbench.memfail.dataset.types import Fact, GoldMemory, Question
 from epbench.memfail.evaluate import RunOutput, store_and_answer
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
-from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import FullContext, Oracle, load_memory
 from epbench.memories.protocol import Conversation

@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
-from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, queries_of
+from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
 from epbench.memfail.dataset import schema as dataset
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
-from epbench.memfail.dataset.types import CONFIGS, Fact, GoldMemory, Question
+from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.evaluate import Evaluation, prepare, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.templates import rows as template

@@ -205,7 +205,7 @@ def test_a_checkpoint_that_is_swapped_in_place_is_asked_anew(folder, tmp_path):
 def test_a_plan_reads_no_weights(folder, read):
     """Neither of the reader, nor of a judge."""
     from epbench.memfail.judging.load import ModelJudge as MemfailJudge
-    from epbench.memfail.judging.prompts import load_judging_prompts
+    from epbench.memfail.judging.load import load_judging_prompts
     from epbench.models.estimate import estimate
     from epbench.tulving.judging.load import ModelJudge
     from epbench.tulving.judging.protocol import JudgeInput
@@ -222,7 +222,7 @@ def test_a_plan_reads_no_weights(folder, read):
 
 
 def _check():
-    from epbench.memfail.judging.protocol import Check
+    from epbench.memfail.judging.lexical import Check
 
     need = SimpleNamespace(text="Zoe sings", link=("sings", "rests"), detail=("Zoe",))
     question = SimpleNamespace(text="who?", truth=["Zoe"], needs=(need,), config="long_hop")

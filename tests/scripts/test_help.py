@@ -7,7 +7,7 @@ import re
 import pytest
 
 from epbench.booksort.context import requests as booksort
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memories.load import BASELINES
 from epbench.models.load import MODELS
 from epbench.retrieval.load import RETRIEVERS

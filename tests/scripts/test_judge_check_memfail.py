@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from tests.memfail.honest_judge import honest, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 

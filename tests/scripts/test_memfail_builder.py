@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from epbench.hub.rows import stored_rows
-from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.dataset.load import CONFIGS, load_memfail
 from epbench.memfail.dataset.schema import complete, features_of
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from tests.conftest import ROOT
 from tests.hub.hub_double import HubDouble, Repo

@@ -1,30 +1,51 @@
-"""The card of a dataset: YAML for the Hub's viewer, and text for its readers; and its header, as somebody may have edited it."""
+"""The card of a dataset: YAML for the Hub's viewer and text for its readers, from templates; and reading its header again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.packaged import packaged
 from epbench.files.text import check_size, shown
+from epbench.hub.croissant import FIELDS, FILE, Card
 from epbench.hub.dataset_folder import CANARY, CANARY_COLUMN, Config, parquet_files
-from epbench.hub.responsible_use import ResponsibleUse
 from epbench.safe_text import one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 VERSION = "0.1.0"
 """Version of our datasets, in the header of every card; on the Hub a tag. Other rows or columns need a higher one."""
 
-CANARY_TEXT = f"""## Do not train on this
 
-The rows measure memory and are worth nothing once they stand in a training set. If you filter training data,
-drop every document that holds this line, which is also in the column `{CANARY_COLUMN}` of every row:
+def filled_card(package: str, configs: Sequence[Config], values: Mapping[str, Any]) -> Card:
+    """Return a card from the template `data/card.md.jinja` of a package.
 
-```
-{CANARY}
-```
-"""
+    The template is the Markdown of the card. It sets `header`, the further arguments of `card` by name, and says something
+    of each field of responsible use by setting its name.
+
+    Args:
+        package: The package whose folder `data` holds the template, such as `"epbench.tulving"`.
+        configs: The configs of the dataset, as for `card`.
+        values: What the template speaks of, by name; a name that is missing is an error.
+    """
+    said = _template(package, "card.md.jinja").make_module(dict(values))
+    use = {field: _cell(getattr(said, field)) for field in FIELDS}
+    return card(configs, str(said), **said.header, responsible_use=use)
+
+
+def filled(package: str, name: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a template in the folder `data` of a package, with these values.
+
+    Args:
+        package: The package, such as `"epbench.booksort"`.
+        name: The name of the template.
+        values: What the template speaks of, by name; a name that is missing is an error.
+    """
+    return str(_template(package, name).render(values))
 
 
 def card(
@@ -36,9 +57,9 @@ def card(
     tags: Sequence[str],
     task_category: str = "question-answering",
     task_ids: Sequence[str] = (),
-    responsible_use: ResponsibleUse | None = None,
-) -> str:
-    """Return the text of a README.md, with its YAML header.
+    responsible_use: Mapping[str, str | Sequence[str]] | None = None,
+) -> Card:
+    """Return a card, README.md with its YAML header.
 
     Args:
         configs: The configs of the dataset, the default first. Entries with the same name are splits of one config.
@@ -48,7 +69,7 @@ def card(
         tags: Tags besides `epbench`, which is always added.
         task_category: The Hub's name for the kind of task.
         task_ids: The Hub's names for kinds of that task.
-        responsible_use: What becomes the section on responsible use; None for no such section.
+        responsible_use: What the section on responsible use says of each of `FIELDS`; None for no such section.
     """
     from huggingface_hub import DatasetCardData
 
@@ -67,8 +88,27 @@ def card(
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )
-    parts = [text.strip(), *([responsible_use.section()] if responsible_use else []), CANARY_TEXT]
-    return f"---\n{header.to_yaml()}\n---\n\n" + "\n\n".join(parts)
+    values = {"header": header.to_yaml(), "text": text.strip(), "responsible_use": responsible_use, "file": FILE}
+    values |= {"canary": CANARY, "canary_column": CANARY_COLUMN}
+    return Card(filled("epbench.hub", "card.md.jinja", values), vars(header), responsible_use or {})
+
+
+def _template(package: str, name: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
+    environment = Environment(loader=FileSystemLoader(packaged(package)), **options)
+    environment.filters |= {"one_line": _one_line, "thousands": "{:,}".format}
+    return environment.get_template(name)
+
+
+def _one_line(text: str) -> str:
+    """A paragraph without the line breaks of its template."""
+    return re.sub(r"\s*\n\s*", " ", text.strip())
+
+
+def _cell(value: str | Sequence[str]) -> str | Sequence[str]:
+    return " ".join(value.replace("|", "/").split()) if isinstance(value, str) else value
 
 
 def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.files.writing import naming
-from epbench.hub.responsible_use import FILE as RAI_FILE
-from epbench.hub.responsible_use import rai_file
+from epbench.hub.croissant import Card
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +135,9 @@ def columns_of(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> dict[st
     return {name: Column(rows, itemgetter(at)) for at, name in enumerate(names)}
 
 
-def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapping[str, str] | None = None) -> None:
+def write_dataset(
+    folder: Path, configs: Sequence[Config], card: Card | str, more: Mapping[str, str] | None = None
+) -> None:
     """Write all configs, the card, and what the card says on responsible use as a file for machines.
 
     The folder appears completely or not at all, and replaces an older dataset.
@@ -144,7 +145,7 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
     Args:
         folder: The folder to write, `DIR/<name>`; missing parents are created.
         configs: The configs, the default first; no two have the same name and split.
-        card: The text of README.md, with its YAML header.
+        card: The card, or only the text of README.md, with its YAML header.
         more: The texts of further files next to README.md, by file name.
 
     Raises:
@@ -164,9 +165,8 @@ def write_dataset(folder: Path, configs: Sequence[Config], card: str, more: Mapp
         # row, which takes the most memory, so it begins.
         with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
             list(pool.map(write, [*configs[-1:], *configs[:-1]]))
-        rai = rai_file(folder.name, card)
-        files = {**(more or {}), **({RAI_FILE: rai} if rai else {}), "README.md": card}
-        for name, text in files.items():
+        files = {"README.md": card} if isinstance(card, str) else card.files(folder.name)
+        for name, text in {**(more or {}), **files}.items():
             with naming(folder / name):
                 (draft / name).write_text(text, "utf-8")
 

@@ -10,8 +10,6 @@ from typing import Literal
 
 State = Literal["new", "changed", "deleted", "unchanged"]
 
-_BLOCK = 2**20  # bytes
-
 
 @dataclass(frozen=True)
 class There:
@@ -70,8 +68,7 @@ def hash_of(file: Path, large: bool = True) -> str:
     Raises:
         OSError: The file cannot be read.
     """
-    digest = hashlib.sha256() if large else hashlib.sha1(b"blob %d\0" % file.stat().st_size, usedforsecurity=False)
+    head = b"blob %d\0" % file.stat().st_size
     with file.open("rb") as content:
-        while block := content.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        kind = "sha256" if large else lambda: hashlib.sha1(head, usedforsecurity=False)
+        return hashlib.file_digest(content, kind).hexdigest()

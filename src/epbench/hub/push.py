@@ -116,7 +116,7 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
     files, api, head, tagged = _files(folder, kind), HfApi(), None, None
     deleted = _holds_rows if kind == "dataset" else lambda path: False
     there: dict[str, There] = {}
-    with one_line_error(repo):
+    with _one_line_error(repo):
         try:
             head = api.repo_info(repo, repo_type=kind).sha
         except RepositoryNotFoundError:
@@ -130,7 +130,7 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
     return Push(folder, repo, kind, tag, head, found, tagged, differences(files, then, deleted), there)
 
 
-def compared_again(planned: Push) -> Push:
+def _compared_again(planned: Push) -> Push:
     return _compared(planned.folder, planned.repo, planned.kind, planned.tag)
 
 
@@ -168,7 +168,7 @@ def _listed(repo: str, kind: Kind, revision: str) -> dict[str, There]:
 
 
 @contextmanager
-def one_line_error(repo: str) -> Iterator[None]:
+def _one_line_error(repo: str) -> Iterator[None]:
     """Turn what the Hub's client raises into one line without keys and signed addresses, and keep its log quiet."""
     from huggingface_hub.utils import logging
 
@@ -211,12 +211,12 @@ def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Pus
     """
     if planned.moves_tag and not move_tag:
         raise BadInput(f"{planned.repo}: the tag {planned.tag} is on other content, at commit {planned.tagged}")
-    with one_line_error(planned.repo):
+    with _one_line_error(planned.repo):
         if planned.head is None:
             _create(planned, private)
-            planned = compared_again(planned)
+            planned = _compared_again(planned)
         done = _commit(planned)
-        _set_tag(compared_again(done))
+        _set_tag(_compared_again(done))
     return done
 
 
@@ -260,7 +260,7 @@ def _commit(planned: Push) -> Push:
 
 
 def _after_conflict(planned: Push) -> Push:
-    now = compared_again(planned)
+    now = _compared_again(planned)
     theirs = [
         each.path
         for each in now.files

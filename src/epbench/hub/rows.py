@@ -86,7 +86,7 @@ def stored_rows(name: str, config: str, split: str, max_bytes: int | None = None
     try:
         rows = load_dataset(name, config, split=split)
     except Exception as error:  # datasets raises a dozen types for a missing dataset or config
-        raise missing(name, config, error) from error
+        raise _missing(name, config, error) from error
     without: Iterable[Row] = rows.remove_columns(CANARY_COLUMN) if CANARY_COLUMN in rows.column_names else rows
     return without
 
@@ -103,7 +103,7 @@ def hub_configs(name: str) -> list[str]:
     try:
         found: list[str] = get_dataset_config_names(name)
     except Exception as error:  # datasets raises a dozen types for a missing dataset
-        raise missing(name, "default", error) from error
+        raise _missing(name, "default", error) from error
     if len(found) < 2 and cached.is_dir():  # for a cached dataset, only the default config is named
         found = [path.name for path in cached.iterdir()]
     return found
@@ -181,7 +181,7 @@ def _unreadable(where: str, error: BaseException) -> BadInput:
     return BadInput(f"{where}: not a readable Parquet file ({' '.join(str(error).split())})")
 
 
-def missing(name: str, config: str, error: Exception) -> BadInput:
+def _missing(name: str, config: str, error: Exception) -> BadInput:
     return BadInput(
         f"dataset {name!r} (config {config!r}) is neither a folder nor on the Hub or in the local cache: {error}; "
         f"build it, and name its folder or publish it to the cache"
@@ -207,5 +207,5 @@ def dataset_revision(name: str, config: str) -> str | None:
     try:
         found = str(load_dataset_builder(name, config).hash)
     except Exception as error:  # datasets raises a dozen types for a missing dataset or config
-        raise missing(name, config, error) from error
+        raise _missing(name, config, error) from error
     return found if _COMMIT.fullmatch(found) else None

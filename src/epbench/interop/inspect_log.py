@@ -20,10 +20,9 @@ from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput
 from epbench.hub.rows import parquet_errors
 from epbench.journals.answers import fingerprint_of
-from epbench.memfail.context import prompts as memfail_prompts
+from epbench.memfail.context.requests import load_prompts as memfail_prompts
 from epbench.memfail.context.requests import requests_of as memfail_requests
-from epbench.memfail.dataset.load import load_memfail
-from epbench.memfail.dataset.types import QuestionRecord
+from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.scores import run_files as memfail
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.checksums import change_note
@@ -101,7 +100,7 @@ def _booksort(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
 
 def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     identity = described["identity"]
-    data, pack = load_memfail(str(dataset_of(described)), identity["config"]), memfail_prompts.load_prompts()
+    data, pack = load_memfail(str(dataset_of(described)), identity["config"]), memfail_prompts()
     _check(identity, data.fingerprint, pack)
     by_id = {question.id: question for question in data.questions}
     records = [QuestionRecord(by_id[row["id"]], row["k"], "", tuple(row["retrieved"] or ())) for row in rows]

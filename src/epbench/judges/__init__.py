@@ -1,5 +1,5 @@
 """Judges, whatever they judge: shared by the benchmarks, which add their own inputs, verdicts, prompts and rules.
 
-Read `replies` first (what is an answer at all), `protocol` (what a judge is), `model` (how a model is asked for a
-verdict) and `journal` (how verdicts are kept).
+Read `replies` first (what is an answer at all), `protocol` (what a judge is, and how its verdicts are kept) and
+`model` (how a model is asked for a verdict).
 """

@@ -10,12 +10,10 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
 from epbench.judges.replies import FAILURES, kind_of_reply
-from epbench.memfail.dataset.load import row_type
-from epbench.memfail.dataset.questions import questions_of
-from epbench.memfail.dataset.types import Question, QuestionRecord
+from epbench.memfail.dataset.load import Question, QuestionRecord, questions_of, row_type
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.judging.protocol import Judge
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.progress import no_progress
 from epbench.runs.benchmark import check_answers

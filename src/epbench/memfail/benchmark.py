@@ -11,16 +11,13 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import JUDGE
+from epbench.judges.protocol import JUDGE, JUDGEMENTS
 from epbench.memfail.answers import score
-from epbench.memfail.context.prompts import Prompts, load_prompts
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import REPLIES, ConfigRun, Setting, asked_of
+from epbench.memfail.context.requests import REPLIES, ConfigRun, Prompts, Setting, asked_of, load_prompts
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.side_by_side import write_side_by_side
 from epbench.memfail.scores.run_files import compare

@@ -21,10 +21,10 @@ from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
 from epbench.memfail.context.estimate import plan_lines
-from epbench.memfail.context.prompts import Prompts
 from epbench.memfail.context.requests import (
     REPLIES,
     ConfigRun,
+    Prompts,
     Setting,
     asked_of,
     by_store,
@@ -36,11 +36,9 @@ from epbench.memfail.context.requests import (
     requests_of,
     told_in,
 )
-from epbench.memfail.dataset.load import Loaded, load_memfail
-from epbench.memfail.dataset.types import CONFIGS, Fact, Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import Outcome, diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
-from epbench.memfail.judging.protocol import Judge
+from epbench.memfail.dataset.load import CONFIGS, Fact, Loaded, Question, QuestionRecord, load_memfail
+from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
+from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.load import load_memory

@@ -3,4 +3,7 @@
 Read `tables` first: every table of the package is a `Table`. `figures` draws with matplotlib, `page` puts tables and figures
 into one HTML file, `explorer` shows each question of a run on it, and `comparison` makes the tables, the figures and the page
 of runs that are compared question by question. `templates` holds the HTML, the style and the script of pages.
+
+What a paper shows is declared as an `exhibit` and drawn by `plots`. `reported` reads the numbers that papers report, which
+stand beside one's own, and `leaderboard` ranks runs.
 """

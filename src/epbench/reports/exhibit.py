@@ -1,16 +1,26 @@
 """A table or a figure of a paper, declared once: a frame of numbers, and how each of its columns is shown.
 
 The screen, Markdown, HTML, CSV, LaTeX and the picture all come from the same frame, so that no number is formatted twice.
+One that cannot be made is a `Missing` that says which run it needs, and `write_exhibits` writes all of them into one folder.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from epbench.reports.tables import Table
+from epbench.errors import BadInput
+from epbench.files.writing import filling, write_text
+from epbench.reports.figures import drawing, svg, table_picture
+from epbench.reports.page import page
+from epbench.reports.tables import Table, in_markdown
+from epbench.safe_text import html_text, markdown_text
 from epbench.statistics.estimate import Value, p_text
 
 if TYPE_CHECKING:
@@ -20,6 +30,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Show = Callable[[Row], str]
 """From a row of the frame to the text of a cell."""
+Source = Literal["own", "released", "reported"]
+"""Where a row comes from: a run of the user, a run whose answers were released, or a number in a paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +128,21 @@ class Exhibit:
         return (self.names or {}).get(value, plain(value))
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A table or a figure that could not be made.
+
+    Attributes:
+        name: The name in the paper.
+        title: What it would show.
+        needs: Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
+    """
+
+    name: str
+    title: str
+    needs: str
+
+
 def _records(frame: pd.DataFrame) -> list[dict[str, Value]]:
     values = frame.astype(object)
     return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
@@ -178,9 +205,9 @@ def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
     return show
 
 
-def interval(low: str = "low", high: str = "high", digits: int = 3) -> Show:
+def interval(low: str = "low", high: str = "high", digits: int = 3, between: str = "–") -> Show:
     """`0.888–0.931`; a dash without an interval."""
-    return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}–{row[high]:.{digits}f}"
+    return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}{between}{row[high]:.{digits}f}"
 
 
 def p_value(name: str = "p_holm") -> Show:
@@ -195,3 +222,99 @@ def _plus_minus(mean: float, width: float | None, digits: int) -> str:
 def _range(row: Row, prefix: str, digits: int, mark: str) -> str:
     lowest, highest = row.get(f"{prefix}lowest"), row.get(f"{prefix}highest")
     return "–" if lowest is None or highest is None else f"{lowest:.{digits}f}–{highest:.{digits}f}{mark}"
+
+
+def slug(name: str) -> str:
+    """The name of an exhibit's files: `Table 3` is `table-03`, `Table 14, chunks` is `table-14-chunks`."""
+    padded = re.sub(r"\b\d+", lambda number: number[0].zfill(2), name.lower())
+    return re.sub(r"[^\w]+", "-", padded).strip("-")
+
+
+def marked(label: str, source: Source) -> str:
+    """A label for a cell, with a mark unless the row is one's own: `gpt-4o (released)`."""
+    return label if source == "own" else f"{label} ({source})"
+
+
+def write_exhibits(
+    out: Path, heading: str, exhibits: Sequence[Exhibit | Missing], boards: Sequence[Exhibit] = ()
+) -> Table:
+    """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
+
+    Either all of these files are written or none.
+
+    Args:
+        out: The folder; it is made if it does not exist.
+        heading: The title of the page.
+        exhibits: What was made and what could not be made, in the order of the page.
+        boards: Leaderboards, which come first and are also written as `LEADERBOARD.md`.
+
+    Returns:
+        A table for the screen: what could not be made and what it needs, and a note that names what was made.
+
+    Raises:
+        BadInput: Two exhibits have one name.
+    """
+    exhibits = [*boards, *exhibits]
+    made = [one for one in exhibits if not isinstance(one, Missing)]
+    missing = [one for one in exhibits if isinstance(one, Missing)]
+    names = [slug(one.name) for one in made]
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"two exhibits are called {doubled!r}")
+    absent = Table(
+        ["not made", "what it shows", "needs"], [[m.name, m.title, m.needs] for m in missing], text_columns=3
+    )
+    with filling(out) as draft:
+        pictures = [_write(draft, one) for one in made]
+        write_text(draft / "tables.md", _markdown(heading, made, absent))
+        write_text(draft / "tables.html", page(heading, _html(made, pictures, absent)))
+        if boards:
+            write_text(draft / "LEADERBOARD.md", in_markdown([replace(one.table, title=one.title) for one in boards]))
+    notes = [f"Made: {', '.join(one.name for one in made) or 'nothing'}."]
+    return Table(["not made", "needs"], [[one.name, one.needs] for one in missing], notes=notes, text_columns=2)
+
+
+def _write(out: Path, exhibit: Exhibit) -> str:
+    """Write the four files of an exhibit; return its picture."""
+    stem = slug(exhibit.name)
+    with drawing():
+        figure: Figure = exhibit.plot() if exhibit.plot else table_picture(exhibit.table)
+        picture = svg(figure)
+    write_text(out / f"{stem}.svg", picture)
+    write_text(out / f"{stem}.csv", as_csv(exhibit))
+    write_text(out / f"{stem}.md", f"{_title(exhibit)}\n\n{exhibit.table.markdown()}")
+    write_text(out / f"{stem}.tex", exhibit.table.latex(f"{exhibit.name}. {exhibit.title}", f"tab:{stem}"))
+    return picture
+
+
+def as_csv(exhibit: Exhibit) -> str:
+    """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
+    text = io.StringIO()
+    if exhibit.records:
+        writer = csv.DictWriter(text, list(exhibit.records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(exhibit.records)
+    return text.getvalue()
+
+
+def _title(exhibit: Exhibit) -> str:
+    return f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
+
+
+def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:
+    parts = [f"# {markdown_text(heading)}\n"]
+    for exhibit in made:
+        picture = f"\n![{markdown_text(exhibit.name)}]({slug(exhibit.name)}.svg)\n" if exhibit.plot else ""
+        parts.append(f"## {markdown_text(exhibit.name)}\n\n{markdown_text(exhibit.title)}\n{picture}")
+        parts.append(exhibit.table.markdown())
+    return "\n".join([*parts, *([f"## Not made\n\n{absent.markdown()}"] if absent.rows else [])])
+
+
+def _html(made: Sequence[Exhibit], pictures: Sequence[str], absent: Table) -> str:
+    parts = []
+    for exhibit, picture in zip(made, pictures, strict=True):
+        name = slug(exhibit.name)
+        parts.append(f'<h2 id="{name}">{html_text(exhibit.name)}</h2><p>{html_text(exhibit.title)}</p>')
+        if exhibit.plot:
+            parts.append(f"<figure>{picture[picture.index('<svg') :]}</figure>")
+        parts.append(exhibit.table.html())
+    return "\n".join([*parts, *(["<h2>Not made</h2>", absent.html()] if absent.rows else [])])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
+Plot = Callable[[Sequence[Row]], "Figure"]
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
@@ -106,6 +107,71 @@ def lines(
                 )
 
 
+def line_panels(
+    x: str, line: Callable[[Row], str], x_label: str, *, panel: Callable[[Row], str] = lambda _: "", scale: str = "words",
+    order: Sequence[Any] = (), y_label: str = "accuracy", guess: float | None = 0.5, joined: bool = True,
+    starred: bool = True, columns: int = 2, beside: str = "",
+) -> Plot:  # fmt: skip
+    """Return what draws a figure with panels of lines, by distance, length, epoch or book.
+
+    Args:
+        x: The column of the place on the x axis.
+        line: The name of the line that a row belongs to.
+        x_label: What the x axis shows.
+        panel: The title of the panel that a row belongs to.
+        scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
+        order: The values of `names`; by default those that there are, in rising order.
+        y_label: What the y axis shows.
+        guess: The value of a guess, where a line is drawn; None for none.
+        joined: Whether points are joined.
+        starred: Whether points are marked by their corrected p-value.
+        columns: The most panels in a row.
+        beside: The column in which a reported row agrees with the panel in which it is drawn, as a line at its value from
+            `over` words on; without it no reported row is drawn.
+    """
+
+    def draw(rows: Sequence[Row]) -> Figure:
+        drawn = [{**row, "line": line(row), "panel": panel(row)} for row in rows if row["source"] != "reported"]
+        names = list(dict.fromkeys(row["line"] for row in drawn))
+        places = list(order) or sorted({row[x] for row in drawn})
+        step = 0.7 / len(names) if scale == "names" and not joined else 0.06
+
+        def place(row: Row) -> float:
+            at = places.index(row[x]) if scale == "names" else row[x]
+            return float(at) if scale == "words" else at + (names.index(row["line"]) - (len(names) - 1) / 2) * step
+
+        by_panel = grouped(drawn, "panel")
+        width, height = (4.6, 3.6) if columns < 3 else (3.6, 3.0)
+        figure, grid = panels(list(by_panel), columns=columns, width=width, height=height)
+        for axes, inside in zip(grid, by_panel.values(), strict=True):
+            dodge = 1.04 if scale == "words" else 1.0
+            lines(axes, inside, place, "line", order=names, joined=joined, dodge=dodge, starred=starred)
+            for row in rows if beside else ():
+                if row["source"] == "reported" and row[beside] == inside[0][beside]:
+                    _level(axes, row)
+        for axes in grid:
+            rates(axes, x_label, y_label=y_label, words=scale == "words", guess=guess)
+            if scale == "names":
+                axes.set_xticks(range(len(places)), [legible(name) for name in places])
+            elif scale == "epochs":
+                axes.set_xticks(places)
+        legend(figure)
+        return figure
+
+    return draw
+
+
+def _level(axes: Axes, row: Row) -> None:
+    """A line at a reported value, from a distance on if it is about longer ones."""
+    label = f"{row['label']} (reported)" + (f", over {row['over']:,} words" if row["over"] else "")
+    low, high = axes.get_xlim()
+    start = row["over"] or low
+    axes.plot(
+        [start, max(high, 1.3 * start)], [row["mean"]] * 2, color=INK, linewidth=1.5, linestyle=(0, (6, 2)),
+        label=legible(label),
+    )  # fmt: skip
+
+
 def points(
     rows: Sequence[Row], y: str, by: str, title: str, *, limits: tuple[float, float] = (0, 1), guess: float | None = None
 ) -> Figure:  # fmt: skip
@@ -167,19 +233,23 @@ def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[An
     axes.set_xticks(range(len(groups)), [printable(str(group)) for group in groups], fontsize=7)
 
 
-def rates(axes: Axes, x_label: str, *, words: bool = False, guess: float | None = 0.5) -> None:
-    """Label the axes of a panel of rates, and leave room for stars.
+def rates(
+    axes: Axes, x_label: str, *, y_label: str = "accuracy", words: bool = False, guess: float | None = 0.5
+) -> None:
+    """Label the axes of a panel; where it shows accuracies beside a guess, leave room for stars.
 
     Args:
         axes: The axes with what is drawn in them.
         x_label: What the x axis shows.
+        y_label: What the y axis shows.
         words: Whether the x axis counts words, on a logarithmic scale.
-        guess: The rate of guessing, where a line is drawn; None draws none.
+        guess: The value of guessing, where a line is drawn; None draws none.
     """
-    axes.set_ylabel("accuracy")
+    axes.set_ylabel(y_label)
     axes.set_xlabel(printable(x_label))
     if guess is not None:
         axes.axhline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+    if guess is not None and y_label == "accuracy":
         low, high = axes.get_ylim()
         axes.set_ylim(max(0.0, min(low, guess - 0.1)), min(1.08, high + 0.04))
     if words:

@@ -16,8 +16,7 @@ from epbench.files.text import shown
 from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import JUDGE, identity_of, noted_judge
+from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun
 from epbench.runs.checksums import CHECKSUMS, changed_since
 from epbench.runs.folder import dataset_of, read_run

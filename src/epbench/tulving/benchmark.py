@@ -8,7 +8,7 @@ from typing import Any
 
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
-from epbench.judges.journal import JUDGEMENTS
+from epbench.judges.protocol import JUDGEMENTS
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
 from epbench.runs.subset import subset

@@ -7,11 +7,11 @@ import math
 import pytest
 from scipy.stats import binomtest, fisher_exact, norm, ttest_rel
 
-from epbench.booksort.paper import contexts, results
-from epbench.exhibits.exhibit import Missing
+from epbench.booksort.paper import results
+from epbench.reports.exhibit import Missing
 from tests.booksort.paper import plain
 
-RATES = [one.name for one in (*results.DECLARED, results.TABLE_11, *contexts.DECLARED)]
+RATES = [one.name for one in (*results.DECLARED, results.TABLE_11)]
 POOLED = {"Figure 3b": "in-context", "Figure 5": "none"}
 TOGETHER = ("Figure 10", "Figure 12", "Figure 14")
 """Those whose correction is for all groups in the table, and not for those of a run."""

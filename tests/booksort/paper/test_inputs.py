@@ -27,13 +27,7 @@ def make_training(folder, dataset, method="sort_lm", control=None):
 def test_a_run_is_read_with_its_questions(tmp_path, dataset):
     folder = make_run(tmp_path / "base", dataset, mostly_right(0.5), model="someone/m", configs=["e250_s20"])
     (run,) = read_inputs([folder], reported=()).runs
-    assert (run.label, run.source, run.memory, run.model, run.dataset) == (
-        "base",
-        "own",
-        "none",
-        "someone/m",
-        "booksort",
-    )
+    assert (run.label, run.memory, run.model, run.dataset) == ("base", "none", "someone/m", "booksort")
     assert run.configs == ("e250_s20",) and (run.training, run.epoch) == (None, None)
     assert len(run.questions) == len((folder / "answers.jsonl").read_text().splitlines())
 

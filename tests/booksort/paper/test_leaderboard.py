@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from epbench.booksort.paper.inputs import Inputs, reported_numbers
-from epbench.booksort.paper.leaderboard import leaderboards
+from epbench.booksort.paper.make import leaderboards
 
 
 def test_reported_rows_alone_make_a_leaderboard():

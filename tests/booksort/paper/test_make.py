@@ -8,13 +8,13 @@ import pytest
 from scipy.stats import binom, norm
 
 from epbench.booksort.paper.checkpoints import by_base
-from epbench.booksort.paper.contexts import is_base
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.make import ORDER, exhibits
-from epbench.booksort.paper.rates import prepared, rate_of, smallest_above_chance
-from epbench.exhibits.exhibit import Missing, write_exhibits
-from epbench.exhibits.reported import ReportedRow
+from epbench.booksort.paper.rates import accuracy_of, smallest_above_chance
+from epbench.booksort.paper.results import is_base
+from epbench.reports.exhibit import Missing, write_exhibits
 from epbench.reports.figures import drawing, svg
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.paper.made_trainings import make_training
@@ -180,7 +180,7 @@ def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
         "id": [f"q{i}" for i in range(n)], "book_idx": 1, "excerpt_length": 250, "segment_length": 20,
         "excerpt": [str(i // 4) for i in range(n)], "outcome": "right", "right": 0.5,
     })  # fmt: skip
-    assert rate_of(prepared(questions), pooled=True).p == 1.0
+    assert accuracy_of(questions, pooled=True).p == 1.0
 
 
 # Trainings

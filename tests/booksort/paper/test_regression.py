@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from epbench.booksort.paper.contexts import regression
+from epbench.booksort.paper.effects import regression
 from epbench.booksort.paper.inputs import Inputs, read_inputs
-from epbench.exhibits.exhibit import Missing
+from epbench.reports.exhibit import Missing
 from tests.booksort.paper import plain
 from tests.booksort.paper.made_runs import make_run, mostly_right
 from tests.booksort.sort_set import pair_rows, write_tables

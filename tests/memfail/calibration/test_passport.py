@@ -11,8 +11,7 @@ from epbench.judges.protocol import Judgement, PastJudge
 from epbench.memfail.calibration.check import check_judge_on, plan_lines, planted_set
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT
 from epbench.memfail.calibration.passport import fingerprint_of, make_passport, passport_note, passport_path
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.protocol import Verdict
+from epbench.memfail.judging.lexical import LexicalJudge, Verdict
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 

@@ -4,14 +4,12 @@ import json
 
 import pytest
 
-from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import HEARD, NOTHING, LexicalReader, read_notes
+from epbench.memfail.context.requests import load_prompts
 from epbench.memfail.dataset import schema as dataset
-from epbench.memfail.dataset.questions import questions_of
-from epbench.memfail.dataset.types import CONFIGS, Question
-from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.dataset.load import CONFIGS, Question, questions_of
+from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.judging.multiple_choice import letter_of
-from epbench.memfail.judging.protocol import Check
 from epbench.memfail.templates import rows as template
 from epbench.models.protocol import Sampling
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.memfail.context.requests import Setting, conversations_of
-from epbench.memfail.dataset.types import Fact
+from epbench.memfail.dataset.load import Fact
 
 
 def facts_of_rows(sizes):

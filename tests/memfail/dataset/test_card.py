@@ -2,11 +2,11 @@ import pytest
 import yaml
 
 from epbench.hub.card import CANARY
-from epbench.memfail.dataset.card import LABELS, made_card, released_card
+from epbench.memfail.dataset.card import labels, made_card, released_card
 from epbench.memfail.dataset.findings import validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS, complete, config_of
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 
 COMMAND = "python builders/memfail.py --rows 12 --seed 0"
@@ -21,8 +21,8 @@ def built():
 @pytest.fixture(scope="module", params=["made", "released"])
 def text(request, built):
     if request.param == "made":
-        return made_card(COMMAND, *built)
-    return released_card(COMMAND, "the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built)
+        return made_card(COMMAND, *built).text
+    return released_card(COMMAND, "the folder `x`", dict.fromkeys(CONFIGS, "abc123"), *built).text
 
 
 def test_the_header_has_all_configs_and_their_rows(text):
@@ -35,7 +35,8 @@ def test_the_header_has_all_configs_and_their_rows(text):
 
 
 def test_our_rows_have_a_licence_and_published_rows_have_none(built):
-    ours, theirs = made_card(COMMAND, *built), released_card(COMMAND, "x", dict.fromkeys(CONFIGS, "abc123"), *built)
+    ours = made_card(COMMAND, *built).text
+    theirs = released_card(COMMAND, "x", dict.fromkeys(CONFIGS, "abc123"), *built).text
     assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
     assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
     assert "do not pass it on" in theirs and theirs.count("`abc123`") == 5
@@ -43,11 +44,11 @@ def test_our_rows_have_a_licence_and_published_rows_have_none(built):
 
 def test_the_card_describes_every_finding_in_words(built, text):
     names = {name for findings in built[1].values() for name in findings}
-    assert names == set(LABELS)
+    assert names == set(labels())
     for config, findings in built[1].items():
         section = text.split(f"### {config}\n")[1].split("\n### ")[0].split("\n## ")[0]
         rows = [line for line in section.splitlines() if line.startswith("| ") and line != "| | |"]
-        assert [row.split(" | ")[0][2:] for row in rows] == [LABELS[name] for name in findings]
+        assert [row.split(" | ")[0][2:] for row in rows] == [labels()[name] for name in findings]
         assert all(row.count("|") == 3 and row.endswith(" |") and not row.endswith("|  |") for row in rows)
     assert CANARY in text
 
@@ -55,9 +56,9 @@ def test_the_card_describes_every_finding_in_words(built, text):
 def test_long_lists_are_cut_and_counted(built):
     configs, report = built
     many = report["long_hop"] | {"head_not_in_stem": [f"row-{i}" for i in range(30)], "later_anchor_in_stem": []}
-    text = made_card(COMMAND, configs, report | {"long_hop": many})
+    text = made_card(COMMAND, configs, report | {"long_hop": many}).text
     assert "row-0, row-1, row-2, row-3, row-4, row-5, row-6, row-7, … (30 in all) |" in text
-    assert f"| {LABELS['later_anchor_in_stem']} | none |" in text
+    assert f"| {labels()['later_anchor_in_stem']} | none |" in text
 
 
 def test_shortcut_scores_stand_beside_those_of_the_published_rows(built, text):
@@ -68,6 +69,6 @@ def test_shortcut_scores_stand_beside_those_of_the_published_rows(built, text):
 
 
 def test_the_card_of_harder_rows_says_that_rules_cannot_infer(built):
-    plain, hard = made_card(COMMAND, *built), made_card(COMMAND, *built, harder=True)
+    plain, hard = made_card(COMMAND, *built).text, made_card(COMMAND, *built, harder=True).text
     assert "The rule-based reader cannot infer" in hard and "The rule-based reader cannot infer" not in plain
     assert yaml.safe_load(hard.split("---")[1])["license"] == "mit"

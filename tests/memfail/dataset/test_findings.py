@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.memfail.dataset.findings import floor_of, validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.text_statistics import (
     NEAR_DUPLICATE,
@@ -19,7 +20,6 @@ from epbench.memfail.dataset.text_statistics import (
     sentences,
     stands_in,
 )
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from epbench.models.estimate import cl100k_tokens
 from tests.conftest import SHARED

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import CONFIGS, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 
 TABLES = {name: complete(name, make_rows(name, 24)) for name in CONFIGS}

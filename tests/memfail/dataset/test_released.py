@@ -8,8 +8,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import RunFailed
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.released import Source, file_of, open_source, read_config
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from tests.hub.hub_double import HubDouble, Repo
 from tests.memfail.made_rows import limited_rows

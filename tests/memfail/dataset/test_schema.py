@@ -5,9 +5,8 @@ import pytest
 from epbench import BadInput
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import write_dataset
-from epbench.memfail.dataset.load import load_memfail
+from epbench.memfail.dataset.load import CONFIGS, load_memfail
 from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS, complete, config_of, polarity
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 
 TABLES = {name: complete(name, make_rows(name, 12)) for name in CONFIGS}

@@ -3,9 +3,9 @@
 import pytest
 
 from epbench.memfail.dataset.findings import validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES, shortcuts
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.rows import make_rows
 from tests.conftest import SHARED
 from tests.memfail.memfail_samples import rows_in

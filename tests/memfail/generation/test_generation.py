@@ -10,9 +10,9 @@ import pytest
 from epbench.errors import BadInput, RunFailed
 from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.findings import validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
 from epbench.memfail.dataset.text_statistics import connectives
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
 from epbench.memfail.generation.conditional import datapoint_step
 from epbench.memfail.generation.duplicates import Duplicates, shingles

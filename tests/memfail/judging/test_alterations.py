@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.memfail.calibration.faults import FAULTS, planted_cases
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
 from epbench.memfail.dataset.word_rules import content_of, sentences_of
 from epbench.memfail.judging.alterations import leads_on, numbers_of, sense_of, turned
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.protocol import Check
+from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.templates.rows import make_rows
 from tests.memfail.calibrated import agreement
 

@@ -16,12 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import Judgement
-from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
+from epbench.judges.protocol import JUDGEMENTS, Judgement
+from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import STAGES, diagnose
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.protocol import Verdict
+from epbench.memfail.judging.lexical import LexicalJudge, Verdict
 from epbench.progress import no_progress
 from tests.conftest import ROOT
 from tests.memfail.honest_judge import honest

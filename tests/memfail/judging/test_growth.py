@@ -5,15 +5,12 @@ from functools import cache
 import pytest
 
 from epbench.memfail.context.estimate import checks_in_advance
-from epbench.memfail.context.prompts import load_prompts
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.context.requests import ConfigRun, Setting, load_prompts
+from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.types import QuestionRecord
 from epbench.memfail.judging import lexical, memories
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import MOST_BY_RULES, leave_one_out
+from epbench.memfail.judging.diagnosis import MOST_BY_RULES, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories, memories_of
@@ -81,7 +78,7 @@ def test_a_store_without_a_memory_is_the_rest_of_it():
 
 
 def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeypatch):
-    monkeypatch.setattr("epbench.memfail.judging.leave_one_out.MOST_BY_RULES", 30)
+    monkeypatch.setattr("epbench.memfail.judging.diagnosis.MOST_BY_RULES", 30)
     assert judged(tmp_path / "r", "long_hop", 40)[1].of == 30 < MOST_BY_RULES
 
 

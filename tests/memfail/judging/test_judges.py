@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.memfail.dataset.types import CONFIGS, GoldMemory, Question
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.load import ModelJudge, load_judge
-from epbench.memfail.judging.prompts import OWN, load_judging_prompts
-from epbench.memfail.judging.protocol import Check
+from epbench.memfail.judging.lexical import Check, LexicalJudge
+from epbench.memfail.judging.load import OWN, ModelJudge, load_judge, load_judging_prompts
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage

@@ -1,10 +1,9 @@
 """Stored journals are taken up: keys and prompt hashes are those of earlier versions."""
 
 from epbench.judges.protocol import PastJudge
-from epbench.memfail.dataset.types import GoldMemory, Question
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.prompts import load_judging_prompts
-from epbench.memfail.judging.protocol import Check
+from epbench.memfail.dataset.load import GoldMemory, Question
+from epbench.memfail.judging.lexical import Check, LexicalJudge
+from epbench.memfail.judging.load import load_judging_prompts
 
 GOLD = tuple(GoldMemory(f"r/{i}", f"Ada sings {i}", ("Ada", f"sings {i}"), ("in drizzle",)) for i in range(2))
 STORE = ("Ada sings 0 in drizzle", "Ada sings 1 in drizzle", "BAD")

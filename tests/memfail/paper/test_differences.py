@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from scipy.stats import binomtest, t
 
-from epbench.exhibits.exhibit import Missing
 from epbench.memfail.paper.differences import differences
 from epbench.memfail.paper.inputs import Inputs
+from epbench.reports.exhibit import Missing
 from tests.memfail.paper.plain import labels
 
 NAMES = {"none (baseline)": "floor", "verbatim-bm25 (baseline)": "bm25", "oracle (baseline)": "all"}

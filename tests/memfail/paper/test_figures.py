@@ -8,13 +8,12 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from epbench.exhibits.exhibit import Missing
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.rows import notes_on, rows_of
 from epbench.memfail.paper.stages import figures_6_to_9, tokens_and_cost
 from epbench.memfail.paper.systems import figure_1, figure_2, figure_3, figure_4, figure_5, scaling
 from epbench.memfail.scores.cost import read_prices, spent
-from epbench.reports.exhibit import Exhibit
+from epbench.reports.exhibit import Exhibit, Missing
 from epbench.reports.figures import drawing
 from tests.memfail.paper.conftest import SYSTEMS, K
 from tests.memfail.paper.plain import counts, labels, lines_of, wilson

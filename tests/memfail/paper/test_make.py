@@ -10,13 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Missing, as_csv, write_exhibits
-from epbench.memfail.dataset.load import load_memfail
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS, load_memfail
 from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
 from epbench.memfail.paper.make import exhibits
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
-from epbench.reports.exhibit import Exhibit
+from epbench.reports.exhibit import Exhibit, Missing, as_csv, write_exhibits
 from tests.conftest import SHARED
 
 NAMES = [

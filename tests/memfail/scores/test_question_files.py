@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.types import GoldMemory, Question, QuestionRecord
+from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.scores.question_files import COLUMNS, nearest, question_rows
 from epbench.runs.question_table import read_questions

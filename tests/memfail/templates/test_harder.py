@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.memfail.dataset.findings import PROMISED_SENTENCES, validate
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.rows import make_rows

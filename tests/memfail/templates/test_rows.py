@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.findings import condition_types
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete, facts_of
 from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
-from epbench.memfail.dataset.types import CONFIGS
 from epbench.memfail.templates.bank import bank, pairs, spread
 from epbench.memfail.templates.rows import MOST_ROWS, check_rows, make_rows
 
@@ -72,7 +72,7 @@ def test_same_seed_same_rows_and_other_seed_other_rows(config, n, seed):
 
 
 def test_rows_do_not_depend_on_the_process():
-    code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.types import CONFIGS; json.dump([make_rows(c, 9, 4, h) for c in CONFIGS for h in (False, True)], sys.stdout)"
+    code = "import json, sys; from epbench.memfail.templates.rows import make_rows; from epbench.memfail.dataset.load import CONFIGS; json.dump([make_rows(c, 9, 4, h) for c in CONFIGS for h in (False, True)], sys.stdout)"
     made = [
         json.loads(
             subprocess.run(

@@ -8,8 +8,7 @@ import pytest
 from epbench import BadInput, RunFailed
 from epbench.files.json_files import write_json
 from epbench.journals.journal import read_journal
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PUBLISHED, Judgement, PastJudge
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, Judgement, PastJudge
 from epbench.progress import no_progress
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge

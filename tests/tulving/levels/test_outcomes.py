@@ -83,7 +83,7 @@ def test_only_level_five_asks_for_causes_and_states():
 def test_the_card_of_each_level_says_what_it_adds_with_an_example():
     for level in (1, *LEVELS):
         data, recipe = book(level), Recipe("short", UNIVERSE, level=level)
-        card = made_card("python builders/tulving.py …", recipe, data, configs_of(data))
+        card = made_card("python builders/tulving.py …", recipe, data, configs_of(data)).text
         assert (f"## Level {level}" in card) == (level > 1) == ("An example, chapter" in card)
         assert ("no event causes another" in card) == (level < 5)
         assert ("A solver that reads only the text" in card) == (level >= 4)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
+from epbench.reports.reported import read_reported
 from epbench.tulving.paper import books
 from epbench.tulving.paper.inputs import Inputs, lines_of
 from epbench.tulving.paper.make import exhibits

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
+from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
+from epbench.reports.reported import ReportedRow, read_reported
 from epbench.tulving.events.universe_files import read_universe_files
 from epbench.tulving.paper import book_figures
 from epbench.tulving.paper.book_figures import path_figures, positions_figures

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import friedmanchisquare, mannwhitneyu, rankdata, wilcoxon
 from statsmodels.stats.power import tt_ind_solve_power
 
-from epbench.exhibits.exhibit import Missing, slug, write_exhibits
 from epbench.progress import no_progress
+from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.tulving.paper import comparisons, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, read_runs
 from epbench.tulving.paper.make import exhibits

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.exhibits.exhibit import slug
-from epbench.exhibits.reported import ReportedRow
+from epbench.reports.exhibit import slug
+from epbench.reports.reported import ReportedRow
 from epbench.tulving.paper.inputs import Inputs, by_book, is_plain, lines_of, runs_among, size_of, universe_of
 from tests.tulving.paper.given_runs import CLAUDE_BOOK, GPT_BOOK
 

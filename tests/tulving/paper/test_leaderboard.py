@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 import epbench
-from epbench.exhibits.leaderboard import BELOW
-from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import Request
+from epbench.reports.leaderboard import BELOW
+from epbench.reports.reported import ReportedRow
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.paper.leaderboard import COLUMNS, abstaining, judge_in_words, leaderboards, naming_everything

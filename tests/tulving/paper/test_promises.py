@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Missing, slug
-from epbench.exhibits.reported import ReportedRow
+from epbench.reports.exhibit import Missing, slug
 from epbench.reports.figures import drawing, svg
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate
 from epbench.tulving.paper import hallucinations, recall
 from epbench.tulving.paper.comparisons import books_by_order

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
+from epbench.reports.reported import read_reported
 from epbench.tulving.paper.repetitions import REPEATS, expected_counts, expected_table
 
 BINS = ("1", "2", "3-5", "6+")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from epbench.exhibits.reported import read_reported
 from epbench.files.packaged import packaged
+from epbench.reports.reported import read_reported
 from epbench.tulving.paper.inputs import MEMORIES, size_of
 from tests.tulving.paper.seed_tables import SEEDS, leaderboard, paper_tables
 

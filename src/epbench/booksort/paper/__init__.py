@@ -1,8 +1,7 @@
 """The tables and figures of the SORT paper (Pink et al., 2024), made from one's own runs and trainings.
 
 Read `inputs` first: what is given, as runs, trainings and reported numbers. `rates` says how a table or figure of accuracies
-is declared, and `lines` draws it; `results` declares those about answers with and without memory, and `contexts` those about
-whole books, long excerpts and their middle. `answers` shows what answers are like, `settings` what was chosen for each model,
-`training` what a training does by epoch, and `checkpoints` whether it matters. `make` puts all of them in the order of the
-paper, and `leaderboard` ranks the runs.
+is declared, and `results` declares them. `effects` tests what changes answers, and `settings` shows what was chosen for each
+model, `training` what a training does by epoch, and `checkpoints` whether it matters. `make` puts all of them in the order of
+the paper, and ranks the runs.
 """

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.run_files import IDENTITY, read_scores
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Source
-from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
 from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
 from epbench.journals.journal import read_journal
+from epbench.reports.reported import ReportedRow, read_reported
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 
@@ -42,7 +41,6 @@ class PaperRun:
 
     Attributes:
         label: The name of the run in tables: its folder, or for a measure `<training>, epoch <n>`.
-        source: `own`.
         folder: The run's folder; of several, the folder they lie in.
         dataset: The last part of the name of the dataset, such as `booksort`.
         configs: The configs that were asked, such as `e250_s20`, in rising order.
@@ -57,7 +55,6 @@ class PaperRun:
     """
 
     label: str
-    source: Source
     folder: Path
     dataset: str
     configs: Sequence[str]
@@ -144,9 +141,7 @@ def _runs(label: str, folder: Path, found: Mapping[Path, Mapping[str, Any]]) -> 
     groups: list[list[Path]] = []
     for part in found:
         for group in groups:
-            if _same_but_config(found[group[0]]["identity"], found[part]["identity"]) and not _overlap(
-                found, group, part
-            ):
+            if _belongs(found[part]["identity"], [found[one]["identity"] for one in group]):
                 group.append(part)
                 break
         else:
@@ -156,16 +151,13 @@ def _runs(label: str, folder: Path, found: Mapping[Path, Mapping[str, Any]]) -> 
     return [_run(f"{label}/{' + '.join(part.name for part in group)}", group[0], group, found) for group in groups]
 
 
-def _same_but_config(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    names = (first.keys() | second.keys()) - set(_PARTS)
-    return all(first.get(name) == second.get(name) for name in names)
-
-
-def _overlap(found: Mapping[Path, Mapping[str, Any]], group: Sequence[Path], part: Path) -> bool:
-    """Whether a run asks about a config that one of the others asks about, too."""
-    taken = {config for one in group for config in found[one]["identity"].get("config", ())}
-    asked = set(found[part]["identity"].get("config", ()))
-    return bool(taken & asked) or "all" in taken | asked
+def _belongs(identity: Mapping[str, Any], group: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a run differs from those of a group in nothing but the config, and none of them asks about the same one."""
+    names = (identity.keys() | group[0].keys()) - set(_PARTS)
+    taken = {config for one in group for config in one.get("config", ())}
+    asked = set(identity.get("config", ()))
+    overlap = taken & asked or "all" in taken | asked
+    return not overlap and all(identity.get(name) == group[0].get(name) for name in names)
 
 
 def _run(
@@ -184,7 +176,6 @@ def _run(
     lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))
     return PaperRun(
         label=label,
-        source="own",
         folder=folder,
         dataset=Path(str(first.get("dataset", ""))).name,
         configs=tuple(f"e{excerpt}_s{segment}" for excerpt, segment in lengths),

@@ -1,16 +1,18 @@
-"""Every table and figure of the SORT paper that runs and trainings suffice for, in the order of the paper."""
+"""Every table and figure of the SORT paper that runs and trainings suffice for, in the order of the paper; and leaderboards."""
 
 from __future__ import annotations
 
 import re
 
 from epbench.booksort.paper import checkpoints, settings, training
-from epbench.booksort.paper.answers import segment_lengths, share_of_a
-from epbench.booksort.paper.contexts import CONTEXTS
-from epbench.booksort.paper.inputs import Inputs
-from epbench.booksort.paper.results import RESULTS
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Exhibit
+from epbench.booksort.paper.effects import regression, segment_lengths, share_of_a, table_11
+from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.rates import CHANCE, share_of_excerpts
+from epbench.booksort.paper.results import DECLARED
+from epbench.models.protocol import name_of
+from epbench.reports.exhibit import Exhibit, Missing
+from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.reported import ReportedRow
 
 ORDER = (
     "Table 1", "Figure 2", "Table 2", "Figure 3", "Figure 4", "Table 5", "Table 7", "Share of A", "Table 8", "Table 10",
@@ -30,8 +32,8 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     Returns:
         What was made, and what is missing and why, in the order of the paper; what has no number there stands last.
     """
-    single = (*RESULTS.values(), share_of_a, segment_lengths, *CONTEXTS.values(), settings.table_5, settings.table_8)
-    made = [make(inputs) for make in single]
+    single = (table_11, share_of_a, segment_lengths, regression, settings.table_5, settings.table_8)
+    made = [*(one.make(inputs) for one in DECLARED), *(make(inputs) for make in single)]
     made += [*settings.chosen_tables(inputs, "prompt"), *settings.chosen_tables(inputs, "reading")]
     return sorted([*made, *training.exhibits(inputs), *checkpoints.exhibits(inputs)], key=_place)
 
@@ -39,3 +41,58 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
 def _place(one: Exhibit | Missing) -> int:
     name = re.sub(r"(?<=\d)[a-z]$", "", one.name.split(",")[0])
     return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+# Leaderboards
+
+_COLUMNS = {"accuracy": "accuracy", "20-word segments": "accuracy_s20", "50-word segments": "accuracy_s50"}
+_LENGTHS = {"accuracy_s20": 20, "accuracy_s50": 50}
+_JUDGE = "none needed"
+_NOTES = (
+    "No judge is needed: the label that is more probable as the next word is the answer.",
+    "Floor: guessing, or the same model's run without memory on these pairs, whichever is higher.",
+    "Ceiling: the same model's run with the excerpt in its context, and 1 where there is none, or it is that run.",
+)
+_PUBLISHED = "Reported rows are about the whole published set: nine books, excerpts of up to 2,500 words."
+
+
+def leaderboards(inputs: Inputs) -> list[Exhibit]:
+    """A leaderboard for each set of pairs that a run is about; with no run, one of the reported rows."""
+    theirs = [
+        _of_reported(row)
+        for row in inputs.reported
+        if row.dataset == "book-sort" and not row.scores.keys().isdisjoint(_COLUMNS.values())
+    ]
+    reported, about_reported = bounded(theirs, []), [_PUBLISHED] if theirs else []
+    boards = []
+    runs = [*inputs.runs, *(run for training in inputs.trainings for run in training.runs)]
+    for name, of in by_board(runs, lambda run: (run.dataset, run.fingerprint)).items():
+        configs = ", ".join(dict.fromkeys(config for run in of for config in run.configs))
+        standings = [*bounded([_of_run(run) for run in of], ["in-context"]), *reported]
+        title = f"Accuracy on {of[0].dataset}: {configs}"
+        boards.append(leaderboard(name, title, standings, _COLUMNS, [*_NOTES, *about_reported]))
+    if reported and not boards:
+        boards.append(leaderboard("Leaderboard", "Accuracy on the published set", reported, _COLUMNS, about_reported))
+    return boards
+
+
+def _of_run(run: PaperRun) -> Standing:
+    questions = run.questions
+    parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
+    parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}
+    trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
+    return Standing(
+        label=run.label, source="own", origin=str(run.folder), model=name_of(run.model), memory=run.memory + trained,
+        judge=_JUDGE, about="these pairs", n_asked=len(questions), baseline=run.memory,
+        scores={score: share_of_excerpts(part, "right") for score, part in parts.items()},
+        floors=dict.fromkeys(parts, CHANCE), alike=dict.fromkeys(parts, run.model),
+    )  # fmt: skip
+
+
+def _of_reported(row: ReportedRow) -> Standing:
+    found = {name: row.scores[name] for name in _COLUMNS.values() if name in row.scores}
+    return Standing(
+        label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
+        judge=_JUDGE, scores={name: score_of(value, row.intervals.get(name)) for name, value in found.items()},
+        floors=dict.fromkeys(found, CHANCE), about="the published pairs",
+    )  # fmt: skip

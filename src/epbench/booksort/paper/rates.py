@@ -9,29 +9,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.lines import CHANCE, Plot
-from epbench.booksort.scores.scoring import LONG_EXCERPT
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.reported import ReportedRow
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.plots import Plot
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed, stars
 
 if TYPE_CHECKING:
     import pandas as pd
 
+CHANCE = 0.5
+POWER = 1.959964 + 0.841621
+"""Standard errors that an effect must have, to be found two-sided at .05 with 80 % power, by the normal approximation."""
+
 Group = Mapping[str, Value]
 Split = Callable[["pd.DataFrame"], Iterable[tuple[Group, "pd.DataFrame"]]]
 """Divides questions into groups; each comes with the columns that say which it is."""
 
-POWER = 1.959964 + 0.841621
-"""Standard errors that an effect must have, to be found two-sided at .05 with 80 % power, by the normal approximation."""
-SORT, EXTEND = "SORT", "SORT-extend"
-"""The two parts of the paper: excerpts of up to 2,500 words, and longer ones."""
 QUESTION = ("id", "seg1_pos", "seg2_pos", "answer")
 """The columns that tell whether two rows ask the same question: ids alone are alike in sets of other pairs."""
 NUMBERS = (*TESTED, "units", "smallest")
 """The fields of an estimate that frames hold; `smallest` is the smallest accuracy above chance that is shown."""
+UNTESTED = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
 GAINED = ("mean", "low", "high", "n", "p", "p_holm", "smallest")
 """The fields of an estimate of a gain that frames hold, as `gain_mean` and so on."""
 MEAN = "mean of the runs"
@@ -39,10 +38,11 @@ MEAN = "mean of the runs"
 RUN, MODEL, MEMORY = (
     Column(title, show, text=True) for title, show in (("run", of_source()), ("model", "model"), ("memory", "memory"))
 )
+OF_MODEL = Column("model", of_source("model"), text=True)
 SCORED = (Column("accuracy", mean_half()), Column("p", p_value()), Column("n", "n"), Column("failed", "n_failed"))
 ACCURACY, P, N, FAILED = SCORED
 
-INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
+_INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
 _TEST = (
     "p: exact binomial test against 0.5, two-sided (with both orders over pairs, right both times against wrong both times), "
     "by Holm for all groups{} that are shown here. * p < .05, ** p < .01."
@@ -56,32 +56,27 @@ _NO_WIDTH = (
 )
 
 
-def prepared(questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions with what estimates need.
+def share_of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
+    """The share of questions with a property; its interval draws excerpts, whose questions share one reading.
 
     Args:
-        questions: As `epbench.booksort.scores.question_files.read_questions` returns them.
-
-    Returns:
-        A copy with the columns part (`SORT` or `SORT-extend`), failed and correct.
+        questions: The questions.
+        column: The property: 1 or 0, NaN where the question failed.
+        more: The test; see `epbench.statistics.estimate.estimate`.
     """
-    return questions.assign(
-        part=(questions["excerpt_length"] >= LONG_EXCERPT).map({False: SORT, True: EXTEND}),
-        failed=questions["outcome"] == "failed",
-        correct=questions["outcome"] == "right",
-    )
+    interval = metric_module("sort_accuracy").accuracy_interval
+    return estimate(questions, column, cluster="excerpt", interval=interval, **more)
 
 
-def rate_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
+def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
     """The accuracy of some questions, with its test against chance.
 
     Args:
-        questions: Rows as `prepared` returns them.
+        questions: As `epbench.booksort.scores.question_files.read_questions` returns them.
         pooled: Whether `right` is a mean over models, 0 to 1.
     """
-    interval = metric_module("sort_accuracy").accuracy_interval
     test = _test_of_means if pooled else _test
-    return estimate(questions, "right", cluster="excerpt", interval=interval, test=test, smallest=smallest_above_chance)
+    return share_of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
 
 
 def _test(answered: pd.DataFrame) -> tuple[float, int]:
@@ -119,110 +114,82 @@ def smallest_above_chance(n: int) -> float | None:
 
 def about(run: PaperRun) -> Group:
     """The columns that name a run."""
-    return {"source": run.source, "label": run.label, "model": run.model, "memory": run.memory}
+    return {"source": "own", "label": run.label, "model": run.model, "memory": run.memory}
 
 
-def rated(runs: Sequence[PaperRun], split: Split, *, together: bool = False) -> list[Row]:
-    """The accuracy of each run on each group of its questions, as rows of a frame.
-
-    Args:
-        runs: The runs.
-        split: Divides the questions of a run.
-        together: Whether Holm's correction is for all groups of all runs, and not for those of each run.
-    """
-    found = [
-        [({**about(run), **group}, rate_of(part)) for group, part in split(prepared(run.questions))] for run in runs
-    ]
-    families = [[one for of_run in found for one in of_run]] if together else found
-    return [row for family in families for row in _rows(family)]
-
-
-def _rows(family: Sequence[tuple[dict[str, Value], Estimate]]) -> list[Row]:
-    numbers = corrected([one for _, one in family])
-    return [{**names, **one.columns(*NUMBERS)} for (names, _), one in zip(family, numbers, strict=True)]
-
-
-def averaged(runs: Sequence[PaperRun]) -> tuple[list[PaperRun], list[str]]:
-    """The runs that a mean can be over: all, or if they have no question in common those on the most frequent set.
-
-    Returns:
-        These runs, and notes that name those left out.
-    """
-    kept = list(runs)
-    if len(runs) > 1 and _common(runs).empty:
-        most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
-        kept = [run for run in runs if run.fingerprint == most]
-    left_out = [run.label for run in runs if all(run is not one for one in kept)]
-    return kept, [f"Left out of the mean, as they are about other pairs: {', '.join(left_out)}."] if left_out else []
-
-
-def mean_rated(runs: Sequence[PaperRun], split: Split) -> list[Row]:
-    """The same for the mean over runs, question by question; questions that not all runs were asked are left out.
-
-    With one run, this is the run itself.
-
-    Args:
-        runs: Runs with common questions; see `averaged`.
-        split: Divides the questions into groups.
-    """
-    if len(runs) < 2:
-        return rated(runs, split)
-    memories = ", ".join(dict.fromkeys(run.memory for run in runs))
-    names: dict[str, Value] = {"source": "own", "label": MEAN, "model": f"{len(runs)} runs", "memory": memories}
-    return _rows([(names | dict(group), rate_of(part, pooled=True)) for group, part in split(_common(runs))])
-
-
-def _common(runs: Sequence[PaperRun]) -> pd.DataFrame:
-    """The questions of the first run that all runs were asked, with the mean of `right`; NaN where one of them failed."""
-    import pandas as pd
-
-    asked = [prepared(run.questions).set_index(list(QUESTION), drop=False) for run in runs]
-    right = pd.concat([one["right"] for one in asked], axis=1, join="inner").mean(axis=1, skipna=False)
-    common = asked[0][asked[0].index.isin(right.index)]
-    return common.assign(right=right.reindex(common.index)).reset_index(drop=True)
-
-
-def by(*names: str, more: Callable[[pd.DataFrame], Group] = lambda _: {}) -> Split:
-    """Divide questions by columns, in rising order of their values.
+def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Group] = lambda _: {}) -> Split:
+    """Divide questions by columns, and by the distance in words from start to start, in rising order of their values.
 
     Args:
         names: The columns.
+        edges: Right edges of the bins of distance; after the last one follows a bin without an end. Empty for no bins.
         more: Further columns of a group, computed from its questions.
     """
 
     def split(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
-        for values, part in questions.groupby(list(names), sort=True):
+        import numpy as np
+
+        bins = np.searchsorted(edges, questions["distance"])
+        groups: Iterable[Any] = questions.groupby([*names, bins], sort=True)
+        for (*values, bin_), part in groups:
             group: dict[str, Any] = {
                 name: value.item() if hasattr(value, "item") else value
                 for name, value in zip(names, values, strict=True)
             }
+            if edges:
+                low, high = list(zip((0, *edges), (*edges, None), strict=True))[bin_]
+                group |= {"over": low, "up_to": high, "mean_distance": float(part["distance"].mean())}
             yield {**group, **more(part)}, part
 
     return split
 
 
-def by_distance(name: str, edges: Sequence[int], more: Callable[[pd.DataFrame], Group] = lambda _: {}) -> Split:
-    """Divide questions by a column, and by the distance in words from start to start.
+def tested(family: Sequence[tuple[Group, Estimate]]) -> list[Row]:
+    """The rows of a frame about estimates whose tests are corrected together."""
+    numbers = corrected([one for _, one in family])
+    return [{**names, **one.columns(*NUMBERS)} for (names, _), one in zip(family, numbers, strict=True)]
 
-    Args:
-        name: The column.
-        edges: Right edges of the bins; after the last one follows a bin without an end.
-        more: See `by`.
+
+def accuracies(run: PaperRun, split: Split) -> list[tuple[Group, Estimate]]:
+    """The accuracy of a run on each group of its questions."""
+    return [({**about(run), **group}, accuracy_of(part)) for group, part in split(run.questions)]
+
+
+def paired_with(questions: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The questions that all tables have, with their columns in the first, and `right_1`, `right_2` and so on of the others."""
+    keys = list(QUESTION)
+    for number, other in enumerate(others, 1):
+        questions = questions.merge(other[[*keys, "right"]].rename(columns={"right": f"right_{number}"}), on=keys)
+    return questions
+
+
+def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
+    """The mean over runs on each group, question by question, over the questions that all were asked.
+
+    If no question is common to all runs, the mean is over those on the most frequent set; one run is its own mean.
+
+    Returns:
+        The groups, and notes that name the runs that are left out.
     """
-
-    def split(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
-        for group, part in by(name)(questions):
-            for low, high in zip((0, *edges), (*edges, None), strict=True):
-                inside = part[(part["distance"] > low) & (part["distance"] <= (high or math.inf))]
-                if not inside.empty:
-                    mean = float(inside["distance"].mean())
-                    yield {**group, "over": low, "up_to": high, "mean_distance": mean, **more(inside)}, inside
-
-    return split
+    kept = list(runs)
+    first, *others = (run.questions for run in runs)
+    if others and paired_with(first, others).empty:
+        most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
+        kept = [run for run in runs if run.fingerprint == most]
+        first, *others = (run.questions for run in kept)
+    left_out = [run.label for run in runs if all(run is not one for one in kept)]
+    notes = [f"Left out of the mean, as they are about other pairs: {', '.join(left_out)}."] if left_out else []
+    if not others:
+        return accuracies(kept[0], split), notes
+    common = paired_with(first, others)
+    common["right"] = common.filter(regex="^right(_[0-9]+)?$").mean(axis=1, skipna=False)
+    memories = ", ".join(dict.fromkeys(run.memory for run in kept))
+    names = {"source": "own", "label": MEAN, "model": f"{len(kept)} runs", "memory": memories}
+    return [({**names, **group}, accuracy_of(part, pooled=True)) for group, part in split(common)], notes
 
 
 def distance(row: Row) -> str:
-    """The bin of `by_distance` as the text of a cell."""
+    """The bin of distance of `by` as the text of a cell."""
     if row["up_to"] is None:
         return f"over {row['over']:,}" if row["over"] else "all"
     return f"{row['over']:,}–{row['up_to']:,}"
@@ -252,8 +219,10 @@ class Rates:
     Attributes:
         name: See `epbench.reports.exhibit.Exhibit`.
         title: See there.
-        needs: Which runs it needs, said where they are missing.
-        shows: Whether a run is shown.
+        memories: The memories of the runs that are shown.
+        only: Which of these runs are shown.
+        needs: Which runs it needs, said where they are missing; by default one with the first memory.
+        where: The questions that count: the value that they have in each of these columns.
         split: Divides the questions of a run into groups.
         columns: See `Exhibit`.
         notes: What is said before the test, its correction and the smallest accuracy that is shown, which is said always.
@@ -262,15 +231,17 @@ class Rates:
         across: See `Exhibit`.
         order: The values of `across` from the left; by default those that there are, in rising order.
         pooled: Whether the mean over the runs is shown.
-        together: See `rated`.
-        reported: Which reported rows stand below.
-        scores: What their scores are, by name: the columns of the group that each is about.
+        together: Whether Holm's correction is for all groups of all runs, and not for those of each run.
+        reported: Which reported rows stand below; by default those of the same table.
+        scores: What their scores are, by name: the columns of the group that each is about. Without one, none is shown.
     """
 
     name: str
     title: str
-    needs: str
-    shows: Callable[[PaperRun], bool]
+    memories: Sequence[str]
+    only: Callable[[PaperRun], bool] = lambda _: True
+    needs: str = ""
+    where: Group = field(default_factory=dict)
     split: Split
     columns: Sequence[Column]
     notes: Sequence[str] = ()
@@ -280,36 +251,53 @@ class Rates:
     order: Sequence[Value] = ()
     pooled: bool = False
     together: bool = False
-    reported: Callable[[ReportedRow], bool] = lambda _: False
+    reported: Callable[[ReportedRow], bool] | None = None
     scores: Mapping[str, Group] = field(default_factory=dict)
+
+    def shown(self, inputs: Inputs) -> list[PaperRun]:
+        """The runs that are shown."""
+        return [run for run in inputs.runs if run.memory in self.memories and self.only(run)]
 
     def make(self, inputs: Inputs) -> Exhibit | Missing:
         """Make it from the runs and the reported rows that were given."""
-        runs = [run for run in inputs.runs if self.shows(run)]
-        runs, left_out = averaged(runs) if self.pooled else (runs, [])
-        own = mean_rated(runs, self.split) if self.pooled else rated(runs, self.split, together=self.together)
+        runs, left_out = self.shown(inputs), list[str]()
+        if self.pooled and runs:
+            mean, left_out = _averaged(runs, self._groups)
+            families = [mean]
+        else:
+            families = [accuracies(run, self._groups) for run in runs]
+        if self.together:
+            families = [[one for family in families for one in family]]
+        own = [row for family in families for row in tested(family)]
         if not own:
-            return Missing(self.name, self.title, self.needs)
-        reported = [row for row in inputs.reported if self.reported(row)]
+            needs = self.needs or f"at least one run with memory {self.memories[0]}"
+            return Missing(self.name, self.title, needs)
+        reported = [row for row in inputs.reported if self.scores and self._reports(row)]
         theirs = [
-            {name: {**reported_row(row, score), **group}.get(name) for name in own[0]}
+            {name: {**_reported_row(row, score), **group}.get(name) for name in own[0]}
             for row in reported
             for score, group in self.scores.items()
             if score in row.scores
         ]
-        rows = [*own, *theirs]
-        of_mean = own[0]["label"] == MEAN
+        rows, of_mean = [*own, *theirs], own[0]["label"] == MEAN
         test = _MEAN_TEST.format(own[0]["model"]) if of_mean else _TEST.format("" if self.together else " of a run")
-        notes = [*self.notes, INTERVAL, test, *left_out, power_note(own), *width_note(own), *self.told(runs)]
-        plot, columns = self.plot, {row[self.across] for row in rows} if self.across else set()
+        notes = [*self.notes, _INTERVAL, test, *left_out, *_what_is_shown(own), *self.told(runs), *sources(reported)]
+        plot, values = self.plot, self.order or sorted({row[self.across] for row in rows} if self.across else ())
         return Exhibit(
-            self.name, self.title, framed(rows), self.columns, [*notes, *sources(reported)], across=self.across,
-            plot=None if plot is None else lambda: plot(rows), sections="source",
-            names={value: plain(value) for value in self.order or sorted(columns)},
+            self.name, self.title, framed(rows), self.columns, notes, across=self.across, sections="source",
+            names={value: plain(value) for value in values}, plot=None if plot is None else lambda: plot(rows),
         )  # fmt: skip
 
+    def _groups(self, questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
+        for column, value in self.where.items():
+            questions = questions[questions[column] == value]
+        return self.split(questions)
 
-def reported_row(row: ReportedRow, score: str) -> Row:
+    def _reports(self, row: ReportedRow) -> bool:
+        return self.reported(row) if self.reported else row.table == self.name
+
+
+def _reported_row(row: ReportedRow, score: str) -> Row:
     """The row of a frame about a reported score; a row about one book has it as book_idx."""
     low, high = row.intervals.get(score, (None, None))
     numbers = Estimate(row.counts.get(score), None, row.scores[score], low=low, high=high).columns(*NUMBERS)
@@ -325,19 +313,16 @@ def sources(rows: Sequence[ReportedRow]) -> list[str]:
     return [f"Rows marked (reported): {'; '.join(named)}.{said}"] if rows else []
 
 
-def power_note(rows: Sequence[Row]) -> str:
-    """The sentence that says what so few questions could show against chance."""
+def _what_is_shown(rows: Sequence[Row]) -> list[str]:
+    """What so few questions could show against chance, and what an interval without width means, if there is one."""
     units = [row["units"] for row in rows if row["units"]]
-    if not units:
-        return "No group could be tested against chance, as questions failed."
-    smallest = smallest_above_chance(min(units))
-    least = f"an accuracy of {smallest:.3f}" if smallest else "no accuracy below 1"
-    return (
-        f"The smallest group that was tested has n = {min(units):,}, which shows {least} with 80 % power at .05 before the "
-        f"correction; the largest has n = {max(units):,}."
-    )
-
-
-def width_note(rows: Sequence[Row]) -> list[str]:
-    """What an interval without width means, if there is one."""
-    return [_NO_WIDTH] if any(row["low"] is not None and row["low"] == row["high"] for row in rows) else []
+    power = "No group could be tested against chance, as questions failed."
+    if units:
+        smallest = smallest_above_chance(min(units))
+        least = f"an accuracy of {smallest:.3f}" if smallest else "no accuracy below 1"
+        power = (
+            f"The smallest group that was tested has n = {min(units):,}, which shows {least} with 80 % power at .05 before the "
+            f"correction; the largest has n = {max(units):,}."
+        )
+    no_width = any(row["low"] is not None and row["low"] == row["high"] for row in rows)
+    return [power, _NO_WIDTH] if no_width else [power]

@@ -8,36 +8,30 @@ from typing import Any
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import ACCURACY, FAILED, Group, N, about, prepared, sources
+from epbench.booksort.paper.rates import ACCURACY, FAILED, MEMORY, OF_MODEL, UNTESTED, Group, N, about, sources
 from epbench.booksort.prompt_selection import CHOICE, CHOSEN
-from epbench.exhibits.exhibit import Missing
 from epbench.files.json_files import read_json
 from epbench.journals.journal import read_journal
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_half, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
 from epbench.safe_text import one_line
-from epbench.statistics.estimate import Estimate, Value, estimate, framed
+from epbench.statistics.estimate import Estimate, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 
-_MODEL = Column("model", of_source("model"), text=True)
+_RECALL = "recall_at_10."
+"""What the scores of reported rows of Table 8 begin with; the number of the query follows."""
 
 
 def table_5(inputs: Inputs) -> Exhibit | Missing:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
-    rows: list[Row] = [
-        {"source": "reported", "model": row.model, "name": row.note, "weights": None, "memories": None, "n_runs": None,
-         "mmlu": row.scores["mmlu"]}
-        for row in reported
-    ]  # fmt: skip
-    by_model: dict[tuple[str, str | None], list[PaperRun]] = {}
-    for run in inputs.runs:
-        by_model.setdefault((run.model, run.identity.get("weights")), []).append(run)
-    for (model, weights), runs in by_model.items():
+    rows = [_model("reported", row.model, row.note, mmlu=row.scores["mmlu"]) for row in reported]
+    models = dict.fromkeys((run.model, run.identity.get("weights")) for run in inputs.runs)
+    for model, weights in models:
+        runs = [run for run in inputs.runs if (run.model, run.identity.get("weights")) == (model, weights)]
         memories = ", ".join(sorted({run.memory for run in runs}))
-        names = {"source": "own", "model": model, "name": model.partition(":")[2] or model, "weights": weights}
-        rows.append({**names, "memories": memories, "n_runs": len(runs), "mmlu": None})
+        rows.append(_model("own", model, model.partition(":")[2] or model, weights, memories, len(runs)))
     if not rows:
         return Missing("Table 5", "The models", "at least one run")
     notes = [
@@ -45,17 +39,23 @@ def table_5(inputs: Inputs) -> Exhibit | Missing:
         "machine.",
         *sources(reported),
     ]
-    columns = [
-        _MODEL, Column("name", "name", text=True), Column("weights", "weights", text=True),
-        Column("memories", "memories", text=True), Column("runs", "n_runs"),
-        Column("MMLU", lambda row: "–" if row["mmlu"] is None else f"{row['mmlu']:.2f}"),
-    ]  # fmt: skip
+    texts = [Column(name, name, text=True) for name in ("name", "weights", "memories")]
+    mmlu = Column("MMLU", lambda row: "–" if row["mmlu"] is None else f"{row['mmlu']:.2f}")
+    columns = [OF_MODEL, *texts, Column("runs", "n_runs"), mmlu]
     return Exhibit("Table 5", "The models", framed(rows), columns, notes, sections="source")
 
 
-# What was chosen
-
-_NUMBERS = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
+def _model(
+    source: str,
+    model: str,
+    name: str,
+    weights: str | None = None,
+    memories: str | None = None,
+    n_runs: int | None = None,
+    mmlu: float | None = None,
+) -> Group:
+    names = {"source": source, "model": model, "name": name, "weights": weights}
+    return {**names, "memories": memories, "n_runs": n_runs, "mmlu": mmlu}
 
 
 def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
@@ -70,15 +70,14 @@ def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
     title = f"The {what} that was chosen for each model on held-out pairs"
     reported = [row for row in inputs.reported if what in row.scores]
     tried = [row for run in inputs.runs for row in _tried(run, what)]
-    empty = dict.fromkeys(("tied", "n_tied", *_NUMBERS, "share_a"))
-    theirs = [
-        {"source": "reported", "label": row.source, "model": row.model, "memory": row.memory, "pairs": row.dataset,
-         what: int(row.scores[what]), "chosen": 1, **empty}
-        for row in reported
-    ]  # fmt: skip
+    empty = dict.fromkeys(("tied", "n_tied", *UNTESTED, "share_a"))
+    rows: list[Row] = []
+    for row in reported:
+        names = {"source": "reported", "label": row.source, "model": row.model, "memory": row.memory}
+        rows.append({**names, "pairs": row.dataset, what: int(row.scores[what]), "chosen": 1, **empty})
+    rows += [row for row in tried if row["chosen"]]
     kind = "runs in which the prompt" if what == "prompt" else "runs with retrieval in which the reading of passages"
     needs = f"{kind} was chosen on held-out pairs"
-    rows = [*theirs, *(row for row in tried if row["chosen"])]
     if not rows:
         return [Missing(name, title, needs)]
     notes = [
@@ -87,10 +86,8 @@ def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
         "half. tied: how many were within it.",
         *sources(reported),
     ]
-    columns = [
-        _MODEL, Column("memory", "memory", text=True), Column("pairs", "pairs", text=True), Column(what, what), ACCURACY,
-        Column("share of A", "share_a"), N, FAILED, Column("tied", "n_tied"),
-    ]  # fmt: skip
+    asked = [Column("pairs", "pairs", text=True), Column(what, what)]
+    columns = [OF_MODEL, MEMORY, *asked, ACCURACY, Column("share of A", "share_a"), N, FAILED, Column("tied", "n_tied")]
     chosen = Exhibit(name, title, framed(rows), columns, notes, sections="source")
     return [chosen, _sweep(f"{name}, all that were tried", what, tried, needs)]
 
@@ -117,9 +114,10 @@ def _tried(run: PaperRun, what: str) -> list[Row]:
         choice = read_json(part / CHOICE, CHOSEN) if (part / CHOICE).is_file() else {}
         pairs = " ".join(read_run(part)["identity"].get("config") or ())
         for one in choice[f"{what}s"] if what in choice else ():
-            names = {**about(run), "pairs": pairs, what: one["number"], "chosen": int(one["number"] == choice[what])}
-            tied = {"tied": int(one["number"] in choice["tied"]), "n_tied": len(choice["tied"])}
-            rows.append({**names, **tied, **_estimate(one).columns(*_NUMBERS), "share_a": one["share_a"]})
+            number, tied = one["number"], choice["tied"]
+            names = {**about(run), "pairs": pairs, what: number, "chosen": int(number == choice[what])}
+            names |= {"tied": int(number in tied), "n_tied": len(tied)}
+            rows.append({**names, **_estimate(one).columns(*UNTESTED), "share_a": one["share_a"]})
     return rows
 
 
@@ -130,23 +128,19 @@ def _estimate(one: Mapping[str, Any]) -> Estimate:
     return Estimate(n, 0, one["accuracy"] if n else None)
 
 
-# What is searched for
-
-_RECALL = "recall_at_10."
-"""What the scores of the reported rows begin with; the number of the query follows."""
-
-
 def table_8(inputs: Inputs) -> Exhibit | Missing:
     """The queries, with the recall of the paper and of the runs that searched with them (Appendix C.4.1)."""
     name = "Table 8"
     title = f"The share of segments that a search finds among its first {DEPTH} passages, by what is searched for"
     queries = load_prompts().queries
     reported = [row for row in inputs.reported if any(score.startswith(_RECALL) for score in row.scores)]
-    rows: list[Row] = [
-        {**_search("reported", row.source, row.model, row.dataset, int(score.removeprefix(_RECALL))),
-         **Estimate(None, None, value).columns("mean", "low", "high", "n")}
-        for row in reported for score, value in row.scores.items()
-    ]  # fmt: skip
+    rows = [
+        _search(
+            "reported", row.source, row.model, row.dataset, int(score.removeprefix(_RECALL)), Estimate(None, 0, value)
+        )
+        for row in reported
+        for score, value in row.scores.items()
+    ]
     rows += [_recall(run) for run in inputs.runs if run.memory == "rag"]
     if not rows:
         return Missing(name, title, "at least one run with memory rag")
@@ -164,28 +158,28 @@ def table_8(inputs: Inputs) -> Exhibit | Missing:
     return Exhibit(name, title, framed(rows), columns, notes, across="search")
 
 
-def _search(source: str, label: str, retriever: str, pairs: str, query: int) -> dict[str, Value]:
+def _search(source: str, label: str, retriever: str, pairs: str, query: int, recall: Estimate) -> dict[str, Any]:
     search = f"{retriever} (reported)" if source == "reported" else f"{label}: {retriever}, {pairs}"
-    names = {"source": source, "label": label, "retriever": retriever, "pairs": pairs}
-    return {**names, "search": search, "query": query}
+    names = {"source": source, "label": label, "retriever": retriever, "pairs": pairs, "search": search, "query": query}
+    return {**names, **recall.columns("mean", "low", "high"), "n": recall.n and 2 * recall.n}
 
 
-def _recall(run: PaperRun) -> Group:
+def _recall(run: PaperRun) -> dict[str, Any]:
     """The recall of a run, from what it retrieved for the pairs that it asked."""
     import numpy as np
 
     # The second asking of a pair has the passages of the first.
-    asked = prepared(run.questions).query("not swapped").set_index("id")["excerpt"]
+    asked = run.questions.query("not swapped").set_index("id")["excerpt"]
     records = [record for part in runs_in(run.folder) for record in read_journal(part / RETRIEVED).values()]
     found = framed({"id": one["id"], "recall": recall_at([one])} for one in records if one["id"] in asked.index)
+    recall = Estimate(None)
     if len(found):
-        found["excerpt"] = asked.reindex(found["id"]).to_numpy()
-        recall = estimate(found, "recall", cluster="excerpt", interval=lambda values, of: cluster_bootstrap(
-            lambda weights: weighted_mean(weights, np.array(values)), of
-        ))  # fmt: skip
-    else:
-        recall = Estimate(None)
+        recall = estimate(
+            found.assign(excerpt=asked.reindex(found["id"]).to_numpy()),
+            "recall",
+            cluster="excerpt",
+            interval=lambda values, of: cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values)), of),
+        )
     pairs = f"{' '.join(run.configs)}, {run.identity.get('split')}"
-    names = _search("own", run.label, str(run.identity.get("retriever")), pairs, run.identity.get("query", 0))
-    numbers = recall.columns("mean", "low", "high", "n")
-    return {**names, **numbers, "n": recall.n and 2 * recall.n}
+    retriever, query = str(run.identity.get("retriever")), run.identity.get("query", 0)
+    return _search("own", run.label, retriever, pairs, query, recall)

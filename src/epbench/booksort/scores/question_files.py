@@ -15,6 +15,10 @@ from epbench.runs.results import Columns
 if TYPE_CHECKING:
     import pandas as pd
 
+LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
+SORT, EXTEND = "SORT", "SORT-extend"
+"""The two parts of the paper: excerpts of up to 2,500 words, and longer ones."""
+
 COLUMNS: Columns = {
     "id": "string",
     **dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"), "int32"),
@@ -61,10 +65,11 @@ def read_questions(folder: Path) -> pd.DataFrame:
     """Read questions.parquet of a run.
 
     Returns:
-        The columns of `COLUMNS`, and: excerpt (which excerpt the question is about; its questions share one reading, and so
-        their errors), pair (the id of the pair; with both orders, two questions ask about each), swapped (whether it is the
-        second asking of its pair), right (1, 0, or NaN if the question failed), share (the part of p(A) + p(B) that the
-        right segment has), and log_ratio (its logarithm; NaN if that is unknown, or the question failed).
+        The columns of `COLUMNS`, and: part (of the paper: `SORT` or `SORT-extend`), excerpt (which excerpt the question is
+        about; its questions share one reading, and so their errors), pair (the id of the pair; with both orders, two questions
+        ask about each), swapped (whether it is the second asking of its pair), right (1, 0, or NaN if the question failed),
+        share (the part of p(A) + p(B) that the right segment has), and log_ratio (its logarithm; NaN if that is unknown, or the
+        question failed).
 
     Raises:
         BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
@@ -79,6 +84,7 @@ def _measured(table: pd.DataFrame) -> pd.DataFrame:
         *(table[name] for name in ("book_idx", "excerpt_length", "segment_length", "excerpt_idx")), strict=True
     )
     return table.assign(
+        part=(table["excerpt_length"] >= LONG_EXCERPT).map({False: SORT, True: EXTEND}),
         excerpt=[" ".join(map(str, place)) for place in places],
         pair=table["id"].str.removesuffix(SWAPPED),
         swapped=table["id"].str.endswith(SWAPPED),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores.middle_effect import middle_effect
+from epbench.booksort.scores.question_files import LONG_EXCERPT
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Summary = dict[str, Any]
 
 DISTANCE_QUANTILES = 10
-LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
 
 LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""
@@ -137,13 +137,12 @@ def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
 
     Args:
         rows: The questions.
-        columns: The columns that have one value in each group: those of the questions, part and quarter.
+        columns: The columns that have one value in each group: those of the questions, and quarter.
     """
     length, bin_ = rows["excerpt_length"], rows["distance_bin"]
     is_long = length >= LONG_EXCERPT
     edges = [(length // 4).mask(is_long, 1000), (length // 3).mask(is_long, length // 4), length // 2]
-    part = is_long.map({False: "SORT", True: "SORT-extend"})
-    groups = rows.assign(part=part, quarter=1 + sum((bin_ > edge).astype(int) for edge in edges)).groupby(list(columns))
+    groups = rows.assign(quarter=1 + sum((bin_ > edge).astype(int) for edge in edges)).groupby(list(columns))
     return {" x ".join(map(str, values)): summary(members) for values, members in groups}
 
 

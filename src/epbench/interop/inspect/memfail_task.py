@@ -19,14 +19,12 @@ from inspect_ai.solver import TaskState
 from epbench.errors import BadInput, QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, task_of
-from epbench.memfail.context.prompts import load_prompts
-from epbench.memfail.context.requests import Setting, conversations_of, gold_of, requests_of
-from epbench.memfail.dataset.load import Loaded, load_memfail
-from epbench.memfail.dataset.types import Question, QuestionRecord
+from epbench.memfail.context.requests import Setting, conversations_of, gold_of, load_prompts, requests_of
+from epbench.memfail.dataset.load import Loaded, Question, QuestionRecord, load_memfail
 from epbench.memfail.evaluate import remember
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.judging.protocol import Judge
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Request, Sampling
 from epbench.progress import no_progress

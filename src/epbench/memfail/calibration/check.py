@@ -10,17 +10,15 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
 from epbench.journals.journal import read_journal
-from epbench.judges.journal import JUDGEMENTS, failures_of
 from epbench.judges.model import name_without_weights
+from epbench.judges.protocol import JUDGEMENTS, failures_of
 from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
 from epbench.memfail.calibration.passport import PASSPORT, Passport, make_passport, passport_path
 from epbench.memfail.calibration.report import passport_page, passport_table
-from epbench.memfail.dataset.load import load_memfail
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import CONFIGS, QuestionRecord, facts_to_store, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.types import CONFIGS, QuestionRecord
 from epbench.memfail.judging.diagnosis import STAGES, answer_check, diagnose, memory_check, needs_no_judge
-from epbench.memfail.judging.protocol import Check, Judge
+from epbench.memfail.judging.lexical import Check, Judge
 from epbench.memfail.templates.rows import make_rows
 from epbench.progress import Progress
 from epbench.runs.usage import commonest

@@ -18,7 +18,7 @@ from epbench.memfail.calibration.texts import (
     with_other_numbers,
     without_detail,
 )
-from epbench.memfail.dataset.types import Fact, GoldMemory, Question, QuestionRecord
+from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of, decision_of
 from epbench.memfail.judging.diagnosis import Label
 from epbench.memfail.judging.multiple_choice import LETTERS
@@ -91,7 +91,7 @@ def planted_cases(
     """Plant each fault that the config can have into up to n questions, drawn at random.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         questions: Its questions.
         facts: Its facts, all of which the one store holds.
         n: The largest number of cases of each fault; fewer where it can be planted into fewer questions.

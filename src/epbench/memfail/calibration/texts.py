@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.types import GoldMemory
+from epbench.memfail.dataset.load import GoldMemory
 from epbench.memfail.dataset.word_rules import content_of, sentences_of, words_of
 
 MOST_LEFT = 0.25  # share of the words of a dropped detail that may be left, because they stand elsewhere in the text

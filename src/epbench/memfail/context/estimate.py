@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
 from epbench.memfail.context.requests import ConfigRun, by_store, facts_told, requests_of
-from epbench.memfail.dataset.types import Question, QuestionRecord
-from epbench.memfail.judging.leave_one_out import left_out_checks
+from epbench.memfail.dataset.load import Question, QuestionRecord
+from epbench.memfail.judging.diagnosis import left_out_checks
+from epbench.memfail.judging.lexical import Check, Judge, Kind
 from epbench.memfail.judging.memories import Memories
-from epbench.memfail.judging.protocol import Check, Judge, Kind
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Request
 

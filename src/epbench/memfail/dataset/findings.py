@@ -10,16 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.text_statistics import connectives, overlaps, sentences, stands_in
 
 Findings = dict[str, Any]
+Report = dict[str, Findings]
 
 # Sentences per essay that the paper promises (Section 4).
 PROMISED_SENTENCES = {
@@ -27,16 +29,84 @@ PROMISED_SENTENCES = {
     "conditional_facts_hard": (8, 12),
     "persona_retrieval": (10, 15),
 }
+PAIRED = ("entity_category", "condition_type", "entity", "condition", "behavior", "question", "condition_met")
 
 
-def findings_of_config(config: str, rows: Sequence[Row]) -> Findings:
-    """Return the findings that are specific to a config, by name.
+def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], int] | None = None) -> Report:
+    """Count the limits of each config.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
-        rows: Completed rows, all stored together.
+        tables: The completed rows of each config; every config is one store.
+        count_tokens: Counts the tokens of a text. If it is None, only words are counted.
+
+    Returns:
+        By config and name of the finding: numbers, shares from 0 to 1, lists of row ids, and counts by value.
+        `data/findings.toml` says what each name means.
     """
-    return _OF_CONFIG.get(config, _conditional)(config, rows)
+    report: Report = {}
+    for config, rows in tables.items():
+        report[config] = {
+            **_common(config, rows, count_tokens),
+            **_OF_CONFIG.get(config, _conditional)(config, rows),
+            "shortcuts": shortcuts(config, rows),
+        }
+    easy, hard = (tables.get(f"conditional_facts_{level}") for level in ("easy", "hard"))
+    if easy and hard:
+        report["conditional_facts_hard"]["rows_equal_to_easy_in"] = {
+            column: sum(a[column] == b[column] for a, b in zip(easy, hard, strict=False)) for column in PAIRED
+        }
+    return report
+
+
+def floor_of(findings: Findings) -> float:
+    """Return the share of questions, from 0 to 1, that can be answered without any memory.
+
+    It is reached by the best constant answer or by always abstaining.
+    """
+    floors = (
+        "always_the_same_answer",
+        "right_with_an_empty_memory",
+        "always_the_same_letter",
+        "always_the_longest_option",
+    )
+    return max((findings[name] for name in floors if name in findings), default=0.0)
+
+
+def condition_types() -> Sequence[str]:
+    """Return the 32 condition types (paper: Table 3)."""
+    return tuple(read_json(packaged("epbench.memfail", "conditional.json"))["states"])
+
+
+def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int] | None) -> Findings:
+    facts, questions = facts_to_store(config, rows), questions_of(config, rows)
+    lengths = [len(fact.text.split()) for fact in facts]
+    largest, near = overlaps([fact.text for fact in facts])
+    findings: Findings = {
+        "rows": len(rows),
+        "units": len(facts),
+        "questions": len(questions),
+        "words_per_unit": {"least": min(lengths), "mean": round(sum(lengths) / len(lengths), 1), "most": max(lengths)},
+        "repeated_units": len(facts) - len({fact.text for fact in facts}),
+        "repeated_questions": len(questions) - len({question.text for question in questions}),
+        "largest_overlap": round(largest, 3),
+        "near_duplicate_pairs": near,
+    }
+    if count_tokens:
+        findings["tokens_per_row"] = _tokens_per_row(config, rows, count_tokens)
+    return findings
+
+
+def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]) -> dict[str, float]:
+    """The mean tokens of all stored texts and questions of a row, by size of the row where Table 2 does so."""
+    by_size, questions = config in ("coexisting_facts", "long_hop"), questions_of(config, rows)
+    tokens: Counter[str] = Counter()
+    texts = [(fact.row, fact.text) for fact in facts_to_store(config, rows)]
+    for row, text in (*texts, *((question.row, question.text) for question in questions)):
+        tokens[row] += count_tokens(text)
+    sizes: dict[str, list[int]] = {}
+    for row, group in {question.row: question.group if by_size else "all" for question in questions}.items():
+        sizes.setdefault(group, []).append(tokens[row])
+    return {group: round(fmean(sizes[group]), 2) for group in sorted(sizes)}
 
 
 def _conditional(config: str, rows: Sequence[Row]) -> Findings:
@@ -116,6 +186,7 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
     used = Counter(anchor for row in rows for anchor in {anchor.lower() for anchor in chain_of(row)})
     options = [[row[choice] for choice in CHOICES] for row in rows]
     longest = sum(max(of_row, key=len) == row["ground_truth_answer"] for row, of_row in zip(rows, options, strict=True))
+    letters = Counter(row["correct_choice"] for row in rows)
     answers = [row["ground_truth_answer"].lower() for row in rows]
     wrong = {
         option.lower()
@@ -127,7 +198,7 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
         "rows_by_hops": _counts(row["hop_count"] for row in rows),
         "facts_by_hops": _counts(row["hop_count"] for row in rows for _ in facts_of(row)),
         "letters": _counts(row["correct_choice"] for row in rows),
-        "always_the_same_letter": _largest_share(row["correct_choice"] for row in rows),
+        "always_the_same_letter": _ratio(max(letters.values()), len(rows)),
         "always_the_longest_option": _ratio(longest, len(rows)),
         "only_the_true_option_in_any_fact": sum(row["option_leak"] for row in rows),
         "one_name_in_question_and_facts": sum(_names_one_person(row) for row in rows),
@@ -140,13 +211,13 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
 
 
 def _names_one_person(row: Row) -> bool:
-    """Return whether the question and every fact share a name, which then leads to the whole chain by itself."""
+    """Whether the question and every fact share a name, which then leads to the whole chain by itself."""
     names = [set(re.findall(r"\b[A-Z]\w+", text)) for text in (row["stem"], *facts_of(row))]
     return bool(set.intersection(*names))
 
 
 def _anchors_in_facts(row: Row) -> bool:
-    """Return whether every anchor appears in the one or two facts next to it (Appendix B.6)."""
+    """Whether every anchor appears in the one or two facts next to it (Appendix B.6)."""
     links = zip(pairwise(chain_of(row)), facts_of(row), strict=True)
     return all(anchor.lower() in fact.lower() for link, fact in links for anchor in link)
 
@@ -180,95 +251,5 @@ def _counts(values: Iterable[object]) -> dict[str, int]:
     return {str(value): n for value, n in sorted(Counter(values).items(), key=lambda item: str(item[0]).zfill(3))}
 
 
-def _largest_share(values: Iterable[object]) -> float:
-    counts = Counter(values)
-    return _ratio(max(counts.values()), counts.total())
-
-
 def _ratio(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
-
-
-Report = dict[str, Findings]
-
-PAIRED = ("entity_category", "condition_type", "entity", "condition", "behavior", "question", "condition_met")
-
-
-def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], int] | None = None) -> Report:
-    """Count the limits of each config.
-
-    Args:
-        tables: The completed rows of each config; every config is one store.
-        count_tokens: Counts the tokens of a text. If it is None, only words are counted.
-
-    Returns:
-        By config and name of the finding: numbers, shares from 0 to 1, lists of row ids, and counts by value.
-        `epbench.memfail.dataset.card.LABELS` says what each name means.
-    """
-    report: Report = {}
-    for config, rows in tables.items():
-        report[config] = {
-            **_common(config, rows, count_tokens),
-            **findings_of_config(config, rows),
-            "shortcuts": shortcuts(config, rows),
-        }
-    easy, hard = (tables.get(f"conditional_facts_{level}") for level in ("easy", "hard"))
-    if easy and hard:
-        report["conditional_facts_hard"]["rows_equal_to_easy_in"] = {
-            column: sum(a[column] == b[column] for a, b in zip(easy, hard, strict=False)) for column in PAIRED
-        }
-    return report
-
-
-def floor_of(findings: Findings) -> float:
-    """Return the share of questions, from 0 to 1, that can be answered without any memory.
-
-    It is reached by the best constant answer or by always abstaining.
-    """
-    floors = (
-        "always_the_same_answer",
-        "right_with_an_empty_memory",
-        "always_the_same_letter",
-        "always_the_longest_option",
-    )
-    return max((findings[name] for name in floors if name in findings), default=0.0)
-
-
-def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int] | None) -> Findings:
-    facts, questions = facts_to_store(config, rows), questions_of(config, rows)
-    lengths = [len(fact.text.split()) for fact in facts]
-    largest, near = overlaps([fact.text for fact in facts])
-    findings: Findings = {
-        "rows": len(rows),
-        "units": len(facts),
-        "questions": len(questions),
-        "words_per_unit": {"least": min(lengths), "mean": round(sum(lengths) / len(lengths), 1), "most": max(lengths)},
-        "repeated_units": len(facts) - len({fact.text for fact in facts}),
-        "repeated_questions": len(questions) - len({question.text for question in questions}),
-        "largest_overlap": round(largest, 3),
-        "near_duplicate_pairs": near,
-    }
-    if count_tokens:
-        findings["tokens_per_row"] = _tokens_per_row(config, rows, count_tokens)
-    return findings
-
-
-def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]) -> dict[str, float]:
-    """Return the mean tokens of all stored texts and questions of a row, by size of the row where Table 2 does so."""
-    tokens: Counter[str] = Counter()
-    group: dict[str, str] = {}
-    for fact in facts_to_store(config, rows):
-        tokens[fact.row] += count_tokens(fact.text)
-    for question in questions_of(config, rows):
-        tokens[question.row] += count_tokens(question.text)
-        group[question.row] = question.group if config in ("coexisting_facts", "long_hop") else "all"
-    counts = Counter(group.values())
-    return {
-        name: round(sum(tokens[row] for row in group if group[row] == name) / counts[name], 2)
-        for name in sorted(counts)
-    }
-
-
-def condition_types() -> Sequence[str]:
-    """Return the 32 condition types (paper: Table 3)."""
-    return tuple(read_json(packaged("epbench.memfail", "conditional.json"))["states"])

@@ -1,20 +1,253 @@
-"""Read one config of a MemFail dataset for an evaluation: from the Hub, the local cache or a folder."""
+"""Read one config of MemFail, and turn its rows into the facts to store and the questions to ask, each with its gold memories.
+
+Paper: Sections 3, 4 and 5.1 (phases 1 and 2). The link and the detail of a gold memory are texts of the row, so a judge
+without a model can look for them:
+
+| config | fact | link | detail |
+|---|---|---|---|
+| conditional_facts_* | the essay | entity, behavior | condition |
+| coexisting_facts | each fact | the preference's name | none: the answer is the name |
+| persona_retrieval | the essay | entity | the true answer; none if the question is misleading |
+| long_hop | each fact | the two anchors that it links | none |
+
+A single anchor would not identify a fact of a chain, because the fact before it names the same anchor.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
-from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, features_of
-from epbench.memfail.dataset.types import CONFIGS, Fact, Question
+from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, chain_of, facts_of, features_of
+
+CONFIGS = ("conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop")
+
+Kind = Literal["", "direct", "misleading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One text to be stored: a single fact, or an essay that holds several.
+
+    Attributes:
+        id: The row's id and the number of the text in it, `<row>/<number>`.
+        row: Id of the row that the text belongs to. Two facts of one row may be links of one chain.
+        text: What the user says.
+    """
+
+    id: str
+    row: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoldMemory:
+    """A memory that a question cannot be answered without.
+
+    Attributes:
+        fact: Id of the stored fact.
+        text: Text of the stored fact.
+        link: Texts that identify the memory, such as an entity and its behavior.
+        detail: Texts that a faithful memory also keeps, such as the condition of the behavior. May be empty.
+    """
+
+    fact: str
+    text: str
+    link: tuple[str, ...]
+    detail: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One graded question.
+
+    Attributes:
+        id: Stable id, unique within its config.
+        config: One of `CONFIGS`.
+        row: Id of the row that the question comes from.
+        kind: For persona questions `direct`, or `misleading` if the question is about somebody the row says nothing
+            about; empty for all others.
+        text: What the reader is asked, options included.
+        query: What the memory is asked; for a multiple-choice question the stem alone.
+        gold: The memories that the question needs, in the order of the chain.
+        reference: The true answer.
+        choices: Options of a multiple-choice question, starting with A; empty otherwise.
+        group: What the results are grouped by: whether the condition is met, the number of preferences, the kind, or
+            the number of hops.
+        about: Whatever else the row says, by column name: entity, behavior, condition, distractor, …
+    """
+
+    id: str
+    config: str
+    row: str
+    kind: Kind
+    text: str
+    query: str
+    gold: tuple[GoldMemory, ...]
+    reference: str
+    choices: tuple[str, ...] = ()
+    group: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """What a system did for one question at one k.
+
+    Attributes:
+        question: The question that was asked.
+        k: Number of memories that were asked for.
+        store: Name of the store that was asked: the row's id if every row has a store of its own, otherwise empty.
+        memories: The memories that came back, best first.
+        answer: The answer of the reader, who saw these memories.
+        failure: Why there is no answer; None if there is one.
+    """
+
+    question: Question
+    k: int
+    store: str
+    memories: tuple[str, ...] = ()
+    answer: str = ""
+    failure: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the query and of the request to the reader."""
+        return f"{self.question.id}@{self.k}"
+
+
+def facts_to_store(config: str, rows: Sequence[Row]) -> list[Fact]:
+    """Return everything that is stored for a config, in the order of the rows.
+
+    Args:
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
+        rows: Completed rows, as the dataset holds them.
+    """
+    return [
+        Fact(f"{row['id']}/{number}", row["id"], text)
+        for row in rows
+        for number, text in enumerate(_texts(config, row))
+    ]
+
+
+def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
+    """Return all graded questions of a config, in the order of the rows."""
+    ask = _ASK.get(config, _conditional)
+    return [question for row in rows for question in ask(config, row)]
+
+
+def _texts(config: str, row: Row) -> Sequence[str]:
+    if config == "coexisting_facts":
+        facts: list[str] = row["preference_facts"]
+        return facts
+    if config == "long_hop":
+        return facts_of(row)
+    essay: list[str] = row["entity_facts"]
+    return essay
+
+
+def _gold(config: str, row: Row, number: int, link: tuple[str, ...], detail: tuple[str, ...] = ()) -> GoldMemory:
+    return GoldMemory(f"{row['id']}/{number}", _texts(config, row)[number], link, detail)
+
+
+def _conditional(config: str, row: Row) -> Iterator[Question]:
+    about = (
+        "entity",
+        "entity_category",
+        "behavior",
+        "condition_type",
+        "condition",
+        "question_context",
+        "condition_met",
+    )
+    yield Question(
+        id=row["id"],
+        config=config,
+        row=row["id"],
+        kind="",
+        text=row["question"],
+        query=row["question"],
+        gold=(_gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],)),),
+        reference=row["ground_truth_answer"],
+        group=row["condition_met"],
+        about={name: row[name] for name in about} | {"answer_polarity": row["answer_polarity"] or ""},
+    )
+
+
+def _coexisting(config: str, row: Row) -> Iterator[Question]:
+    yield Question(
+        id=row["id"],
+        config=config,
+        row=row["id"],
+        kind="",
+        text=row["question"],
+        query=row["question"],
+        gold=tuple(_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])),
+        reference=row["ground_truth_answer"],
+        group=str(len(row["preferences"])),
+        about={"preference_category": row["preference_category"]},
+    )
+
+
+def _persona(config: str, row: Row) -> Iterator[Question]:
+    for number, asked in enumerate(row["questions"]):
+        kind: Kind = "misleading" if asked["is_misleading"] else "direct"
+        name = asked["distractor"] or row["entity"]
+        detail = () if asked["is_misleading"] else (asked["ground_truth_answer"],)
+        yield Question(
+            id=f"{row['id']}-q{number + 1}",
+            config=config,
+            row=row["id"],
+            kind=kind,
+            text=asked["text"],
+            query=asked["text"],
+            gold=(_gold(config, row, 0, (row["entity"],), detail),),
+            reference=asked["ground_truth_answer"],
+            group=kind,
+            about={
+                "entity": row["entity"],
+                "asked_name": name,
+                "distractor": asked["distractor"] or "",
+                "n_essays_of_asked_name": str(row["n_essays_of_asked_name"][number]),
+            },
+        )
+
+
+def _long_hop(config: str, row: Row) -> Iterator[Question]:
+    links = pairwise(chain_of(row))
+    yield Question(
+        id=row["id"],
+        config=config,
+        row=row["id"],
+        kind="",
+        text=row["graded_question"],
+        query=row["stem"],
+        gold=tuple(_gold(config, row, i, link) for i, link in enumerate(links)),
+        reference=row["ground_truth_answer"],
+        choices=tuple(row[choice] for choice in CHOICES),
+        group=str(row["hop_count"]),
+        about={
+            "correct_choice": row["correct_choice"],
+            "published_query": row["graded_question"],  # includes the options, and so the answer
+            "option_leak": "yes" if row["option_leak"] else "no",
+        },
+    )
+
+
+_ASK: dict[str, Callable[[str, Row], Iterator[Question]]] = {
+    "coexisting_facts": _coexisting,
+    "persona_retrieval": _persona,
+    "long_hop": _long_hop,
+}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def read_config(path: Path, config: str) -> list[Row]:
 
     Args:
         path: The CSV file, in UTF-8.
-        config: One of `epbench.memfail.dataset.types.CONFIGS`; it determines the expected columns and counts.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`; it determines the expected columns and counts.
 
     Raises:
         BadInput: A cell is wrong. The message names the file, the row (0 is the first below the header), the field, what

@@ -51,7 +51,7 @@ def complete(config: str, rows: Sequence[Row]) -> list[Row]:
     """Add ids and our own columns to rows that have the published columns.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         rows: All rows that are stored together, with lists as lists and absent cells as None.
     """
     prefix = _ID_PREFIX.get(config)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from epbench.memfail.dataset.questions import facts_to_store, questions_of
+from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, Row
 from epbench.memfail.dataset.text_statistics import sentences
 from epbench.memfail.dataset.word_rules import content_of
@@ -39,7 +39,7 @@ def shortcuts(config: str, rows: Sequence[Row]) -> dict[str, float]:
     """Return the score of each shortcut, from 0 to 1, by its name in `RULES`.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         rows: Completed rows, all stored together.
     """
     scores = {"word_overlap": _OVERLAP.get(config, _conditional)(config, rows), "bm25_at_5": _bm25(config, rows)}

@@ -41,7 +41,7 @@ def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[st
 
     Args:
         asker: Asks the model; its log then tells what happened to each row.
-        configs: Some of `epbench.memfail.dataset.types.CONFIGS`.
+        configs: Some of `epbench.memfail.dataset.load.CONFIGS`.
         n: Number of rows to ask for.
         seed: Seed of the specs.
 

@@ -1,10 +1,15 @@
-"""The embedded judge: compares words, not meanings; it gives the same verdict on every machine, without a model.
+"""What a judge of MemFail is asked, and the embedded judge, which compares words.
 
-It is meant for data in which the true answer is literal. It measures a memory by what was stored: of the words of a name,
-behaviour, condition or answer that occur in the stored text, a memory must keep a share of `KEPT`. So a memory that
-repeats the stored text has the fact, and one that drops the sentence with the condition does not. A memory also must not
-say the opposite of what was stored (`turned`), link the same ends the other way round (`directions`) or have other numbers
-(`numbers`). A question that was stored is no memory of its answer.
+A check is one statement about one memory or one answer, true or not. Paper: Section 5.1, phase 3, and Appendix D.3. Whether
+a fact was stored and kept its detail depends on the store alone, so that one check serves every k; whether it was retrieved
+depends only on the retrieved memories. Checks with the same key are the same check: it is judged once.
+
+The embedded judge compares words, not meanings; it gives the same verdict on every machine, without a model. It is meant
+for data in which the true answer is literal. It measures a memory by what was stored: of the words of a name, behaviour,
+condition or answer that occur in the stored text, a memory must keep a share of `KEPT`. So a memory that repeats the stored
+text has the fact, and one that drops the sentence with the condition does not. A memory also must not say the opposite of
+what was stored (`turned`), link the same ends the other way round (`directions`) or have other numbers (`numbers`). A
+question that was stored is no memory of its answer.
 
 It cannot tell apart two facts with one preference. Two essays about people with one name it tells apart by the other words
 of a memory: at least half of their weight must stand in the essay, where words that few memories have weigh most. Where
@@ -13,17 +18,76 @@ rules have nothing to compare, the verdict says that it is not sure.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from math import log
 from pathlib import Path
+from typing import Literal, TypeAlias
 
-from epbench.judges.protocol import Judgement
-from epbench.memfail.dataset.types import GoldMemory
+from epbench.judges import protocol
+from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
+from epbench.memfail.dataset.load import GoldMemory, Question
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.judging.protocol import Check, Kind, Verdict
 from epbench.models.estimate import Estimate
+
+Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One statement.
+
+    Attributes:
+        kind: storage (the store has a memory of the fact), summary (what it has keeps the detail), retrieval (the
+            retrieved memories have fact and detail), reasoning (the answer is right), abstention (the answer says
+            nothing about somebody of whom nothing is known).
+        question: The question that the check belongs to.
+        gold: The memory in question; None where an answer is judged.
+        memories: The whole store (storage, summary) or the retrieved memories; empty where an answer is judged.
+        answer: The reader's answer, where an answer is judged.
+    """
+
+    kind: Kind
+    question: Question
+    gold: GoldMemory | None = None
+    memories: tuple[str, ...] = ()
+    answer: str = ""
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """Hash of everything the verdict depends on."""
+        asked: tuple[object, ...]
+        if self.gold is None:
+            facts = [(gold.text, gold.link) for gold in self.question.gold]
+            asked = (self.question.text, self.question.reference, facts, self.answer)
+        else:
+            detail = () if self.kind == "storage" else self.gold.detail
+            asked = (self.gold.text, self.gold.link, detail, memories_of(self.memories).digest)
+        parts = (*key_parts(judge), self.kind, self.question.config, asked)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of a check; the names of the fields are those in the journal.
+
+    Attributes:
+        verdict: Whether the statement is true.
+        reason: Why, in a few words.
+        sure: Whether the judge had what it takes to decide; False where rules have nothing to compare. The verdict then
+            counts like any other, and the results say how many there are.
+    """
+
+    verdict: bool
+    reason: str
+    sure: bool = True
+
+
+Judge: TypeAlias = protocol.Judge[Check, Verdict]
+
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text
 ANSWERED = 0.5  # share of the words of the true answer, without those of the question, that an answer must say

@@ -1,25 +1,159 @@
-"""From a judge's name to a judge of MemFail: rules, or a language model (paper: Appendix D.3).
+"""From a judge's name to a judge of MemFail: rules, or a language model with its prompts (paper: Appendix D.3, in our words).
 
-A model gets one request per statement, and gives a verdict under a JSON schema. The memories come first in the prompt and
-the fact last, so that a store is read once for all facts that are looked up in it, whether the check is about storing or
-about keeping the detail.
+A model gets one request per statement, and gives a verdict under a JSON schema; our prompts are in
+`data/memfail_judging.toml`. The memories come first in the prompt and the fact last, so that a store is read once for all
+facts that are looked up in it, whether the check is about storing or about keeping the detail.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput, UnusableReply
+from epbench.files.packaged import packaged
+from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement, PastJudge
-from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.judging.prompts import SAMPLING, JudgingPrompts, load_judging_prompts
-from epbench.memfail.judging.protocol import Check, Judge, Verdict
+from epbench.memfail.judging.lexical import Check, Judge, LexicalJudge, Verdict
+from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.models.json_replies import boolean_of, last_object_with
 from epbench.models.load import Options, load_model, refuse_variant
-from epbench.models.protocol import Model, Request
+from epbench.models.protocol import Model, Request, Sampling
+from epbench.prompt_packs import load_pack
+
+OWN = packaged("epbench.memfail", "memfail_judging.toml")
+
+# The reason comes first, so that a model has written it when it decides.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "verdict": {"type": "boolean"}},
+    "required": ["reason", "verdict"],
+    "additionalProperties": False,
+}
+SAMPLING = Sampling(max_tokens=2048)  # room for models that think before they answer
+
+_LINK, _ANSWER = ["fact", "first", "last"], ["facts", "question", "truth", "answer"]
+_HOLDS = {
+    "store": ["memories"],
+    "retrieved": ["memories"],
+    "repair": ["problem"],
+    "conditional_storage": _LINK,
+    "conditional_summary": [*_LINK, "detail"],
+    "conditional_retrieval": [*_LINK, "detail"],
+    "conditional_reasoning": _ANSWER,
+    "coexisting_storage": ["fact", "first"],
+    "coexisting_summary": ["fact", "first"],
+    "coexisting_retrieval": ["fact", "first"],
+    "coexisting_reasoning": _ANSWER,
+    "persona_storage": ["fact", "first"],
+    "persona_summary": ["fact", "first", "detail"],
+    "persona_retrieval": ["fact", "first", "detail"],
+    "persona_reasoning": _ANSWER,
+    "persona_abstention": ["first", "facts", "question", "answer"],
+    "long_hop_storage": _LINK,
+    "long_hop_summary": _LINK,
+    "long_hop_retrieval": _LINK,
+}
+_TASKS = {
+    "conditional_facts_easy": "conditional",
+    "conditional_facts_hard": "conditional",
+    "coexisting_facts": "coexisting",
+    "persona_retrieval": "persona",
+    "long_hop": "long_hop",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPrompts:
+    """A pack. `store` or `retrieved` comes before a question about a memory, followed by a blank line.
+
+    Attributes:
+        system: The system message; may be empty.
+        store: Text around the whole store, `{memories}`.
+        retrieved: Text around the retrieved memories, `{memories}`.
+        any_detail: Replaces the detail where no single one counts.
+        repair: Follows a question if a reply could not be used: `{problem}`.
+        conditional_storage, …: What is asked, by task and kind of check: about a memory `{fact}`, the ends of its link
+            `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`.
+    """
+
+    system: str
+    store: str
+    retrieved: str
+    any_detail: str
+    repair: str
+    conditional_storage: str
+    conditional_summary: str
+    conditional_retrieval: str
+    conditional_reasoning: str
+    coexisting_storage: str
+    coexisting_summary: str
+    coexisting_retrieval: str
+    coexisting_reasoning: str
+    persona_storage: str
+    persona_summary: str
+    persona_retrieval: str
+    persona_reasoning: str
+    persona_abstention: str
+    long_hop_storage: str
+    long_hop_summary: str
+    long_hop_retrieval: str
+
+    @property
+    def hash(self) -> str:
+        """Hash of everything the replies depend on: another hash is another judge."""
+        return fingerprint_of([asdict(self), SCHEMA])
+
+    def request(self, check: Check, id_: str) -> Request:
+        """The request by which a model judges a check."""
+        asked: str = getattr(self, f"{_TASKS[check.question.config]}_{check.kind}")
+        if check.gold is None:
+            return Request(id_, self.system, "", _about_answer(asked, check), SAMPLING, schema=SCHEMA)
+        gold = check.gold
+        about_memory = asked.format(
+            fact=gold.text,
+            first=gold.link[0],
+            last=gold.link[-1],
+            detail="; ".join(gold.detail) or self.any_detail,
+        )
+        context = _shown(self.retrieved if check.kind == "retrieval" else self.store, memories_of(check.memories))
+        return Request(id_, self.system, context, about_memory, SAMPLING, schema=SCHEMA)
+
+
+def _about_answer(asked: str, check: Check) -> str:
+    question = check.question
+    return asked.format(
+        first=question.gold[0].link[0] if question.gold else "",
+        facts="\n".join(gold.text for gold in question.gold),
+        question=question.text,
+        truth=question.reference,
+        answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
+    )
+
+
+def _shown(frame: str, memories: Memories) -> str:
+    """The memories in a prompt: one text for all checks about them, which may be a million characters."""
+    if frame not in memories.shown:
+        memories.shown[frame] = frame.format(memories="\n".join(map(_item, memories)))
+    return memories.shown[frame]
+
+
+def _item(memory: str) -> str:
+    """A memory after a dash, with its further lines indented, so that no memory can pass for two."""
+    return "- " + "\n  ".join(memory.splitlines())
+
+
+def load_judging_prompts(path: Path | None = None) -> JudgingPrompts:
+    """Load our pack, or that of a TOML or JSON file with the same keys.
+
+    Raises:
+        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
+    """
+    return load_pack(path or OWN, JudgingPrompts, _HOLDS)
 
 
 def load_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:

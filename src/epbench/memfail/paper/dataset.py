@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Value, marked
-from epbench.exhibits.reported import ReportedRow, read_reported
 from epbench.files.packaged import packaged
-from epbench.memfail.dataset.load import Loaded
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS, Loaded
 from epbench.memfail.paper.inputs import Inputs
 from epbench.models.estimate import cl100k_tokens
-from epbench.reports.exhibit import Column, Exhibit
-from epbench.statistics.estimate import framed
+from epbench.reports.exhibit import Column, Exhibit, marked
+from epbench.reports.reported import ReportedRow, read_reported
+from epbench.statistics.estimate import Value, framed
 
 _COUNTS = ("rows", "questions", "facts", "yes", "no", "condition_types")
 _LETTERS = {"coexisting_facts": "N", "long_hop": "K"}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Missing, marked
 from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.rows import (
     ABOUT,
@@ -24,7 +23,7 @@ from epbench.memfail.paper.rows import (
 from epbench.memfail.scores.figures import in_order, scatter, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import COUNTED, count_of
-from epbench.reports.exhibit import Column, Exhibit, Show, mean_interval
+from epbench.reports.exhibit import Column, Exhibit, Missing, Show, marked, mean_interval
 from epbench.reports.plots import bars, grouped, legend, lines, panels
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.memfail.calibration.passport import passport_in_words
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import cells_of, share_of
 from epbench.metric_folders import metric_module
 from epbench.reports.exhibit import Exhibit
+from epbench.reports.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.statistics.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.exhibits.exhibit import Missing
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.dataset import table_2
 from epbench.memfail.paper.figures import (
     beside_success,
@@ -24,7 +23,7 @@ from epbench.memfail.paper.figures import (
 from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
 from epbench.memfail.paper.rows import ABOUT
 from epbench.memfail.scores.cost import USAGE_COLUMNS, fixed, total, usage_rows
-from epbench.reports.exhibit import Column, Exhibit, interval
+from epbench.reports.exhibit import Column, Exhibit, Missing, interval
 from epbench.reports.tables import cell
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import compare_outcomes, with_holm

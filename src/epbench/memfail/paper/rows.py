@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import marked
-from epbench.memfail.dataset.types import CONFIGS
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, count_of, judged
-from epbench.reports.exhibit import mean_interval
+from epbench.reports.exhibit import marked, mean_interval
 from epbench.reports.tables import Scores, cell
 from epbench.statistics.estimate import Estimate, framed
 from epbench.statistics.intervals import wilson

@@ -220,16 +220,14 @@ def _curves(
     if not rows:
         return ""
     figure, (axes,) = panels([""], width=_WIDTH, height=3.6)
-    lines(axes, rows, x, "label", dodge=1.01, starred=False)
+    lines(axes, rows, x, "label", dodge=1.02 if names else 1.0, starred=False)
     places = sorted({x(row) for row in rows})
     axes.set_xticks(places, names or [f"{place:g}" for place in places])
     return _finished(figure, axes, what, caption)
 
 
 def _finished(figure: Figure, axes: Axes, x: str, caption: str, y: str = "success") -> str:
-    axes.set_ylim(0, 1.02)
-    axes.set_ylabel(y)
-    figure.supxlabel(x, fontsize=9)
+    axes.set(ylim=(0, 1.02), xlabel=x, ylabel=y)
     legend(figure, long=True)
     return figure_html(figure, caption)
 

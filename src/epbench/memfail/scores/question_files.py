@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import Any
 
-from epbench.memfail.dataset.types import GoldMemory, QuestionRecord
+from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of

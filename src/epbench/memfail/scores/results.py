@@ -8,10 +8,9 @@ from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.journals.journal import read_journal
-from epbench.judges.journal import JUDGEMENTS
-from epbench.memfail.dataset.types import QuestionRecord
-from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
+from epbench.judges.protocol import JUDGEMENTS
+from epbench.memfail.dataset.load import QuestionRecord
+from epbench.memfail.judging.diagnosis import TOO_MANY, LeftOut, Outcome
 from epbench.memfail.scores.figures import figures
 from epbench.memfail.scores.question_files import COLUMNS, question_rows, questions_html
 from epbench.memfail.scores.scoring import floor_of, score_outcomes

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from epbench.memfail.dataset.types import Question
+from epbench.memfail.dataset.load import Question
 from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import metric_module

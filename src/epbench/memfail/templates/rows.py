@@ -60,7 +60,7 @@ def make_rows(config: str, n: int = 100, seed: int = 0, harder: bool = False) ->
     """Return rows of a config with the published columns.
 
     Args:
-        config: One of `epbench.memfail.dataset.types.CONFIGS`.
+        config: One of `epbench.memfail.dataset.load.CONFIGS`.
         n: Number of rows, at least 1 (5 for long_hop) and at most as in `MOST_ROWS`.
         seed: Seed of all draws. The same seed and number give the same rows on any machine.
         harder: Whether questions have to be answered by inference, not by comparing words.

@@ -15,10 +15,9 @@ from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, Record, from_journal, read_journal
-from epbench.judges import journal as verdict_journal
-from epbench.judges.journal import JUDGEMENTS, judge_open
+from epbench.judges import protocol
 from epbench.judges.model import BaseModelJudge, name_without_weights
-from epbench.judges.protocol import PUBLISHED, JudgeIdentity, identity_of
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open
 from epbench.judges.replies import with_failures
 from epbench.progress import Progress
 from epbench.runs.judge import judge_of_scores
@@ -42,7 +41,7 @@ def judge_input(row: Row, answer: str, reference: tuple[str, ...] | None = None)
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
     """The journaled answers to these rows that the judge has yet to judge, each once."""
     inputs = [given for _, given in given_answers(folder, rows, judge)]
-    return list(verdict_journal.open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values())
+    return list(protocol.open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values())
 
 
 def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[ScoredAnswer]:
@@ -190,7 +189,7 @@ def given_answers(
 
 def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
     """How many answers the judge has failed on and is to be asked again about, by reason."""
-    return verdict_journal.failures_of(read_journal(folder / JUDGEMENTS), judge)
+    return protocol.failures_of(read_journal(folder / JUDGEMENTS), judge)
 
 
 def plan_in_advance(judge: Judge, rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[str]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, of_source
 from epbench.reports.figures import INK, colour_of
 from epbench.reports.plots import DASHES, legend, panels
 from epbench.safe_text import printable

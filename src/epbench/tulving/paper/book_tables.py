@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count, product, takewhile
 
-from epbench.exhibits.exhibit import Missing, marked
-from epbench.exhibits.reported import ReportedRow
 from epbench.models.estimate import CL100K
-from epbench.reports.exhibit import Column, Exhibit, Row, of_source, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, of_source, plain
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.paper.book_figures import path_figures, positions_figures

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Source, marked
-from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_typed
 from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.models.estimate import CL100K, cl100k_tokens
+from epbench.reports.exhibit import Source, marked
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Value
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Iteration

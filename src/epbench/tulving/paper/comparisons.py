@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Show, of_source, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import holm
 from epbench.tulving.paper.inputs import EVENTS, Line, runs_among, size_of

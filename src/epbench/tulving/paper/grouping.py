@@ -7,8 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
 from epbench.errors import BadInput
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, Show, interval, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, interval, of_source
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.smallest_difference import smallest_difference_of_means

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, interval, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, interval, of_source
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import wilson
 from epbench.statistics.smallest_difference import smallest_difference_of_rates

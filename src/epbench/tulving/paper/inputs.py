@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.exhibit import Source, Value, marked, slug
-from epbench.exhibits.reported import ReportedRow
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
+from epbench.reports.exhibit import Source, marked, slug
+from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import dataset_of
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
+from epbench.statistics.estimate import Value
 from epbench.tulving.released.run_names import reader_of, writer_of
 from epbench.tulving.scores.correction import with_passport
 from epbench.tulving.scores.question_files import COLUMNS

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.exhibits.leaderboard import Standing, bounded, by_board, leaderboard, score_of
-from epbench.exhibits.reported import ReportedRow
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
+from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.reported import ReportedRow
 from epbench.tulving.judging.protocol import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS

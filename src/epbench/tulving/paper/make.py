@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Missing, slug
-from epbench.reports.exhibit import Exhibit
+from epbench.reports.exhibit import Exhibit, Missing, slug
 from epbench.runs.folder import read_run
 from epbench.tulving.paper import book_tables, comparisons, grouping, hallucinations, order, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among

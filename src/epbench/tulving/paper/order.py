@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit
+from epbench.reports.exhibit import Column, Exhibit, Missing
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.tulving.paper.inputs import Line, by_book
 from epbench.tulving.paper.rows import APART, PLAIN, for_each, notes_on, reported, value, who_columns, with_n

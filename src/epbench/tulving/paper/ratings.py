@@ -12,8 +12,7 @@ from typing import Literal, cast
 from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal, Record
-from epbench.judges.journal import judge_open
-from epbench.judges.protocol import JudgeIdentity, about_judge
+from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run

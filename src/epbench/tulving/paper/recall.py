@@ -8,8 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_sd, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source
 from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
 from epbench.safe_text import printable

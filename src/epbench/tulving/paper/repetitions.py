@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Missing
-from epbench.exhibits.reported import ReportedRow
-from epbench.reports.exhibit import Column, Exhibit, Row, mean_sd, of_source, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source, plain
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate, Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.events.events import Distribution

@@ -8,8 +8,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from epbench.exhibits.exhibit import Missing
-from epbench.reports.exhibit import Column, Exhibit, Row, Show, mean_sd, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd, of_source
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, estimate
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean

@@ -8,9 +8,8 @@ from dataclasses import replace
 from statistics import variance
 from typing import TYPE_CHECKING
 
-from epbench.exhibits.exhibit import Missing, marked
 from epbench.judges.protocol import noted_judge
-from epbench.reports.exhibit import Column, Exhibit, Row, interval, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked, of_source
 from epbench.reports.tables import cell, interval_cell
 from epbench.runs.folder import read_run
 from epbench.statistics.estimate import Estimate, Value, framed

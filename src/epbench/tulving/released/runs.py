@@ -30,8 +30,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, read_journal
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PUBLISHED, PastJudge
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, PastJudge
 from epbench.progress import Progress
 from epbench.runs.benchmark import Check
 from epbench.runs.folder import open_run, read_run

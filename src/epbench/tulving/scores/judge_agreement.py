@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
 from epbench.journals.journal import read_journal
-from epbench.judges.journal import JUDGEMENTS
-from epbench.judges.protocol import PastJudge, noted_judge
+from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
 from epbench.tulving.judging.protocol import ScoredAnswer

@@ -11,8 +11,7 @@ from epbench.errors import NothingToScore
 from epbench.files.json_files import read_json
 from epbench.hub.rows import Row
 from epbench.journals.journal import RETIRED, read_journal
-from epbench.judges.journal import JUDGEMENTS, failures_of
-from epbench.judges.protocol import PUBLISHED, JudgeIdentity
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, failures_of
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
 from epbench.runs.results import write_questions, write_results

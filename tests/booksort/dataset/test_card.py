@@ -10,7 +10,7 @@ import sys
 import pytest
 import yaml
 
-from epbench.booksort.dataset import hub_benchmark
+from epbench.booksort.dataset.card import BENCHMARK_FILE, benchmark_yaml
 from epbench.booksort.dataset.schema import Recipe, make_configs
 from epbench.booksort.texts.books import books_from
 from epbench.hub import push
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
     books, recipe = books_from(texts), Recipe((250,), (20, 50), excerpts=2, validation=1)
     configs = make_configs(books, recipe)
     text = card(configs, "# Book-SORT", pretty_name="Book-SORT", license="mit", tags=[])
-    write_dataset(out / "booksort", configs, text, {hub_benchmark.FILE: hub_benchmark.benchmark_yaml(configs)})
+    write_dataset(out / "booksort", configs, text, {BENCHMARK_FILE: benchmark_yaml(configs)})
     return out / "booksort"
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from epbench.exhibits.exhibit import Source
-from epbench.reports.exhibit import Column, Exhibit, Show, mean_interval, of_source
+from epbench.reports.exhibit import Column, Exhibit, Show, Source, mean_interval, of_source
 from epbench.statistics.estimate import Estimate, Value, framed
 
 BELOW = "▼"

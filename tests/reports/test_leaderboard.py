@@ -1,6 +1,6 @@
 import pytest
 
-from epbench.exhibits.leaderboard import BELOW, Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.leaderboard import BELOW, Standing, bounded, by_board, leaderboard, score_of
 
 
 def standing(label, score, second=0.5, source="own", floor=0.2, interval=None, bounds=None, **more):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from epbench.errors import BadInput
-from epbench.exhibits.reported import read_reported
+from epbench.reports.reported import read_reported
 
 ROW = {"dataset": "long", "model": "m", "memory": "in-context", "scores": {"latest": 0.5}, "counts": {"latest": 39}}
 FILE = {"benchmark": "tulving", "tables": [{"source": "A paper", "table": "Table 4", "rows": [ROW]}]}

@@ -1,15 +1,17 @@
-"""The claims of the paper, in our words: each is a declared comparison of the rows of runs, which gives evidence.
+"""The claims of the paper, which `data/claims.toml` declares: each is a comparison of the rows of runs, which gives evidence.
 
-Paper: Sections 1, 5.1 and 6 with its takeaways. What a claim leaves open is decided here and said in its text: what is little
-is `evidence.MARGIN`, and the weakest internal model is the one of Figure 1.
+What a claim leaves open is decided here and said in its text: what is little is `evidence.MARGIN`, and the weakest internal
+model is the one of Figure 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from epbench.files.packaged import packaged
+from epbench.files.text import parse_toml
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.evidence import (
     MARGIN,
@@ -38,7 +40,7 @@ WEAKEST = "gpt-4.1-mini"
 STRONGER = ("haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
 Cells = Sequence[Row]
 """What `comparable` returns."""
-Test = Callable[[Cells], Evidence]
+Test = Callable[[Cells, Rule], Evidence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,21 @@ class Claim:
         name: Short and unique, for files.
         section: Where the paper makes it.
         text: What it says.
-        test: What decides it.
+        rule: Whether it is about all cases, most of them, or some.
         needs: The runs without which nothing is decided.
+        test: What decides it.
     """
 
     name: str
     section: str
     text: str
-    test: Test
+    rule: Rule
     needs: str
+    test: Test
 
     def of(self, cells: Cells) -> Evidence:
         """What these cells say about the claim."""
-        evidence = self.test(cells)
+        evidence = self.test(cells, self.rule)
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
 
 
@@ -71,7 +75,7 @@ def _duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
     return ((one, other) for one, other in pairs if one["system"] != other["system"])
 
 
-def nobody_dominates(cells: Cells) -> Evidence:
+def nobody_dominates(cells: Cells, rule: Rule) -> Evidence:
     """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
     duels: dict[str, list[Measure]] = {}
     for one, other in _duels(cells):
@@ -79,11 +83,11 @@ def nobody_dominates(cells: Cells) -> Evidence:
         duels.setdefault(one["who"], []).append((name, one["passed"], other["passed"]))
     cases = []
     for duels_of_one in duels.values():
-        found = weigh(duels_of_one, below(0), "all").cases
+        found = weigh(duels_of_one, below(0), rule).cases
         beaten, never = any(case.side == "for" for case in found), all(case.side == "against" for case in found)
         worst = min(found, key=lambda case: case.high)
         cases.append(replace(worst, side="for" if beaten else "against" if never else "neither"))
-    return decide(cases, "all")
+    return decide(cases, rule)
 
 
 def versus(cells: Cells, system: str, *configs: str) -> list[Measure]:
@@ -178,7 +182,7 @@ def spending(cells: Cells) -> list[Measure]:
     return found
 
 
-def follows_tokens(cells: Cells, config: str, holds: Holds) -> Evidence:
+def follows_tokens(cells: Cells, config: str, holds: Holds, rule: Rule) -> Evidence:
     """At each k, whether success and tokens go together over all systems and models (Pearson's r)."""
     cases = []
     for k, group in sorted(grouped([cell for cell in cells if cell["config"] == config], "k").items()):
@@ -188,131 +192,57 @@ def follows_tokens(cells: Cells, config: str, holds: Holds) -> Evidence:
         if found is not None and found.n > 3:
             name = f"r of success and tokens on {config} at k = {k}, {found.n} systems and models"
             cases.append(Case(name, found.r, *found.interval, holds(found.r, *found.interval)))
-    return decide(cases, "most")
+    return decide(cases, rule)
 
 
-def _weighed(measures: Callable[[Cells], Iterable[Measure]], holds: Holds, rule: Rule) -> Test:
-    return lambda cells: weigh(measures(cells), holds, rule)
+def _weighed(holds: Holds, measures: Callable[[Cells], Iterable[Measure]]) -> Test:
+    return lambda cells, rule: weigh(measures(cells), holds, rule)
 
 
-def _versus(system: str, configs: Sequence[str], holds: Holds, rule: Rule) -> Test:
-    return lambda cells: weigh(versus(cells, system, *configs), holds, rule)
+def _most_errors(stage: str, config: str, only: str = "", but: str = "") -> Test:
+    return _weighed(above(0.5), lambda cells: share_of_errors(with_errors(cells, config, only=only, but=but), stage))
 
 
-def _most_errors(stage: str, config: str, rule: Rule, only: str = "", but: str = "") -> Test:
-    return lambda cells: weigh(share_of_errors(with_errors(cells, config, only=only, but=but), stage), above(0.5), rule)
+_TESTS: Mapping[str, Test] = {
+    "no-system-dominates": nobody_dominates,
+    "mem0-best-on-coexisting": _weighed(above(0), lambda cells: versus(cells, "Mem0", COEXISTING)),
+    "structmem-collapses-on-coexisting": _weighed(below(0), lambda cells: versus(cells, "StructMem", COEXISTING)),
+    "structmem-leads-on-causal-tasks": _weighed(
+        above(0), lambda cells: versus(cells, "StructMem", LONG_HOP, EASY, HARD)
+    ),
+    "coexisting-grows-with-k": _weighed(above(0), lambda cells: gains(c for c in cells if c["config"] == COEXISTING)),
+    "elsewhere-k-gains-little": _weighed(
+        little_gain, lambda cells: gains(c for c in cells if c["config"] != COEXISTING)
+    ),
+    "k-helps-where-retrieval-fails": _weighed(above(0), lambda cells: gains(bound_by(cells, "retrieval"))),
+    "k-gains-little-where-summaries-fail": _weighed(little_gain, lambda cells: gains(bound_by(cells, "summary"))),
+    "coexisting-induces-retrieval-errors": _most_errors("retrieval", COEXISTING),
+    "hard-induces-summary-errors": _most_errors("summary", HARD),
+    "persona-induces-summary-errors": _most_errors("summary", PERSONA, but="Mem0"),
+    "mem0-loses-personas-in-storage": _most_errors("storage", PERSONA, only="Mem0"),
+    "mem0-keeps-short-texts": _weighed(above(0), mem0_on_long_texts),
+    "long-hop-induces-retrieval-errors": _most_errors("retrieval", LONG_HOP),
+    "only-mem0-fails-in-storage": _weighed(
+        below(MARGIN), lambda cells: share_of_questions(with_errors(cells, but="Mem0"), "storage")
+    ),
+    "reasoning-errors-are-infrequent": _weighed(
+        below(MARGIN), lambda cells: share_of_questions(with_errors(cells), "reasoning")
+    ),
+    "stronger-models-gain-little": _weighed(little_gain, from_stronger_models),
+    "stronger-models-can-harm": _weighed(below(0), from_stronger_models),
+    "hard-grows-with-tokens": lambda cells, rule: follows_tokens(cells, HARD, above(0), rule),
+    "persona-grows-with-tokens": lambda cells, rule: follows_tokens(cells, PERSONA, above(0), rule),
+    "coexisting-falls-with-tokens": lambda cells, rule: follows_tokens(cells, COEXISTING, below(0), rule),
+    "a-mem-spends-without-gain": _weighed(little_gain, spending),
+    "a-mem-summarises-best": _weighed(below(0), a_mem_on_stored),
+}
+"""What decides each claim, by its name."""
 
 
-_TWO_K = "runs of one system at two k"
-_ERRORS = "runs with errors by stage"
-_MODELS_OF = f"runs of one system with {WEAKEST} and with one of {', '.join(STRONGER)}"
-_TOKENS = "tokens of at least four systems or models"
+def _claims() -> Iterator[Claim]:
+    for claim in parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]:
+        text = claim["text"].format(margin=f"{MARGIN:g}")
+        yield Claim(claim["name"], claim["section"], text, claim["rule"], claim["needs"], _TESTS[claim["name"]])
 
-CLAIMS: Sequence[Claim] = (
-    Claim(
-        "no-system-dominates", "1", "Every system is beaten by another one on some task.", nobody_dominates,
-        "runs of two systems with one internal model",
-    ),
-    Claim(
-        "mem0-best-on-coexisting", "1, 6 (Q1)", "On Coexisting-Facts Mem0 passes more questions than the other systems.",
-        _versus("Mem0", [COEXISTING], above(0), "most"), f"runs of Mem0 (version 1) and of another system on {COEXISTING}",
-    ),
-    Claim(
-        "structmem-collapses-on-coexisting", "1, 6 (Q1)", "On Coexisting-Facts StructMem passes fewer than every other system.",
-        _versus("StructMem", [COEXISTING], below(0), "all"), f"runs of StructMem and of another system on {COEXISTING}",
-    ),
-    Claim(
-        "structmem-leads-on-causal-tasks", "1, 6 (Q4)",
-        "On Long-Hop and Conditional-Facts the graph of StructMem passes more than the other systems.",
-        _versus("StructMem", [LONG_HOP, EASY, HARD], above(0), "most"),
-        f"runs of StructMem and of another system on {LONG_HOP}, {EASY} or {HARD}",
-    ),
-    Claim(
-        "coexisting-grows-with-k", "6 (Q1)", "On Coexisting-Facts more memories raise success.",
-        _weighed(lambda cells: gains(c for c in cells if c["config"] == COEXISTING), above(0), "most"),
-        f"{_TWO_K} on {COEXISTING}",
-    ),
-    Claim(
-        "elsewhere-k-gains-little", "1, 6 (Q1)", f"On all other tasks more memories gain little (at most {MARGIN:g}).",
-        _weighed(lambda cells: gains(c for c in cells if c["config"] != COEXISTING), little_gain, "all"),
-        f"{_TWO_K} on other configs than {COEXISTING}",
-    ),
-    Claim(
-        "k-helps-where-retrieval-fails", "6 (Q1, takeaway)",
-        "Where retrieval is the commonest error, more memories raise success.",
-        _weighed(lambda cells: gains(bound_by(cells, "retrieval")), above(0), "most"),
-        f"{_TWO_K}, with retrieval as the commonest error",
-    ),
-    Claim(
-        "k-gains-little-where-summaries-fail", "6 (Q1, takeaway)",
-        f"Where summary is the commonest error, more memories gain little (at most {MARGIN:g}).",
-        _weighed(lambda cells: gains(bound_by(cells, "summary")), little_gain, "all"),
-        f"{_TWO_K}, with summary as the commonest error",
-    ),
-    Claim(
-        "coexisting-induces-retrieval-errors", "6 (Q1)", "On Coexisting-Facts most errors of most systems are of retrieval.",
-        _most_errors("retrieval", COEXISTING, "most"), f"{_ERRORS} on {COEXISTING}",
-    ),
-    Claim(
-        "hard-induces-summary-errors", "6 (Q1)", "On Conditional-Facts (Hard) most errors of all systems are of summary.",
-        _most_errors("summary", HARD, "all"), f"{_ERRORS} on {HARD}",
-    ),
-    Claim(
-        "persona-induces-summary-errors", "6 (Q1)",
-        "On Persona-Retrieval most errors of all systems but Mem0 are of summary (direct questions).",
-        _most_errors("summary", PERSONA, "all", but="Mem0"), f"{_ERRORS} of other systems than Mem0 on {PERSONA}",
-    ),
-    Claim(
-        "mem0-loses-personas-in-storage", "6 (Q1, Q4)",
-        "On Persona-Retrieval most errors of Mem0 are of storage (direct questions).",
-        _most_errors("storage", PERSONA, "all", only="Mem0"), f"{_ERRORS} of Mem0 (version 1) on {PERSONA}",
-    ),
-    Claim(
-        "mem0-keeps-short-texts", "6 (Q4)", "Mem0 loses more long texts (personas) than short ones (preferences) in storage.",
-        _weighed(mem0_on_long_texts, above(0), "all"),
-        f"{_ERRORS} of Mem0 (version 1) on {PERSONA} and {COEXISTING} with one internal model",
-    ),
-    Claim(
-        "long-hop-induces-retrieval-errors", "6 (Q1)", "On Long-Hop most errors of most systems are of retrieval.",
-        _most_errors("retrieval", LONG_HOP, "most"), f"{_ERRORS} on {LONG_HOP}",
-    ),
-    Claim(
-        "only-mem0-fails-in-storage", "6 (Q1)", f"All systems but Mem0 lose few questions in storage (at most {MARGIN:g}).",
-        _weighed(lambda cells: share_of_questions(with_errors(cells, but="Mem0"), "storage"), below(MARGIN), "all"),
-        f"{_ERRORS} of other systems than Mem0",
-    ),
-    Claim(
-        "reasoning-errors-are-infrequent", "5.1", f"Errors of reasoning are infrequent everywhere (at most {MARGIN:g}).",
-        _weighed(lambda cells: share_of_questions(with_errors(cells), "reasoning"), below(MARGIN), "all"), _ERRORS,
-    ),
-    Claim(
-        "stronger-models-gain-little", "1, 6 (Q2, takeaway)",
-        f"A stronger model inside the system gains little (at most {MARGIN:g}).",
-        _weighed(from_stronger_models, little_gain, "all"), _MODELS_OF,
-    ),
-    Claim(
-        "stronger-models-can-harm", "1, 6 (Q2)", "A stronger model inside the system lowers success in several cases.",
-        _weighed(from_stronger_models, below(0), "some"), _MODELS_OF,
-    ),
-    Claim(
-        "hard-grows-with-tokens", "1, 6 (Q3)", "On Conditional-Facts (Hard) systems with longer memories pass more.",
-        lambda cells: follows_tokens(cells, HARD, above(0)), f"{_TOKENS} on {HARD}",
-    ),
-    Claim(
-        "persona-grows-with-tokens", "1, 6 (Q3)", "On Persona-Retrieval systems with longer memories pass more.",
-        lambda cells: follows_tokens(cells, PERSONA, above(0)), f"{_TOKENS} on {PERSONA}",
-    ),
-    Claim(
-        "coexisting-falls-with-tokens", "1, 6 (Q3)", "On Coexisting-Facts systems with longer memories pass fewer.",
-        lambda cells: follows_tokens(cells, COEXISTING, below(0)), f"{_TOKENS} on {COEXISTING}",
-    ),
-    Claim(
-        "a-mem-spends-without-gain", "6 (Q4, Q5)",
-        f"Where A-MEM takes more tokens than another system, it gains little (at most {MARGIN:g}).",
-        _weighed(spending, little_gain, "all"), "runs of A-MEM and of another system with tokens",
-    ),
-    Claim(
-        "a-mem-summarises-best", "6 (Q4)", "On Conditional-Facts (Hard) A-MEM has fewer errors of summary than other systems.",
-        _weighed(a_mem_on_stored, below(0), "most"), f"{_ERRORS} of A-MEM and of another system on {HARD}",
-    ),
-)  # fmt: skip
+
+CLAIMS: Sequence[Claim] = tuple(_claims())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -126,29 +126,21 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Sou
             runs of one config cannot be told apart.
     """
     found = read_folders(folders, prices, source)
-    for name in _NAMES:
-        labels = [name(folder, run) for folder, run in found]
-        if len({(label, run.config) for label, (_, run) in zip(labels, found, strict=True)}) == len(found):
-            return [replace(run, label=label) for label, (_, run) in zip(labels, found, strict=True)]
-    raise BadInput("two runs of one config are alike, down to the names of their folders; rename one of the folders")
+    for names in zip(*(_names(folder, run) for folder, run in found), strict=True):
+        if len({(name, run.config) for name, (_, run) in zip(names, found, strict=True)}) == len(found):
+            return [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]
+    if found:
+        raise BadInput(
+            "two runs of one config are alike, down to the names of their folders; rename one of the folders"
+        )
+    return []
 
 
-def _system(_: Path, run: PaperRun) -> str:
-    """A class of the user's own is called by its file, without the folders that this is in."""
-    system = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
-    return system + (f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else "")
-
-
-def _with_reader(folder: Path, run: PaperRun) -> str:
-    return f"{_system(folder, run)}, read by {run.model}"
-
-
-def _with_folder(folder: Path, run: PaperRun) -> str:
-    return f"{_system(folder, run)} [{folder.resolve().name}]"
-
-
-_NAMES: Sequence[Callable[[Path, PaperRun], str]] = (_system, _with_reader, _with_folder)
-"""Names of a run, from the shortest to the longest."""
+def _names(folder: Path, run: PaperRun) -> tuple[str, str, str]:
+    """Names of a run, from the shortest to the longest; a class of the user's own is called by its file, without folders."""
+    name = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
+    name += f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else ""
+    return name, f"{name}, read by {run.model}", f"{name} [{folder.resolve().name}]"
 
 
 def read_folders(

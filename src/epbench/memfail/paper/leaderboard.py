@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -99,16 +99,18 @@ def _reported(inputs: Inputs) -> Iterator[Standing]:
 
 def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
     """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
-    score = score_of(_mean([row.mean(config) for config in configs]))
-    floor, ceiling = (_mean([of.get(config) for config in configs]) for of in (row.floors, row.ceilings))
+    floors, ceilings = (_mean(of.get(config) for config in configs) for of in (row.floors, row.ceilings))
+    score = _mean(row.mean(config) for config in configs).get("mean")
     return replace(
         row,
-        scores={**row.scores, "mean": score},
-        floors={**row.floors, **({} if floor is None else {"mean": floor})},
-        ceilings={**row.ceilings, **({} if ceiling is None else {"mean": ceiling})},
+        scores={**row.scores, "mean": score_of(score)},
+        floors={**row.floors, **floors},
+        ceilings={**row.ceilings, **ceilings},
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None
+def _mean(values: Iterable[float | None]) -> dict[str, float]:
+    """The mean by its name; empty if a value is missing."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return {"mean": fmean(known)} if len(known) == len(found) else {}

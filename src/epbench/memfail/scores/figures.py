@@ -43,6 +43,13 @@ _DIAGNOSIS = f"""What became of the questions at each k: the label of a question
 Questions that failed for technical reasons are left out."""
 
 
+_BY_K = "Success by the number of memories asked for, with 95 % Wilson intervals; reported rates are dotted."
+_BY_TOKENS = (
+    "Success against the mean length of a retrieved memory in tokens, as the run's reader counts them (the lexical one counts "
+    "words); the numbers at the points are k."
+)
+
+
 def in_order(models: Iterable[str]) -> list[str]:
     """Different internal models in the order of the paper's tables; others follow by name."""
     return sorted({*models}, key=lambda model: (MODELS.index(model) if model in MODELS else len(MODELS), model))
@@ -90,12 +97,13 @@ def scatter(axes: Axes, rows: Sequence[Row], field: str, by: str, order: Sequenc
 def figures(runs: Runs) -> list[str]:
     """All figures that have something to show, as HTML; the runs are those of one config."""
     rows = _rows(runs, lambda run: run["by_k"])
+    several = any(len(run["by_k"]) > 1 for run in runs.values())
     with drawing():
         drawn = [
             _diagnosis(runs, rows),
             _success_by_model(runs, rows),
             _errors_by_model(runs, rows),
-            _success_by_k(runs, rows),
+            _curves(rows if several else [], lambda row: row["k"], _K, _BY_K),
             _success_by_tokens(rows),
             _success_by_group(runs),
         ]
@@ -103,12 +111,13 @@ def figures(runs: Runs) -> list[str]:
 
 
 def _rows(runs: Runs, cells_of: Callable[[Scores], Mapping[str, Scores]]) -> list[Row]:
-    """A row for each cell of each run in which a question was judged: its scores, and what they are about."""
+    """A row for each cell of each run in which a question was judged, if cells go by numbers: its scores, and what about."""
     found: list[Row] = []
     for label, run in runs.items():
         source = "reported" if run.get("reported") else "own"
         about = {"label": label, "source": source, "system": run.get("system"), "model": run.get("system_model")}
-        for k, scores in cells_of(run).items():
+        cells = cells_of(run)
+        for k, scores in cells.items() if all(name.isdigit() for name in cells) else ():
             if (mean := scores.get("success_rate")) is not None:
                 low, high = scores.get("intervals", {}).get("success_rate") or (None, None)
                 found.append({**scores, **about, "k": int(k), "mean": mean, "low": low, "high": high})
@@ -132,7 +141,9 @@ def _diagnosis(runs: Runs, rows: Sequence[Row]) -> str:
     for (label, scores), style in zip(ceilings, ("-.", ":", (0, (5, 1))), strict=False):
         best = max((at_k["success_rate"] or 0.0 for at_k in scores["by_k"].values()), default=0.0)
         axes.axhline(best, color=COLOURS[0], linestyle=style, label=f"ceiling, {label} ({best:.2f})")
-    axes.set_xticks(places, [f"{_shortened(row['label'], 18)}\nk = {row['k']}" for row in shown], fontsize=8)
+    names = [row["label"] if len(row["label"]) <= 18 else f"{row['label'][:17]}…" for row in shown]
+    ticks = [f"{name}\nk = {row['k']}" for name, row in zip(names, shown, strict=True)]
+    axes.set_xticks(places, ticks, fontsize=8)
     return _finished(figure, axes, "", _DIAGNOSIS, "share of questions")
 
 
@@ -181,13 +192,6 @@ def _common_k(runs: Runs) -> int | None:
     return max(ks, key=lambda k: (ks.count(k), k), default=None)
 
 
-def _success_by_k(runs: Runs, rows: Sequence[Row]) -> str:
-    if max(len(run["by_k"]) for run in runs.values()) < 2:
-        return ""
-    caption = "Success by the number of memories asked for, with 95 % Wilson intervals; reported rates are dotted."
-    return _curves(rows, lambda row: row["k"], _K, caption)
-
-
 def _success_by_tokens(rows: Sequence[Row]) -> str:
     """What success costs (paper: Figure 3)."""
     known = [row for row in rows if row.get("tokens_per_memory") is not None]
@@ -196,18 +200,12 @@ def _success_by_tokens(rows: Sequence[Row]) -> str:
         return ""
     figure, (axes,) = panels([""], width=_WIDTH, height=3.6)
     scatter(axes, known, "tokens_per_memory", "label", labels)
-    caption = (
-        "Success against the mean length of a retrieved memory in tokens, as the run's reader counts them (the lexical "
-        "one counts words); the numbers at the points are k."
-    )
-    return _finished(figure, axes, _TOKENS, caption)
+    return _finished(figure, axes, _TOKENS, _BY_TOKENS)
 
 
 def _success_by_group(runs: Runs) -> str:
     """By the number of preferences or hops, at the largest k of each run."""
-    largest = {label: next(reversed(run["by_k"].values())).get("by_group", {}) for label, run in runs.items()}
-    numbered = {label: run for label, run in runs.items() if all(group.isdigit() for group in largest[label])}
-    rows = _rows(numbered, lambda run: next(reversed(run["by_k"].values())).get("by_group", {}))
+    rows = _rows(runs, lambda run: next(reversed(run["by_k"].values())).get("by_group", {}))
     config = next(iter(runs.values()))["config"]
     what = "preferences to name" if config == "coexisting_facts" else "hops of the chain"
     return _curves(rows, lambda row: row["k"], what, f"Success by the number of {what}, at the largest k of each run.")
@@ -230,7 +228,3 @@ def _finished(figure: Figure, axes: Axes, x: str, caption: str, y: str = "succes
     axes.set(ylim=(0, 1.02), xlabel=x, ylabel=y)
     legend(figure, long=True)
     return figure_html(figure, caption)
-
-
-def _shortened(label: str, most: int) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"

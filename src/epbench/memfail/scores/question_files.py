@@ -63,27 +63,20 @@ def question_rows(
 
 
 def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> dict[str, Any]:
-    result = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong")
+    result, question = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong"), record.question
+    same = ("k", "row", "kind", "group", "label", "vacuous", "answer_right", "reason", "failure")
     return {
+        **{name: getattr(outcome, name) for name in same},
         "id": outcome.question,
-        "k": outcome.k,
-        "row": outcome.row,
-        "kind": outcome.kind,
-        "group": outcome.group,
         "success": None if result == "failed" else result == "right",
-        "label": outcome.label,
-        "vacuous": outcome.vacuous,
-        "answer_right": outcome.answer_right,
-        "config": record.question.config,
+        "config": question.config,
         "outcome": result,
         "needs": _needs(outcome, record, stores),
-        "question": record.question.text,
-        "reference": record.question.reference,
+        "question": question.text,
+        "reference": question.reference,
         "answer": None if record.failure is not None else record.answer,
         "retrieved": list(record.memories),
         "n_stored": len(stores.get(record.store, ())),
-        "reason": outcome.reason,
-        "failure": outcome.failure,
     }
 
 

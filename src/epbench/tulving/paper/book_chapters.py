@@ -21,7 +21,7 @@ from epbench.reports.reported import ReportedRow
 from epbench.safe_text import printable
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
-from epbench.tulving.chapters.exact_checks import facts_in_words, paragraphs_with, split_paragraphs
+from epbench.tulving.chapters.checks import facts_in_words, paragraphs_with, split_paragraphs
 from epbench.tulving.chapters.report import QUANTILES, SPANS, Positions, fact_positions
 from epbench.tulving.events.new_york import CITY, Point, boroughs, in_city
 from epbench.tulving.paper.books import BOOK, WRITER, PaperBook, Record, Reported, book_table, identity_of, rows_of

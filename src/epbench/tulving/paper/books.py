@@ -34,8 +34,7 @@ from epbench.tulving.events.universe import PUBLISHED_SIZE, load_universe
 from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.generate import Bin
 from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
-from epbench.tulving.released.books import read_book
-from epbench.tulving.released.rounds import n_published_events, published_rounds
+from epbench.tulving.released.books import n_published_events, published_rounds, read_book
 
 
 class Asked(NamedTuple):

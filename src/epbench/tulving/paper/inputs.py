@@ -17,10 +17,9 @@ from epbench.runs.folder import dataset_of
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
 from epbench.statistics.estimate import Value
-from epbench.tulving.released.run_names import reader_of, writer_of
-from epbench.tulving.scores.correction import with_passport
-from epbench.tulving.scores.question_files import COLUMNS
-from epbench.tulving.scores.run_files import read_run, read_scores
+from epbench.tulving.calibration.passport import with_passport
+from epbench.tulving.released.archive import reader_of, writer_of
+from epbench.tulving.scores.results import COLUMNS, read_run, read_scores
 from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.tulving.paper import comparisons, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, read_runs
 from epbench.tulving.paper.make import exhibits
+from epbench.tulving.paper.realism import by_realism
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, score_published_runs
 from tests.published_data import BOOKS
@@ -144,9 +145,9 @@ def test_what_cannot_be_made(given):
     assert missing(comparisons.estimation_plots, own[:1]) == {"Figure 8"}
     assert missing(recall.by_bin, own[:1]) == {"Table 3", "Table 14, memories", "Table 14, chunks"}
     alike = dict.fromkeys(range(1, 21), "Realistic")
-    for ratings, (recalled, tested) in (({"another": alike}, (1, 1)), ({own[0].fingerprint: alike}, (0, 1))):
-        assert len(missing(recall.by_realism, own, ratings)) == recalled
-        assert len(missing(comparisons.realism_tests, own, ratings)) == tested
+    both = {"another": alike}, {"Table 24", "Table 25"}
+    for ratings, names in (both, ({own[0].fingerprint: alike}, {"Table 25"})):
+        assert missing(by_realism, own, ratings) == names
     gpts = [run for run in given.inputs.runs if run.source == "released" and "prompting_model_gpt" in run.folder.name]
     assert missing(comparisons.books_by_writer, gpts) == {"Table 21"}
     assert missing(comparisons.books_by_writer, own) == {"Table 20", "Table 21"}

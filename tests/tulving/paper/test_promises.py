@@ -19,6 +19,7 @@ from epbench.tulving.paper.inputs import Inputs, lines_of
 from epbench.tulving.paper.make import exhibits
 from epbench.tulving.paper.order import all_books, book_score, order_tables
 from epbench.tulving.paper.order import seeds as compared
+from epbench.tulving.paper.realism import by_realism
 from epbench.tulving.paper.recall import CUE
 from epbench.tulving.paper.rows import cue_text
 from epbench.tulving.questions.generate import BINS
@@ -85,7 +86,7 @@ def test_the_realism_and_the_hallucinations_that_a_paper_reports(given):
         deviations={}, counts={"hallucinations": 150},
     )  # fmt: skip
     ratings = {given.inputs.runs[0].fingerprint: dict.fromkeys(range(1, 21), "Realistic")}
-    found = made(recall.by_realism, given.inputs.runs[:1], [realism], ratings)
+    found = made(by_realism, given.inputs.runs[:1], [realism], ratings)
     found |= made(hallucinations, given.inputs.runs[:1], [shares])
     rows = {row["bin"]: row for row in found["Table 24"].records if row["source"] == "reported"}
     assert [rows["0"][name] for name in ("realism", "mean", "n")] == ["empty", 0.5, 150]

@@ -1,4 +1,4 @@
-"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23 and 25, Figures 3, 7 and 8)."""
+"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23, Figures 3, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from epbench.statistics.paired import holm
 from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
 from epbench.tulving.paper.recall import (
     BIN,
-    NEEDS_RATINGS,
-    REALISM_WORDS,
-    Ratings,
-    rated,
     recall_table,
-    unrated_notes,
     with_reported_once,
 )
 from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
@@ -50,19 +45,19 @@ Contrast = tuple[str, tuple[str, str], "tuple[pd.DataFrame, pd.DataFrame]"]
 """What is held fixed, such as the book; what two samples are; and their questions. The first is expected to be higher."""
 
 
-def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
+def answered(contrast: Contrast) -> tuple[list[float], list[float]]:
     """F1 of the questions of each sample that have not failed."""
     first, second = (sample["f1"].dropna().astype(float).tolist() for sample in contrast[2])
     return first, second
 
 
-def _tested(
+def contrast_table(
     name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
 ) -> Exhibit:
     """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers."""
     from epbench.statistics.smallest_difference import mann_whitney
 
-    tests = [mann_whitney(*_answered(contrast), alternative="greater") for contrast in contrasts]
+    tests = [mann_whitney(*answered(contrast), alternative="greater") for contrast in contrasts]
     rows: list[dict[str, Value]] = [
         {
             about: fixed, "first": names[0], "second": names[1], "alternative": "first > second",
@@ -117,7 +112,7 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     direction = (
         "Expected to be higher: a GPT beside a Claude, as in the paper; of other pairs, the run that is named first."
     )
-    return [table, _tested("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
+    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
 
 
 def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
@@ -154,28 +149,12 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     for first, second in runs:
         names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
         contrasts.append((f"{first.model}, {first.memory}", names, (asked_for_all(first), asked_for_all(second))))
-    contrasts = [each for each in contrasts if all(_answered(each))]
+    contrasts = [each for each in contrasts if all(answered(each))]
     readers = [line for pair in runs for line in pair]
     return [
         recall_table("Table 22", title, shown, BIN),
-        _tested("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
+        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
     ]
-
-
-def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
-    """Table 25: whether questions about unrealistic events are answered better, for each book whose chapters are rated."""
-    title = "Questions about realistic and other events: tests by run"
-
-    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
-        groups = ("non-realistic", "realistic")
-        parts = [(line, [line.questions[line.questions["realism"] == group] for group in groups]) for line in runs]
-        contrasts: list[Contrast] = [(line.who, groups, (first, second)) for line, (first, second) in parts]
-        notes = [ALL_ROWS, f"{REALISM_WORDS} Mixed and empty questions are left out.", *unrated_notes(runs)]
-        return _tested(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
-
-    found = for_each("Table 25", title, NEEDS_RATINGS, rated(lines, realism), make)
-    needs = "answered questions about realistic and about other chapters"
-    return [one if isinstance(one, Missing) or one.records else Missing(one.name, title, needs) for one in found]
 
 
 # Runs on one book, question by question

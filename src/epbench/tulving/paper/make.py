@@ -11,7 +11,7 @@ from epbench.runs.folder import read_run
 from epbench.tulving.paper import book_chapters, book_tables, comparisons, groups, order, recall
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
-from epbench.tulving.paper.recall import Ratings
+from epbench.tulving.paper.realism import Ratings, by_realism
 
 _ORDER = (
     "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
@@ -53,7 +53,7 @@ def exhibits(
     found: list[Exhibit | Missing] = [
         *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
         *recall.by_kind(lines), *comparisons.books_by_writer(lines),
-        *comparisons.books_by_order(lines), *recall.by_realism(lines, realism), *comparisons.realism_tests(lines, realism),
+        *comparisons.books_by_order(lines), *by_realism(lines, realism),
         *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
         *(table(told, about_books) for table in tables_of_told), *(table(books, about_books) for table in tables_of_all),
         *book_chapters.positions_figures(told), *book_chapters.path_figures(told, entity),

@@ -14,9 +14,7 @@ from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
 from epbench.safe_text import printable
 from epbench.statistics.estimate import framed
-from epbench.tulving.judging.realism import Rating
 from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_plain, runs_among, size_of, universe_of
-from epbench.tulving.paper.ratings import realism_of
 from epbench.tulving.paper.rows import (
     ALL_ITEMS,
     APART,
@@ -36,22 +34,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Ratings = Mapping[str, Mapping[int, Rating | None]]
-"""The rating of the event of each chapter of a book, by the book's fingerprint; None where the judge failed."""
-
-
 BIN = Side("bin", {bin_: bin_ for bin_ in BINS})
 CUE = Side("cue", {(cue := "".join(of)): cue_text(cue) for n in range(1, 5) for of in combinations(CUE_LETTERS, n)})
 _ELEMENTS = Side(ELEMENTS, {str(n): str(n) for n in range(1, 5)}, "elements in the cue")
 _NAMES = {"times": "times", "spaces": "spaces", "entities": "entities", "contents": "event contents"}
 _FOUR = Side("trace", _NAMES)
 TRACE = Side("trace", {**_NAMES, "other_entities": "other entities", "full_details": "full event details"})
-REALISM = Side("realism", {name: name for name in ("empty", "non-realistic", "mixed", "realistic")}, "events")
-UNRATED = "not rated"
-REALISM_WORDS = (
-    "Realistic: every matching chapter was rated realistic or moderately realistic; non-realistic: every one somewhat "
-    "realistic, non-realistic or impossible; mixed: both kinds."
-)
 
 
 def recall_table(
@@ -276,37 +264,3 @@ def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: M
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-
-
-def rated(lines: Sequence[Line], realism: Ratings | None) -> dict[str, list[Line]]:
-    """The runs on each book whose chapters are rated, with a column `realism` of their questions; see `REALISM_WORDS`."""
-    found = []
-    for line in runs_among(lines):
-        if ratings := (realism or {}).get(line.fingerprint):
-            chapters = line.questions["chapters"]
-            groups = [realism_of([int(chapter) for chapter in of], ratings) or UNRATED for of in chapters]
-            found.append(replace(line, questions=line.questions.assign(realism=groups)))
-    return grouped_by(found, lambda line: line.text)
-
-
-def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
-    """Table 24: F1 by how realistic the matching events are, for each book whose chapters are rated."""
-
-    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
-        papers = [line for line in lines if line.reported and line.book == runs[0].book and not line.writer]
-        shown = [line for line in (*runs, *papers) if f1_rows([line], REALISM, BIN)]
-        selection = f"{REALISM_WORDS} Only questions that ask for all items count (get = all)."
-        return recall_table(name, title, shown, REALISM, BIN, selection=selection, notes=unrated_notes(shown))
-
-    title = "Questions about realistic and other events: F1 by the number of events that match the cue"
-    return for_each("Table 24", title, NEEDS_RATINGS, rated(lines, realism), make)
-
-
-NEEDS_RATINGS = "ratings of how realistic each chapter of the book of a run is"
-
-
-def unrated_notes(lines: Sequence[Line]) -> list[str]:
-    """How many questions of each run are about a chapter without a rating."""
-    counts = {line.who: int((line.questions[REALISM.name] == UNRATED).sum()) for line in runs_among(lines)}
-    left_out = [f"{n} of {who}" for who, n in counts.items() if n]
-    return [f"Questions about chapters without a rating are left out: {', '.join(left_out)}."] if left_out else []

@@ -26,6 +26,7 @@ Plot = Callable[[Sequence[Row]], "Figure"]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
 DASHES = ("-", "--", "-.", ":")
+_LEGEND_LINE = 0.18  # inches
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
 
 
@@ -264,16 +265,22 @@ def rates(
         axes.minorticks_off()
 
 
-def legend(figure: Figure) -> None:
-    """One legend for all panels, below them; each name stands there once."""
+def legend(figure: Figure, *, long: bool = False) -> None:
+    """One legend for all panels, below them; each name stands there once.
+
+    Args:
+        figure: With everything drawn in it.
+        long: Whether names may be long, as paths are, and many: long ones lose their middle, and the figure grows by the legend.
+    """
     named: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    columns = max(1, min(len(named), int(figure.get_figwidth() * 7 / max(12, *map(len, named)))))
-    figure.legend(
-        list(named.values()), list(named), loc="outside lower center", fontsize=8, frameon=False, ncols=columns
-    )
+    names = [f"{name[:24]}…{name[-23:]}" if long and len(name) > 48 else name for name in named]
+    columns = max(1, min(len(names), int(figure.get_figwidth() * 7 / max(12, *map(len, names)))))
+    if long:
+        figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * math.ceil(len(names) / columns))
+    figure.legend(list(named.values()), names, loc="outside lower center", fontsize=8, frameon=False, ncols=columns)
 
 
 def ends(row: Row) -> tuple[float, float] | None:

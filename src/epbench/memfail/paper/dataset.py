@@ -15,7 +15,8 @@ from epbench.reports.exhibit import Column, Exhibit, marked
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.statistics.estimate import Value, framed
 
-_COUNTS = ("rows", "questions", "facts", "yes", "no", "condition_types")
+_NUMBERS = ("rows", "questions", "tokens", "facts", "yes", "no", "condition_types", "misleading")
+_SHARES = ("tokens", "misleading")  # the others are counts
 _LETTERS = {"coexisting_facts": "N", "long_hop": "K"}
 _NOTES = (
     "Tokens are the mean over the rows of all stored texts and questions of a row, options included, in the encoding "
@@ -27,25 +28,24 @@ _NOTES = (
 def table_2(inputs: Inputs) -> Exhibit:
     """The statistics of the given datasets, beside those of the paper; without a dataset, those of the paper alone."""
     count, problem = _tokenizer() if inputs.datasets else (None, "")
-    records = [
-        record
-        for name, configs in inputs.datasets.items()
-        for loaded in configs
-        for record in _records(name, loaded, count)
-    ]
-    records += [_reported(row) for row in read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail")]
+    given = [(name, loaded) for name, configs in inputs.datasets.items() for loaded in configs]
+    records = [record for name, loaded in given for record in _records(name, loaded, count)]
+    records += map(_reported, read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail"))
     records.sort(key=lambda record: (CONFIGS.index(str(record["config"])), str(record["size"])))
     notes = [*_NOTES, *([problem] if problem else [])]
     notes += [] if inputs.datasets else ["No dataset was given, so that only the paper's rows are shown."]
     columns = [
-        Column("config", "config", text=True), Column("rows of", _whose, text=True), Column("size", "size", text=True),
-        Column("rows", "rows"), Column("questions", "questions"),
-        Column("tokens per row", lambda row: "–" if row["tokens"] is None else f"{row['tokens']:.0f}"), Column("facts", "facts"),
+        Column("config", "config", text=True),
+        Column("rows of", _whose, text=True),
+        Column("size", "size", text=True),
+        Column("rows", "rows"),
+        Column("questions", "questions"),
+        Column("tokens per row", lambda row: "–" if row["tokens"] is None else f"{row['tokens']:.0f}"),
+        Column("facts", "facts"),
         Column("other", _other),
-    ]  # fmt: skip
-    return Exhibit(
-        "Table 2", "Statistics of the rows of each config", framed(records), columns, notes, sections="config"
-    )
+    ]
+    title = "Statistics of the rows of each config"
+    return Exhibit("Table 2", title, framed(records), columns, notes, sections="config")
 
 
 def _tokenizer() -> tuple[Callable[[str], int] | None, str]:
@@ -57,16 +57,13 @@ def _tokenizer() -> tuple[Callable[[str], int] | None, str]:
 
 def _records(dataset: str, loaded: Loaded, count: Callable[[str], int] | None) -> Iterator[dict[str, Value]]:
     """A record for each size of the rows, or one for all."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    letter = _LETTERS.get(loaded.config)
+    letter, groups = _LETTERS.get(loaded.config), defaultdict(set)
     size = {question.row: question.group for question in loaded.questions}
     for row in loaded.rows:
-        groups[f"{letter} = {size[row['id']]}" if letter else ""].append(row["id"])
+        groups[f"{letter} = {size[row['id']]}" if letter else ""].add(row["id"])
     for name, ids in sorted(groups.items()):
-        yield {
-            "config": loaded.config, "label": dataset, "source": "own", "generator": None, "size": name,
-            **_numbers(loaded, set(ids), count),
-        }  # fmt: skip
+        about = {"config": loaded.config, "label": dataset, "source": "own", "generator": None, "size": name}
+        yield {**about, **_numbers(loaded, ids, count)}
 
 
 def _numbers(loaded: Loaded, ids: set[str], count: Callable[[str], int] | None) -> dict[str, Value]:
@@ -76,28 +73,16 @@ def _numbers(loaded: Loaded, ids: set[str], count: Callable[[str], int] | None) 
     met = [question.about["condition_met"] for question in questions if "condition_met" in question.about]
     types = {question.about["condition_type"] for question in questions if "condition_type" in question.about}
     kinds = [question.kind for question in questions if question.kind]
-    return {
-        "rows": len(ids),
-        "questions": len(questions),
-        "tokens": sum(map(count, texts)) / len(ids) if count else None,
-        "facts": len(facts),
-        "yes": met.count("yes") if met else None,
-        "no": met.count("no") if met else None,
-        "condition_types": len(types) if met else None,
-        "misleading": kinds.count("misleading") / len(kinds) if kinds else None,
-    }
+    tokens = sum(map(count, texts)) / len(ids) if count else None
+    conditions = (met.count("yes"), met.count("no"), len(types)) if met else (None, None, None)
+    misleading = kinds.count("misleading") / len(kinds) if kinds else None
+    return dict(zip(_NUMBERS, (len(ids), len(questions), tokens, len(facts), *conditions, misleading), strict=True))
 
 
 def _reported(row: ReportedRow) -> dict[str, Value]:
-    counts: Mapping[str, Value] = {name: int(row.scores[name]) if name in row.scores else None for name in _COUNTS}
-    scores = {name: row.scores.get(name) for name in ("tokens", "misleading")}
-    found: dict[str, Value] = {
-        "config": row.dataset, "label": "paper", "source": "reported", "generator": row.model, "size": row.memory,
-        "rows": counts["rows"], "questions": counts["questions"], "tokens": scores["tokens"], "facts": counts["facts"],
-    }  # fmt: skip
-    return (
-        found | {name: counts[name] for name in ("yes", "no", "condition_types")} | {"misleading": scores["misleading"]}
-    )
+    about = {"config": row.dataset, "label": "paper", "source": "reported", "generator": row.model, "size": row.memory}
+    known = {name: value if name in _SHARES else int(value) for name, value in row.scores.items()}
+    return {**about, **{name: known.get(name) for name in _NUMBERS}}
 
 
 def _whose(row: Mapping[str, Any]) -> str:

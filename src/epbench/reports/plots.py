@@ -108,7 +108,7 @@ def lines(
 
 
 def line_panels(
-    x: str, line: Callable[[Row], str], x_label: str, *, panel: Callable[[Row], str] = lambda _: "", scale: str = "words",
+    x: str, line: str, x_label: str, *, panel: str = "", scale: str = "words",
     order: Sequence[Any] = (), y_label: str = "accuracy", guess: float | None = 0.5, joined: bool = True,
     starred: bool = True, columns: int = 2, beside: str = "",
 ) -> Plot:  # fmt: skip
@@ -116,9 +116,9 @@ def line_panels(
 
     Args:
         x: The column of the place on the x axis.
-        line: The name of the line that a row belongs to.
+        line: The name of the line that a row belongs to, with columns in braces, such as `{label}, {words:,} words`.
         x_label: What the x axis shows.
-        panel: The title of the panel that a row belongs to.
+        panel: The title of the panel that a row belongs to, likewise.
         scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
         order: The values of `names`; by default those that there are, in rising order.
         y_label: What the y axis shows.
@@ -131,7 +131,8 @@ def line_panels(
     """
 
     def draw(rows: Sequence[Row]) -> Figure:
-        drawn = [{**row, "line": line(row), "panel": panel(row)} for row in rows if row["source"] != "reported"]
+        own = [row for row in rows if row["source"] != "reported"]
+        drawn = [{**row, "line": line.format_map(row), "panel": panel.format_map(row)} for row in own]
         names = list(dict.fromkeys(row["line"] for row in drawn))
         places = list(order) or sorted({row[x] for row in drawn})
         step = 0.7 / len(names) if scale == "names" and not joined else 0.06

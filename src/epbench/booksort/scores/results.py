@@ -66,7 +66,7 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = questions_html(pairs, questions, found)
+    explorer = _questions_html(pairs, questions, found)
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
@@ -88,21 +88,15 @@ _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not sh
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
-def questions_html(pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record]) -> str:
-    """Question by question, as HTML for the page of a run.
-
-    Args:
-        pairs: The pairs that were asked.
-        rows: Their rows of questions.parquet, in the same order.
-        found: By id of a pair, the record of what was retrieved for it; empty where nothing is retrieved.
-    """
-    excerpts = Excerpts()
-    cards = cards_of(pairs, rows, found, excerpts)
+def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record]) -> str:
+    """Question by question, as HTML for the page of a run; `found` has what was retrieved for a pair by its id."""
+    excerpts, swapped = _Excerpts(), any(is_swapped(pair.id) for pair in pairs)
+    cards = [_card(pair, row, found, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
     return explorer_html(cards, excerpts.texts, [_ABOUT] if excerpts.texts else [_ABOUT, _NO_EXCERPTS])
 
 
 @dataclass
-class Excerpts:
+class _Excerpts:
     """The texts of excerpts, each once, and where their words are."""
 
     texts: list[str] = field(default_factory=list)
@@ -130,22 +124,7 @@ class Excerpts:
         return None if start < 0 else (start, start + len(segment))
 
 
-def cards_of(
-    pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record], excerpts: Excerpts
-) -> list[QuestionCard]:
-    """A card for each pair that was asked; the texts of the excerpts are gathered on the way.
-
-    Args:
-        pairs: The pairs.
-        rows: Their rows of questions.parquet, in the same order.
-        found: By id of a pair, the record of what was retrieved for it.
-        excerpts: Where the texts are gathered.
-    """
-    swapped = any(is_swapped(pair.id) for pair in pairs)
-    return [_card(pair, row, found, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
-
-
-def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: Excerpts, swapped: bool) -> QuestionCard:
+def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: _Excerpts, swapped: bool) -> QuestionCard:
     facets = {
         "distance, bin up to": f"{pair.distance_bin}",
         "excerpt": f"{pair.excerpt_length} words",
@@ -185,7 +164,7 @@ def _verdict(pair: Pair, row: Record) -> str:
     return "\n".join(lines)
 
 
-def _evidence(pair: Pair, excerpts: Excerpts) -> Iterable[Evidence]:
+def _evidence(pair: Pair, excerpts: _Excerpts) -> Iterable[Evidence]:
     number = excerpts.number_of(pair)
     if number is not None:
         marks = []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from epbench.draws import RandomStream
-from epbench.memfail.calibration.texts import negated, reversed_link, under_name
+from epbench.memfail.calibration.faults import negated, reversed_link, under_name
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, facts_to_store, questions_of
@@ -19,8 +19,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import FullContext, Oracle, load_memory
-from epbench.memories.protocol import Conversation
-from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import Conversation, SystemSpec
 from epbench.models.protocol import Model, Request, RuleBasedReader
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run

@@ -31,23 +31,11 @@ from urllib.parse import quote
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
-from epbench.files.secrets import without_keys
+from epbench.files.secrets import scrubbed
 from epbench.journals.journal import Journal
-from epbench.memories.guard import (
-    FINALIZE,
-    LIST,
-    OPEN,
-    RETRIEVE,
-    STORE,
-    USAGE,
-    Guard,
-    Limits,
-    ThreadGuard,
-    counts_of,
-    one_line,
-)
+from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard, one_line
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import Operation
-from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
 from epbench.progress import Progress
 
@@ -203,9 +191,8 @@ class Stores:
     def _counts(self) -> dict[str, dict[str, int]]:
         """Return as `counts` what the system has counted since it was last asked; nothing if that is nothing."""
         try:
-            found = self._guard.call(USAGE)
-            now = counts_of(json.loads(without_keys(found[0]))) if found else {}
-        except (CallFailed, ValueError, RecursionError) as error:  # no JSON: the system wrote this reply by itself
+            now: dict[str, int] = scrubbed(self._guard.call(USAGE)) or {}
+        except CallFailed as error:
             _log.warning("%s: %s: %s", self._folder, self._system.name, one_line(f"usage() is left out: {error}"))
             return {}
         new = {name: n - self._counted_before.get(name, 0) for name, n in now.items()}
@@ -316,16 +303,15 @@ class Stores:
             if lost is not None:
                 raise _Again(lost)
 
-    def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
+    def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> Any:
         """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
         try:
-            found = call(*args)
+            return scrubbed(call(*args))
         except SystemLost:
             self._losses += 1
             raise
-        return found and [without_keys(text) for text in found]
 
     @property
     def _given_up(self) -> bool:

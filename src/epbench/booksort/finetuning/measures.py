@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.booksort.dataset.load import Pair, group_of
 from epbench.booksort.evaluate import Prepared
-from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.results import finish
+from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
 from epbench.finetuning.measuring import ask_together, check_texts, text_perplexity
 from epbench.finetuning.packing import Sample

@@ -19,11 +19,10 @@ from epbench.booksort.paper.rates import (
     P,
     Rates,
     by,
-    counted,
     distance,
 )
-from epbench.booksort.scores.question_files import EXTEND, LONG_EXCERPT, SORT
-from epbench.reports.exhibit import Column, Row, mean_half, p_value
+from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
+from epbench.reports.exhibit import Column, Row, counted, mean_half, p_value
 from epbench.reports.plots import line_panels
 
 if TYPE_CHECKING:
@@ -154,18 +153,12 @@ _BY_BINS: dict[str, Any] = {
     "split": by("segment_length", "excerpt_length", "distance_bin"),
     "columns": (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED),
 }
+_BOOKS = "book (number at Project Gutenberg, or of the set)"
 _BY_BOOK: dict[str, Any] = {
     "split": by("book_idx"),
     "columns": (RUN, MODEL, BOOK, *SCORED),
     "notes": ("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
-    "plot": line_panels(
-        "book_idx",
-        _label,
-        "book (number at Project Gutenberg, or of the set)",
-        scale="names",
-        joined=False,
-        starred=False,
-    ),
+    "plot": line_panels("book_idx", _label, _BOOKS, scale="names", joined=False, starred=False),
 }
 _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "

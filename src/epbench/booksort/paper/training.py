@@ -16,13 +16,12 @@ from epbench.booksort.paper.rates import (
     Group,
     N,
     accuracy_of,
-    sources,
 )
 from epbench.booksort.paper.results import labels
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_interval
 from epbench.reports.plots import Plot, bars, legend, line_panels, lines, panels, rates
-from epbench.reports.reported import ReportedRow
+from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import Estimate, framed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.question_files import LONG_EXCERPT
+from epbench.booksort.scores.run_files import LONG_EXCERPT
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -31,7 +31,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: All questions, as `epbench.booksort.scores.question_files.read_questions` returns them. Those whose request
+        rows: All questions, as `epbench.booksort.scores.run_files.read_questions` returns them. Those whose request
             failed are neither right nor wrong.
 
     Returns:
@@ -226,21 +226,33 @@ def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def sign_test(rows: pd.DataFrame) -> float | None:
-    """Test pairs that were asked twice against guessing: right both times against wrong both times, one-sided.
-
-    The two askings of a pair are not independent, so a test over all askings would take chance for skill.
+    """Test pairs that were asked twice against guessing, one-sided; see `against_guessing`.
 
     Returns:
         The p-value; None if no pair has two answers.
     """
+    answered = rows[rows["right"].notna()]
+    return against_guessing(answered, "greater")[0] if answered["pair"].duplicated().any() else None
+
+
+def against_guessing(answered: pd.DataFrame, alternative: str = "two-sided") -> tuple[float, int]:
+    """The p-value of the binomial test of right answers against guessing, and the number of units that it counts.
+
+    The two askings of a pair are not independent, so a test over all askings would take chance for skill. Where pairs were
+    asked twice, those that are right both times are tested against those that are wrong both times.
+
+    Args:
+        answered: The questions that did not fail.
+        alternative: `two-sided`, or `greater` for more right answers than by guessing.
+    """
     from scipy.stats import binomtest
 
-    pairs = pairs_of(rows)
-    if pairs.empty:
-        return None
-    times = pairs["right"] + pairs["right_again"]
-    right, wrong = int((times == 2).sum()), int((times == 0).sum())
-    return float(binomtest(right, right + wrong, 0.5, alternative="greater").pvalue) if right + wrong else 1.0
+    right, units = int(answered["right"].sum()), len(answered)
+    if answered["swapped"].any():
+        times = answered.groupby("pair")["right"].agg(["sum", "size"])
+        both = times[times["size"] == 2]["sum"]
+        right, units = int((both == 2).sum()), int((both != 1).sum())
+    return (float(binomtest(right, units, 0.5, alternative=alternative).pvalue) if units else 1.0), units
 
 
 def label_scores(answered: pd.DataFrame) -> dict[str, Any]:

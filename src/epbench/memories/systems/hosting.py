@@ -18,11 +18,18 @@ from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
-from epbench.memories.isolation import clean_environment, sandbox
-from epbench.memories.process import PACKAGE, Home, ProcessGuard, command_elsewhere, own_home
+from epbench.memories.process import (
+    PACKAGE,
+    Home,
+    ProcessGuard,
+    clean_environment,
+    command_elsewhere,
+    own_home,
+    sandbox,
+)  # fmt: skip
+from epbench.memories.protocol import Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.memories.relay_calls import Operation
-from epbench.memories.spec import Setting, SystemSpec
 from epbench.progress import counter
 
 
@@ -80,10 +87,11 @@ class Hosting:
 def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
     """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
     if system.installation is None or hosting is None:
-        home = partial(own_home, system.name, system.isolation, system.variables)
-        return ProcessGuard(system.name, limits, log, home, shared=system.isolation != "bwrap")
+        return ProcessGuard(
+            system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)
+        )
     limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
-    return ProcessGuard(system.installation.class_name, limits, log, hosting.home, shared=False)
+    return ProcessGuard(system.installation.class_name, limits, log, hosting.home)
 
 
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)

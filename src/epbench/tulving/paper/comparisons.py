@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import holm
-from epbench.tulving.paper.inputs import EVENTS, Line, runs_among, size_of
+from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
 from epbench.tulving.paper.recall import (
     BIN,
     NEEDS_RATINGS,
@@ -56,19 +56,10 @@ def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
     return first, second
 
 
-def contrast_table(
+def _tested(
     name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
 ) -> Exhibit:
-    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table.
-
-    Args:
-        name: The name of the exhibit.
-        title: Its title.
-        about: The title of the first column.
-        contrasts: The rows; every sample has an answered question.
-        notes: Sentences that come first among the notes.
-        lines: Whose judges are named.
-    """
+    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers."""
     from epbench.statistics.smallest_difference import mann_whitney
 
     tests = [mann_whitney(*_answered(contrast), alternative="greater") for contrast in contrasts]
@@ -101,10 +92,13 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     title = "Books by different writers: F1 by the number of events that match the cue"
     tests = "Books by different writers: tests between the readers of each book"
     known = [line for line in with_reported_once(lines) if line.writer is not None or line.reported is not None]
-    writers: dict[tuple[str, ...], set[str | None]] = {}  # a reported book without a writer is the paper's
-    for line in known:
-        writers.setdefault((line.source, line.memory, line.model, line.book), set()).add(line.writer)
-    chosen = [line for line in known if len(writers[line.source, line.memory, line.model, line.book]) > 1]
+
+    def reader(line: Line) -> tuple[str, ...]:
+        return line.source, line.memory, line.model, line.book
+
+    # A reported book without a writer is the paper's.
+    several = {who for who, of in grouped_by(known, reader).items() if len({line.writer for line in of}) > 1}
+    chosen = [line for line in known if reader(line) in several]
     ordered = sorted(chosen, key=lambda line: (line.source == "reported", line.book, line.text))
     if not (runs := runs_among(ordered)):
         needs = (
@@ -123,7 +117,7 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     direction = (
         "Expected to be higher: a GPT beside a Claude, as in the paper; of other pairs, the run that is named first."
     )
-    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
+    return [table, _tested("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
 
 
 def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
@@ -150,23 +144,21 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     if not runs:
         needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
         return [Missing("Table 22", title, needs), Missing("Table 23", tests, needs)]
-    both = list({id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values())
-    shown = sorted(
-        both,
-        key=lambda line: (line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)),
-    )
-    contrasts: list[Contrast] = [
-        (
-            f"{first.model}, {first.memory}", (f"{first.who} on {first.text}", f"{second.who} on {second.text}"),
-            (asked_for_all(first), asked_for_all(second)),
-        )
-        for first, second in runs
-    ]  # fmt: skip
+    both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
+
+    def place(line: Line) -> tuple[bool, str, bool]:
+        return line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)
+
+    shown = sorted(both, key=place)
+    contrasts: list[Contrast] = []
+    for first, second in runs:
+        names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
+        contrasts.append((f"{first.model}, {first.memory}", names, (asked_for_all(first), asked_for_all(second))))
     contrasts = [each for each in contrasts if all(_answered(each))]
     readers = [line for pair in runs for line in pair]
     return [
         recall_table("Table 22", title, shown, BIN),
-        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
+        _tested("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
     ]
 
 
@@ -176,13 +168,10 @@ def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibi
 
     def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
         groups = ("non-realistic", "realistic")
-        contrasts: list[Contrast] = [
-            (line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
-            for line in runs
-            for of in [line.questions]
-        ]
+        parts = [(line, [line.questions[line.questions["realism"] == group] for group in groups]) for line in runs]
+        contrasts: list[Contrast] = [(line.who, groups, (first, second)) for line, (first, second) in parts]
         notes = [ALL_ROWS, f"{REALISM_WORDS} Mixed and empty questions are left out.", *unrated_notes(runs)]
-        return contrast_table(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
+        return _tested(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
 
     found = for_each("Table 25", title, NEEDS_RATINGS, rated(lines, realism), make)
     needs = "answered questions about realistic and about other chapters"
@@ -203,11 +192,8 @@ def matched(lines: Sequence[Line]) -> dict[str, Matched]:
     """The runs on each text that can be compared question by question."""
     import pandas as pd
 
-    texts: dict[str, list[Line]] = {}
-    for line in runs_among(lines):
-        texts.setdefault(line.fingerprint, []).append(line)
     found: dict[str, Matched] = {}
-    for runs in texts.values():
+    for runs in grouped_by(runs_among(lines), lambda line: line.fingerprint).values():
         answered = [line.questions[line.questions["outcome"] != "failed"] for line in runs]
         columns = [questions.groupby("id", sort=False)["f1"].mean() for questions in answered]
         f1 = pd.concat(columns, axis=1, join="inner", keys=range(len(runs)))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.paper.claims import CLAIMS
+from epbench.memfail.paper.claims import claims
 from epbench.memfail.paper.evidence import (
     Case,
     above,
@@ -29,6 +29,7 @@ from tests.conftest import SHARED
 
 EASY, HARD, COEXISTING = "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts"
 PERSONA, LONG_HOP = "persona_retrieval", "long_hop"
+CLAIMS = claims()
 CLAIM = {claim.name: claim for claim in CLAIMS}
 
 
@@ -207,11 +208,11 @@ def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
     assert claims_table(both).head[-1] == REPORTED
     row = next(row for row in claims_table(both).rows if "most errors of Mem0 are of storage" in row[0])
     assert row[2] == row[3] and row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")
-    claims = {claim["name"]: claim for claim in json.loads(json.dumps(as_json(both), allow_nan=False))["claims"]}
-    (case,) = claims["mem0-loses-personas-in-storage"][RUNS]["cases"]
+    written = {claim["name"]: claim for claim in json.loads(json.dumps(as_json(both), allow_nan=False))["claims"]}
+    (case,) = written["mem0-loses-personas-in-storage"][RUNS]["cases"]
     assert case["counts"] == [[30, 50]] and case["value"] == 0.6 and next(iter(case)) == "case"
-    assert claims["mem0-loses-personas-in-storage"][RUNS]["about"] == "all"
-    assert "missing" in claims["long-hop-induces-retrieval-errors"][RUNS]
+    assert written["mem0-loses-personas-in-storage"][RUNS]["about"] == "all"
+    assert "missing" in written["long-hop-induces-retrieval-errors"][RUNS]
 
 
 def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from scipy.stats import binomtest, t
 
-from epbench.memfail.paper import dataset
+from epbench.memfail.paper import make
 from epbench.memfail.paper.leaderboard import leaderboards
 from epbench.memfail.paper.make import exhibits
 from epbench.reports.exhibit import Exhibit
@@ -31,7 +31,7 @@ SIZES = {
 @pytest.fixture(scope="module")
 def shown(made):
     with pytest.MonkeyPatch.context() as patch:  # tokens are words, so that nobody needs a vocabulary
-        patch.setattr(dataset, "cl100k_tokens", lambda: lambda text: len(text.split()))
+        patch.setattr(make, "cl100k_tokens", lambda: lambda text: len(text.split()))
         found = [*exhibits(made.inputs), *leaderboards(made.inputs)]
     return {one.name: one for one in found if isinstance(one, Exhibit)}
 
@@ -79,8 +79,8 @@ def numbers(name, record, made, reported, exhibit):
         ids = {row["id"] for row in made.rows[record["config"]] if size_of(row) == record[column]}
         part = {"k": K, column: record[column], "tokens_per_memory": None}  # which are counted for all questions alone
         return cell([q for q in questions if q["id"] in ids]) | part
-    make = stages if "n_success" in record else beside if "n_earned" in record else cell
-    return make(questions) | {"k": K} | ({} if kind == "all" else {"tokens_per_memory": None})
+    plain = stages if "n_success" in record else beside if "n_earned" in record else cell
+    return plain(questions) | {"k": K} | ({} if kind == "all" else {"tokens_per_memory": None})
 
 
 def of_rows(record, made):

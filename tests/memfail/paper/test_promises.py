@@ -14,12 +14,11 @@ import pytest
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, load_memfail
-from epbench.memfail.paper import dataset
-from epbench.memfail.paper.dataset import table_2
+from epbench.memfail.paper import make
 from epbench.memfail.paper.figures import figure_1, figure_2, figure_3, figure_4, figure_5, figures_6_to_9, scaling
 from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
 from epbench.memfail.paper.leaderboard import leaderboards
-from epbench.memfail.paper.make import differences, exhibits, tokens_and_cost
+from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_and_cost
 from epbench.memfail.paper.rows import notes_on, rows_of
 from epbench.memfail.scores.cost import read_prices
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
@@ -183,7 +182,7 @@ def test_table_2_stands_beside_the_papers_and_says_why_tokens_are_not_counted(ma
     def absent():
         raise BadInput("no vocabulary")
 
-    monkeypatch.setattr(dataset, "cl100k_tokens", absent)
+    monkeypatch.setattr(make, "cl100k_tokens", absent)
     exhibit = table_2(made.inputs)
     assert {r["tokens"] for r in exhibit.records if r["source"] == "own"} == {None}
     assert "Tokens were not counted: no vocabulary." in exhibit.table.notes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import permutations
 
 from epbench.files.packaged import packaged
@@ -239,10 +240,12 @@ _TESTS: Mapping[str, Test] = {
 """What decides each claim, by its name."""
 
 
-def _claims() -> Iterator[Claim]:
-    for claim in parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]:
-        text = claim["text"].format(margin=f"{MARGIN:g}")
-        yield Claim(claim["name"], claim["section"], text, claim["rule"], claim["needs"], _TESTS[claim["name"]])
-
-
-CLAIMS: Sequence[Claim] = tuple(_claims())
+@cache
+def claims() -> tuple[Claim, ...]:
+    """The claims that `data/claims.toml` declares, in its order."""
+    declared = parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]
+    texts = [claim["text"].format(margin=f"{MARGIN:g}") for claim in declared]
+    return tuple(
+        Claim(claim["name"], claim["section"], text, claim["rule"], claim["needs"], _TESTS[claim["name"]])
+        for claim, text in zip(declared, texts, strict=True)
+    )

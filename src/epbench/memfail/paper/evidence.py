@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from epbench.memfail.paper.rows import Row
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import count_of, is_baseline, judged
-from epbench.reports.plots import grouped
 from epbench.statistics.intervals import wilson
 
 Side = Literal["for", "against", "neither"]
@@ -170,11 +170,16 @@ def _cell(row: Row) -> Row:
     }
 
 
-def by_place(cells: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
+def by_place(cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     """The cells of each config, system and internal model, by ascending k."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
-    for cell in sorted(cells, key=lambda cell: (cell["config"], cell["system"], cell["model"], cell["k"])):
-        found.setdefault((cell["config"], cell["system"], cell["model"]), []).append(cell)
+    place = ("config", "system", "model")
+    return _grouped(sorted(cells, key=itemgetter(*place, "k")), *place)
+
+
+def _grouped(cells: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for cell in cells:
+        found.setdefault(tuple(cell[name] for name in names), []).append(cell)
     return found
 
 
@@ -197,13 +202,10 @@ def deepest(cells: Iterable[Row], *configs: str) -> list[list[Row]]:
 
     Where they have no k in common, each system is left with nothing to be compared with.
     """
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for cell in cells:
-        if not configs or cell["config"] in configs:
-            groups.setdefault((cell["config"], cell["model"]), []).append(cell)
-    return [_at_common_k(group) for group in groups.values()]
+    wanted = [cell for cell in cells if not configs or cell["config"] in configs]
+    return [_at_common_k(group) for group in _grouped(wanted, "config", "model").values()]
 
 
 def _at_common_k(group: Sequence[Row]) -> list[Row]:
-    common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
+    common = set.intersection(*({cell["k"] for cell in own} for own in _grouped(group, "system").values()))
     return [cell for cell in group if cell["k"] == max(common)] if common else []

@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.writing import write_text
-from epbench.memfail.paper.claims import CLAIMS
+from epbench.memfail.paper.claims import claims
 from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, comparable
 from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes, read_folders
 from epbench.memfail.paper.rows import cells_of
@@ -105,16 +105,16 @@ def judge_claims(inputs: Inputs) -> Found:
     """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
     parts = {RUNS: Inputs(inputs.runs)} | ({REPORTED: Inputs(reported=inputs.reported)} if inputs.reported else {})
     cells = {source: comparable(cells_of(part)) for source, part in parts.items()}
-    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in CLAIMS}
+    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
 
 
 def as_json(found: Found) -> dict[str, Any]:
     """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
-    claims = []
-    for claim in CLAIMS:
+    shown = []
+    for claim in claims():
         sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
-        claims.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
-    return {"level": LEVEL, "margin": MARGIN, "claims": claims}
+        shown.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
+    return {"level": LEVEL, "margin": MARGIN, "claims": shown}
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -128,7 +128,9 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 def claims_table(found: Found) -> Table:
     """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
     sources = list(next(iter(found.values())))
-    rows = [[claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in CLAIMS]
+    rows = [
+        [claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in claims()
+    ]
     return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
 
 

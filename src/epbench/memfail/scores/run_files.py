@@ -148,13 +148,13 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
 
 def _left_out(runs: Mapping[str, Results]) -> list[str]:
     """Which configs and k of a run are left out as another run lacks them, in full sentences."""
-    found = []
-    for one, other in combinations(runs, 2):
-        for name, lacking in ((one, other), (other, one)):
-            if extra := {place: None for place in runs[name] if place not in runs[lacking]}:
-                found.append(f"{one} / {other}: only {name} has {_places(extra)}, which is left out")
-    return found
+    return [
+        f"{one} / {other}: only {name} has {_places(extra)}, which is left out"
+        for one, other in combinations(runs, 2)
+        for name, lacking in ((one, other), (other, one))
+        if (extra := [place for place in runs[name] if place not in runs[lacking]])
+    ]
 
 
-def _places(results: Mapping[tuple[str, int], object]) -> str:
+def _places(results: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{config} at k = {k}" for config, k in results)

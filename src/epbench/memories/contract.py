@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 from typing import Any, Literal
 
 from epbench.errors import CallFailed
@@ -119,21 +119,12 @@ class Stores:
 
     def kill_while_storing(self, conversation: Conversation) -> None:
         """Kill the process as kill -9 does, during a call or shortly after it; `reopen` starts another."""
-
-        def store() -> None:
+        killer = Timer(_KILL_AFTER_S, os.killpg, (self._guard.pid, signal.SIGKILL))
+        killer.start()
+        for method, *args in ((STORE, conversation), (LIST,)):  # the guard notices at the next call that it is gone
             with suppress(CallFailed):
-                self._guard.call(STORE, conversation)
-
-        caller = Thread(target=store)
-        caller.start()
-        caller.join(_KILL_AFTER_S)
-        pid = self._guard.pid
-        if pid is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-        caller.join()
-        with suppress(CallFailed):  # the guard notices at the next call that the process is gone
-            self._guard.call(LIST)
+                self._guard.call(method, *args)
+            killer.join()
 
     def _call(self, method: str, *args: Any) -> Any:
         start = time.monotonic()

@@ -236,3 +236,12 @@ def test_runs_for_a_report_come_from_a_file(short_book, file, tmp_path):
         assert done.returncode == 0, done.stderr
     done = script("eval_scripts/verify.py", "--config", file(f"run: {runs[0]}\ndataset: {short_book}\n"))
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["--top_k", "7"], ["--top_k=7"], ["--top-k", "7"]])
+def test_flags_are_written_with_hyphens_or_underscores(file, words):
+    options = ["runs/a", "--dataset", "d_e", "--out", "report", "--keep_order", *words, "--set=a_b=1"]
+    found = make_parser().parse_args(options)
+    assert (found.top_k, found.keep_order, found.settings, found.dataset) == (7, True, ["a_b=1"], "d_e")
+    with pytest.raises(SystemExit):
+        make_parser().parse_args([*options, "--top_kk", "7"])

@@ -251,7 +251,7 @@ class Parser(argparse.ArgumentParser):
                 f"argument {odd!r}: expected text in {sys.getfilesystemencoding()}, as it is written to files; choose another "
                 "name, or set LC_ALL=C.UTF-8 if this one is in UTF-8"
             )
-        words, file = split_off(given, self._own_config())
+        words, file = split_off(self._spelled(given), self._own_config())
         command_line.note_arguments(None)
         if file is None:
             return super().parse_known_args(words, namespace)
@@ -272,6 +272,18 @@ class Parser(argparse.ArgumentParser):
             [*(w for e in used if not e.action.option_strings for w in e.words), *words, *flags]
         )
         return namespace, rest
+
+    def _spelled(self, words: Sequence[str]) -> list[str]:
+        """The same words with flags as they are declared, where hyphens and underscores were exchanged in them."""
+        known = self._option_string_actions
+        flags = {_normal(flag): flag for flag in known if flag.startswith("--")}
+        end = words.index("--") if "--" in words else len(words)
+        spelled = []
+        for word in words[:end]:
+            name, equals, value = word.partition("=")
+            is_other = name.startswith("--") and name not in known
+            spelled.append(flags.get(_normal(name), name) + equals + value if is_other else word)
+        return [*spelled, *words[end:]]
 
     def _own_config(self) -> bool:
         """Whether the script has a --config of its own; the help shows ours, or what a file means to theirs."""

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.tulving.judging.protocol import Judge
+    from epbench.tulving.judging.verdicts import Judge
     from epbench.tulving.released.archive import Archive
     from epbench.tulving.released.runs import PublishedRun
 
@@ -124,7 +124,7 @@ def _check(args: Arguments) -> None:
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on, passport_screen
-    from epbench.tulving.calibration.store import passport_path
+    from epbench.tulving.calibration.passport import passport_path
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
     console = command.console()
@@ -155,8 +155,7 @@ def _check_on_planted_faults(args: Arguments) -> None:
     from epbench.files.secrets import without_login
     from epbench.judges.protocol import about_judge, is_free
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
-    from epbench.memfail.calibration.passport import fingerprint_of, passport_path
-    from epbench.memfail.calibration.report import passport_screen
+    from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
     from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.judging.load import load_judge
     from epbench.runs.folder import open_run

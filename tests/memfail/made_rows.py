@@ -13,7 +13,7 @@ from itertools import chain, count, pairwise
 from typing import Any
 
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, OPTIONS_MARK, Row, chain_of
-from epbench.memfail.dataset.text_statistics import sentences
+from epbench.memfail.dataset.word_rules import sentences
 from epbench.memfail.templates.rows import make_rows
 
 UNUSED = ("day_of_week", "social_setting", "completion_state", "scent", "conflict_state")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from epbench.draws import RandomStream
-from epbench.memfail.calibration.texts import negated, reversed_link, under_name
+from epbench.memfail.calibration.faults import negated, reversed_link, under_name
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, facts_to_store, questions_of

@@ -7,8 +7,16 @@ from collections import Counter
 import pytest
 
 from epbench.draws import RandomStream
-from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, planted_cases
-from epbench.memfail.calibration.texts import negated, reversed_link, under_name, with_other_numbers, without_detail
+from epbench.memfail.calibration.faults import (
+    FAULTS,
+    NO_FAULT,
+    negated,
+    planted_cases,
+    reversed_link,
+    under_name,
+    with_other_numbers,
+    without_detail,
+)
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.templates.rows import make_rows

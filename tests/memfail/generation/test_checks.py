@@ -5,14 +5,19 @@ import re
 
 import pytest
 
-from epbench.memfail.dataset.text_statistics import sentences
-from epbench.memfail.generation import checks_conditional, checks_long_hop
-from epbench.memfail.generation.checks_conditional import Rule
-from epbench.memfail.generation.checks_long_hop import Chain, OptionsSpec, Window
-from epbench.memfail.generation.conditional import datapoint_step, easy_step, hard_step
-from epbench.memfail.generation.long_hop import audit_step, chain_step, options_step
-from epbench.memfail.generation.prompts import load_generation_prompts
-from epbench.memfail.generation.single_call import coexisting_step, names_are_disjoint, persona_step
+from epbench.memfail.dataset.word_rules import sentences
+from epbench.memfail.generation.asking import load_generation_prompts
+from epbench.memfail.generation.conditional import Rule, datapoint_step, easy_step, hard_step
+from epbench.memfail.generation.long_hop import (
+    Chain,
+    OptionsSpec,
+    Window,
+    audit_step,
+    chain_step,
+    options_step,
+    people_are_disjoint,
+)
+from epbench.memfail.generation.single_call import coexisting_step, persona_step
 from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs
 from epbench.memfail.generation.words import keeps, missing
 from tests.memfail.generation.scripted_rows import WRITERS
@@ -216,44 +221,13 @@ def test_a_rule_loses_no_number_and_no_turning_word():
     assert missing("without a red hat", "She goes out with a hat.") == "'without', 'red'"
 
 
-def test_easy_and_hard_of_other_rules_are_told_apart():
-    row = dict.fromkeys(checks_conditional.PAIRED, "same")
-    assert list(checks_conditional.same_rules([row], [row | {"entity_facts": ["another"]}])) == []
-    assert list(checks_conditional.same_rules([row, row], [row, row | {"condition": "other"}])) == [(1, "condition")]
-
-
-def test_names_that_are_not_disjoint_in_a_store_are_found():
-    def row(entity, *strangers):
-        asked = [{"is_misleading": bool(name), "distractor": name} for name in strangers]
-        return {"entity": entity, "questions": asked}
-
-    clean = [row("Ava Thompson", None, "Liam Carter"), row("Zoe Kim", "Maya Patel")]
-    assert list(names_are_disjoint(clean)) == []
-    assert [place for place, _ in names_are_disjoint([*clean, row("Zoe Kim", None)])] == [1, 2]
-    assert list(names_are_disjoint([*clean, row("Theo Laurent", "Zoe Kim")])) == [
-        (2, "Zoe Kim, who has to be unknown, has an essay")
-    ]
-
-
 def test_people_in_two_chains_are_found():
     def named(number, name):
         return Chain(ChainSpec(number, 1), (f"{name} hums.", f"{name} sings."), (name, "hums", "sings"), f"And {name}?")
 
     chains = [named(0, "Dagny Holm"), CHAIN, named(1, "Ilse"), named(2, "Dagny")]
-    assert list(checks_long_hop.people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
+    assert list(people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
     assert CHAIN.person is None
-
-
-def test_options_of_which_only_some_stand_in_facts_are_found():
-    def row(*options):
-        return {f"fact_{i}": None for i in range(1, 5)} | {
-            "fact_1": "I hum and bake bread, or sit, or run, or hop.",
-            **{f"choice_{letter}": option for letter, option in zip("abcde", options, strict=True)},
-        }
-
-    inside, outside = ("hum", "bake bread", "sit", "run", "hop"), ("fly", "swim", "dig", "dive", "ski")
-    rows = [row(*inside), row(*outside), row(*inside[:1], *outside[1:])]
-    assert [place for place, _ in checks_long_hop.options_in_all_facts_or_none(rows)] == [2]
 
 
 def test_the_grammar_speaks_of_what_it_is_told():

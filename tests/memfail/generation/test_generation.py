@@ -12,14 +12,21 @@ from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
-from epbench.memfail.dataset.text_statistics import connectives
-from epbench.memfail.generation.asking import REPLIES, Asker, Planner, misfit_of, object_of
+from epbench.memfail.dataset.word_rules import connectives
+from epbench.memfail.generation.asking import (
+    OWN,
+    REPLIES,
+    Asker,
+    Planner,
+    load_generation_prompts,
+    misfit_of,
+    object_of,
+)
 from epbench.memfail.generation.conditional import datapoint_step
-from epbench.memfail.generation.duplicates import Duplicates, shingles
 from epbench.memfail.generation.generate import about, generate, plan, plan_lines, validation_failures
 from epbench.memfail.generation.long_hop import BATCH
-from epbench.memfail.generation.prompts import OWN, load_generation_prompts
 from epbench.memfail.generation.specs import conditional_specs, option_orders
+from epbench.memfail.generation.words import Duplicates, shingles
 from epbench.models.load import Options, load_model
 from epbench.progress import no_progress
 from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of

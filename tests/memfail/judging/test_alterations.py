@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.calibration.faults import FAULTS, planted_cases
+from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import content_of, sentences_of
 from epbench.memfail.judging.alterations import leads_on, numbers_of, sense_of, turned
-from epbench.memfail.judging.lexical import Check, LexicalJudge
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.lexical import Check, Judge, LexicalJudge
 from epbench.memfail.templates.rows import make_rows
-from tests.memfail.calibrated import agreement
+from epbench.progress import no_progress
 
 TEXT = "Ada keeps bees. Ada sings to them only above 4 degrees, and nobody minds. She likes toast."
 PARTS = [content_of("sings"), content_of("4 degrees")]
@@ -201,3 +207,12 @@ def test_a_faithful_rewording_passes(config):
         checks = [Check(kind, q, need, store) for need, q in needs.items() for kind in ("storage", "summary")]
         wrong = [found for found in LexicalJudge().judge(checks) if not found.verdict.verdict]
         assert not wrong, (way, len(wrong))
+
+
+def agreement(folder: Path, cases: Sequence[PlantedCase], judge: Judge) -> dict[str, tuple[int, int]]:
+    """Return by fault the number of right labels and of cases; each case has a store of its own."""
+    records = [replace(case.record, store=f"{i}") for i, case in enumerate(cases)]
+    outcomes = diagnose(folder, records, {f"{i}": case.stores[""] for i, case in enumerate(cases)}, judge, no_progress)
+    n = Counter(case.fault for case in cases)
+    right = Counter(case.fault for case, out in zip(cases, outcomes, strict=True) if out.label == case.expected)
+    return {fault: (right[fault], n[fault]) for fault in n}

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from epbench.judges.protocol import JUDGEMENTS, Judgement
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import STAGES, diagnose
-from epbench.memfail.judging.lexical import LexicalJudge, Verdict
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.lexical import STAGES, LexicalJudge, Verdict
 from epbench.progress import no_progress
 from tests.conftest import ROOT
 from tests.memfail.honest_judge import honest

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
+from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
@@ -322,3 +323,19 @@ def test_every_kind_of_check_has_its_words():
             request = prompts.request(check, "id")
             assert ESSAY in request.user and "{" not in request.user
             assert json.dumps(dict(request.schema))
+
+
+EARLIER_GOLD = tuple(GoldMemory(f"r/{i}", f"Ada sings {i}", ("Ada", f"sings {i}"), ("in drizzle",)) for i in range(2))
+EARLIER_STORE = ("Ada sings 0 in drizzle", "Ada sings 1 in drizzle", "BAD")
+EARLIER_QUESTION = Question(
+    "a", "conditional_facts_easy", "r", "", "a?", "a?", EARLIER_GOLD, "Yes — so it is.", (), "1"
+)
+
+
+def test_a_key_of_an_earlier_journal_is_found():
+    rules, model = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", load_judging_prompts().hash)
+    assert Check("storage", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(rules) == "f3aad237b3825f71dd5d6ab3"
+    assert Check("summary", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(rules) == "7de40a4bee0b13b1bfc0a055"
+    assert Check("reasoning", EARLIER_QUESTION, answer="Yes").key(rules) == "8605d7b50711d867f6f82858"
+    assert Check("storage", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(model) == "ed1c6d9910e732df17ecfbc1"
+    assert load_judging_prompts().hash == "465ade17a32046bd" and LexicalJudge().prompt_hash == "rules-2"

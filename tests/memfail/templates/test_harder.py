@@ -14,8 +14,7 @@ from epbench.memfail.dataset.findings import PROMISED_SENTENCES, validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
-from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
-from epbench.memfail.dataset.word_rules import content_of
+from epbench.memfail.dataset.word_rules import connectives, content_of, sentences, stands_literally_in
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.rows import make_rows
 
@@ -183,7 +182,11 @@ def test_chains_share_persons_and_options_are_the_ends_of_chains_about_the_same_
     # No anchor is part of another chain's fact.
     for chain, row in zip(chains[:5], rows, strict=False):
         assert not any(
-            stands_in(a, fact) for other in rows if other is not row for fact in facts_of(other) for a in chain
+            stands_literally_in(a, fact)
+            for other in rows
+            if other is not row
+            for fact in facts_of(other)
+            for a in chain
         )
     ends, shown = {chain[-1]: person(row) for chain, row in zip(chains, rows, strict=True)}, Counter()
     for row, chain in zip(rows, chains, strict=True):
@@ -213,10 +216,10 @@ def test_things_that_chains_are_about_stand_in_many_chains():
     for row in harder("long_hop", 200, 0):
         for fact in facts_of(row):
             for thing in objects:
-                if stands_in(thing, fact):
+                if stands_literally_in(thing, fact):
                     of_chain[thing].add(row["id"])
     assert min(len(of_chain[thing]) for thing in objects) >= 5
-    assert not any(stands_in(a, b) for a in objects for b in objects if a != b)
+    assert not any(stands_literally_in(a, b) for a in objects for b in objects if a != b)
 
 
 def test_too_many_rows_are_refused():

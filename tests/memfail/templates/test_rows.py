@@ -17,7 +17,7 @@ from epbench.draws import RandomStream
 from epbench.memfail.dataset.findings import condition_types
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete, facts_of
-from epbench.memfail.dataset.text_statistics import connectives, sentences, stands_in
+from epbench.memfail.dataset.word_rules import connectives, sentences, stands_literally_in
 from epbench.memfail.templates.bank import bank, pairs, spread
 from epbench.memfail.templates.rows import MOST_ROWS, check_rows, make_rows
 
@@ -162,7 +162,7 @@ def test_unrelated_facts_do_not_mention_rules():
     content_ = bank("conditional")
     conditions = [condition for states in content_["states"].values() for condition in states]
     acts = [act for of in content_["behaviors"].values() for act in of["acts"]]
-    assert not [text for text in (*conditions, *acts) if stands_in(text, told)]
+    assert not [text for text in (*conditions, *acts) if stands_literally_in(text, told)]
 
 
 @given(n=sizes, seed=seeds)
@@ -201,21 +201,23 @@ def test_a_preference_appears_in_its_own_fact_and_in_no_other(n, seed):
     rows = make_rows("coexisting_facts", n, seed)
     names = [name for row in rows for name in row["preferences"]]
     facts = [fact for row in rows for fact in row["preference_facts"]]
-    assert none_within_another(names) and all(stands_in(name, fact) for name, fact in zip(names, facts, strict=True))
+    assert none_within_another(names) and all(
+        stands_literally_in(name, fact) for name, fact in zip(names, facts, strict=True)
+    )
     assert len(set(facts)) == len(facts)
     assert len({row["preference_category"] for row in rows}) == len({row["question"] for row in rows}) == n
     sizes_found = Counter(len(row["preferences"]) for row in rows)
     assert max(sizes_found.values()) - min(sizes_found[k] for k in (2, 3, 4, 5)) <= 1
     for row in rows:
         assert row["ground_truth_answer"] == ", ".join(row["preferences"])
-        assert not any(stands_in(name, row["question"]) for name in row["preferences"])
+        assert not any(stands_literally_in(name, row["question"]) for name in row["preferences"])
 
 
 def test_facts_name_no_preference_but_their_own():
     rows = make_rows("coexisting_facts", 100)
     names = [name for row in rows for name in row["preferences"]]
     for i, fact in enumerate(fact for row in rows for fact in row["preference_facts"]):
-        assert [name for name in names if stands_in(name, fact)] == [names[i]]
+        assert [name for name in names if stands_literally_in(name, fact)] == [names[i]]
 
 
 @given(n=sizes, seed=seeds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,18 @@ from epbench.journals.journal import read_journal
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import JUDGEMENTS, failures_of
 from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
-from epbench.memfail.calibration.passport import PASSPORT, Passport, make_passport, passport_path
-from epbench.memfail.calibration.report import passport_page, passport_table
+from epbench.memfail.calibration.passport import (
+    PASSPORT,
+    Passport,
+    make_passport,
+    passport_page,
+    passport_path,
+    passport_table,
+)
 from epbench.memfail.dataset.load import CONFIGS, QuestionRecord, facts_to_store, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.judging.diagnosis import STAGES, answer_check, diagnose, memory_check, needs_no_judge
-from epbench.memfail.judging.lexical import Check, Judge
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.lexical import Judge, every_check
 from epbench.memfail.templates.rows import make_rows
 from epbench.progress import Progress
 from epbench.runs.usage import commonest
@@ -61,18 +67,10 @@ def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
     Raises:
         BadInput: A check does not fit the judge's window.
     """
-    checks = list({check.key(judge): check for check in _checks(cases)}.values())
+    checks = list({check.key(judge): check for check in every_check(*_told_apart(cases))}.values())
     who = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {len(FAULTS)} kinds, at most {len(checks):,} verdicts"
     most = judge.plan(checks)
     return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
-
-
-def _checks(cases: Sequence[PlantedCase]) -> Iterator[Check]:
-    records, stores = _told_apart(cases)
-    for record in records:
-        asked = [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in STAGES]
-        answer = answer_check(record)
-        yield from (check for check in [*asked, *([answer] if answer else [])] if not needs_no_judge(check))
 
 
 def _told_apart(cases: Sequence[PlantedCase]) -> tuple[list[QuestionRecord], dict[str, tuple[str, ...]]]:

@@ -6,15 +6,14 @@ system itself spends only its own usage shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
 from epbench.memfail.context.requests import ConfigRun, by_store, facts_told, requests_of
 from epbench.memfail.dataset.load import Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import left_out_checks
-from epbench.memfail.judging.lexical import Check, Judge, Kind
+from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
+from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Request
 
@@ -52,50 +51,41 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
 
 def requests_in_advance(config: ConfigRun) -> list[Request]:
     """Return requests to the reader like those that the run will send."""
-    held = _held(config)
-    records = [
-        QuestionRecord(question, k, "", _retrieved(held, question, k, config))
-        for k in config.setting.ks
-        for question in config.questions
-    ]
+    records = sorted(_in_advance(config)[0], key=lambda record: config.setting.ks.index(record.k))
     return list(requests_of(records, config.prompts, config.setting.sampling).values())
 
 
 def checks_in_advance(config: ConfigRun) -> list[Check]:
     """Return the most that the judge can be asked: every stage of every question, as if none failed."""
-    system, setting = config.system, config.setting
-    checks = []
-    stages: tuple[Kind, ...] = ("storage", "summary")
-    held = _held(config)
+    return every_check(*_in_advance(config))
+
+
+def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memories]]:
+    """Return records like those of the run, question by question, and what each store will hold, by its name."""
+    setting, empty = config.setting, config.system.may_be_empty
+    held = {
+        name: Memories() if empty else Memories(fact.text for fact in told)
+        for name, told in by_store(config.facts, setting).items()
+    }
+    records = []
     for question in config.questions:
-        store = Memories() if system.may_be_empty else held[setting.store_of(question.row)]
-        gold = question.gold if store else ()
-        checks += [Check(stage, question, memory, store) for stage in stages for memory in gold]
+        store = setting.store_of(question.row)
         for k in setting.ks:
-            found = _retrieved(held, question, k, config)
-            checks += [Check("retrieval", question, memory, found) for memory in gold]
-        if not question.choices:
-            kind: Kind = "abstention" if question.kind == "misleading" else "reasoning"
-            checks += [Check(kind, question, answer=f"{k}") for k in setting.ks]
-    return checks
+            memories = _retrieved(held[store], question, k, config.system)
+            records.append(QuestionRecord(question, k, store, memories, f"{k}"))
+    return records, held
 
 
-def _held(config: ConfigRun) -> dict[str, Memories]:
-    """Return what each store holds, by its name."""
-    return {name: Memories(fact.text for fact in told) for name, told in by_store(config.facts, config.setting).items()}
-
-
-def _retrieved(held: Mapping[str, Memories], question: Question, k: int, config: ConfigRun) -> tuple[str, ...]:
+def _retrieved(store: Memories, question: Question, k: int, system: SystemSpec) -> tuple[str, ...]:
     """Return as many memories as will come back.
 
     A search returns different memories for different rows, because equal ones would look like a shared prefix.
     """
-    if config.system.may_be_empty:
+    if system.may_be_empty:
         return ()
-    if config.system.knows_gold:
+    if system.knows_gold:
         return tuple(memory.text for memory in question.gold)
-    store = held[config.setting.store_of(question.row)]
-    if config.system.beyond_k:
+    if system.beyond_k:
         return store
     own = store.place_of(question.gold[0].text)
     return (store[own : own + k] + store[:own])[:k]

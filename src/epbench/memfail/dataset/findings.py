@@ -18,7 +18,7 @@ from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
-from epbench.memfail.dataset.text_statistics import connectives, overlaps, sentences, stands_in
+from epbench.memfail.dataset.word_rules import connectives, overlaps, sentences, stands_literally_in
 
 Findings = dict[str, Any]
 Report = dict[str, Findings]
@@ -122,8 +122,8 @@ def _conditional(config: str, rows: Sequence[Row]) -> Findings:
         "name_not_in_question": _ids(rows, lambda row: row["entity"] not in row["question"]),
         "condition_types": len(types),
         "unused_condition_types": [name for name in condition_types() if name not in types],
-        "behavior_word_for_word": sum(stands_in(row["behavior"], _essay(row)) for row in rows),
-        "condition_word_for_word": sum(stands_in(row["condition"], _essay(row)) for row in rows),
+        "behavior_word_for_word": sum(stands_literally_in(row["behavior"], _essay(row)) for row in rows),
+        "condition_word_for_word": sum(stands_literally_in(row["condition"], _essay(row)) for row in rows),
         **_sentences(config, rows),
     }
     if config == "conditional_facts_hard":
@@ -144,10 +144,11 @@ def _coexisting(config: str, rows: Sequence[Row]) -> Findings:
         "categories": len({row["preference_category"] for row in rows}),
         "preference_word_for_word": sum(name.lower() in fact.lower() for _, name, fact in stored),
         "facts_naming_another_preference_of_the_row": sum(
-            any(stands_in(other, fact) for other in row["preferences"] if other != name) for row, name, fact in stored
+            any(stands_literally_in(other, fact) for other in row["preferences"] if other != name)
+            for row, name, fact in stored
         ),
         "questions_naming_a_preference": sum(
-            any(stands_in(name, row["question"]) for name in row["preferences"]) for row in rows
+            any(stands_literally_in(name, row["question"]) for name in row["preferences"]) for row in rows
         ),
         "names_in_several_rows": {name: n for name, n in used.most_common() if n > 1},
         "answers_that_list_the_names": sum(row["ground_truth_answer"] == ", ".join(row["preferences"]) for row in rows),
@@ -176,7 +177,7 @@ def _persona(config: str, rows: Sequence[Row]) -> Findings:
             (question["distractor"] or row["entity"]) not in question["text"] for row, question, _ in asked
         ),
         "true_answer_word_for_word": sum(
-            stands_in(question["ground_truth_answer"], _essay(row)) for row, question, _ in direct
+            stands_literally_in(question["ground_truth_answer"], _essay(row)) for row, question, _ in direct
         ),
         **_sentences(config, rows),
     }
@@ -203,7 +204,9 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
         "only_the_true_option_in_any_fact": sum(row["option_leak"] for row in rows),
         "one_name_in_question_and_facts": sum(_names_one_person(row) for row in rows),
         "head_not_in_stem": _ids(rows, lambda row: chain_of(row)[0].lower() not in row["stem"].lower()),
-        "later_anchor_in_stem": _ids(rows, lambda row: any(stands_in(a, row["stem"]) for a in chain_of(row)[1:])),
+        "later_anchor_in_stem": _ids(
+            rows, lambda row: any(stands_literally_in(a, row["stem"]) for a in chain_of(row)[1:])
+        ),
         "anchors_not_in_all_their_facts": _ids(rows, lambda row: not _anchors_in_facts(row)),
         "anchors_of_several_chains": {anchor: n for anchor, n in used.most_common() if n > 1},
         "true_answers_that_are_wrong_elsewhere": len(wrong.intersection(answers)),

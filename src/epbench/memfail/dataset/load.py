@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, chain_of, facts_of, features_of
+from epbench.memfail.dataset.word_rules import content_of
 
 CONFIGS = ("conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop")
 
@@ -64,6 +65,12 @@ class GoldMemory:
     text: str
     link: tuple[str, ...]
     detail: tuple[str, ...]
+
+    @property
+    def own_words(self) -> frozenset[str]:
+        """The content words of the detail that only it can have brought: they stand in the text, and in no link."""
+        linked = frozenset(word for text in self.link for word in content_of(text))
+        return content_of(" ".join(self.detail)) & content_of(self.text) - linked if self.detail else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,14 @@ def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
     return [question for row in rows for question in ask(config, row)]
 
 
+def _one(config: str, row: Row, gold: Iterable[GoldMemory], group: str, about: Mapping[str, str]) -> Question:
+    """The only question of a row, which is asked as it stands."""
+    text = row["question"]
+    return Question(
+        row["id"], config, row["id"], "", text, text, tuple(gold), row["ground_truth_answer"], group=group, about=about
+    )
+
+
 def _texts(config: str, row: Row) -> Sequence[str]:
     if config == "coexisting_facts":
         facts: list[str] = row["preference_facts"]
@@ -160,7 +175,7 @@ def _gold(config: str, row: Row, number: int, link: tuple[str, ...], detail: tup
 
 
 def _conditional(config: str, row: Row) -> Iterator[Question]:
-    about = (
+    names = (
         "entity",
         "entity_category",
         "behavior",
@@ -169,33 +184,14 @@ def _conditional(config: str, row: Row) -> Iterator[Question]:
         "question_context",
         "condition_met",
     )
-    yield Question(
-        id=row["id"],
-        config=config,
-        row=row["id"],
-        kind="",
-        text=row["question"],
-        query=row["question"],
-        gold=(_gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],)),),
-        reference=row["ground_truth_answer"],
-        group=row["condition_met"],
-        about={name: row[name] for name in about} | {"answer_polarity": row["answer_polarity"] or ""},
-    )
+    about = {name: row[name] for name in names} | {"answer_polarity": row["answer_polarity"] or ""}
+    gold = _gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],))
+    yield _one(config, row, [gold], row["condition_met"], about)
 
 
 def _coexisting(config: str, row: Row) -> Iterator[Question]:
-    yield Question(
-        id=row["id"],
-        config=config,
-        row=row["id"],
-        kind="",
-        text=row["question"],
-        query=row["question"],
-        gold=tuple(_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])),
-        reference=row["ground_truth_answer"],
-        group=str(len(row["preferences"])),
-        about={"preference_category": row["preference_category"]},
-    )
+    gold = [_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])]
+    yield _one(config, row, gold, str(len(gold)), {"preference_category": row["preference_category"]})
 
 
 def _persona(config: str, row: Row) -> Iterator[Question]:

@@ -14,7 +14,7 @@ from typing import Any
 from epbench.errors import BadInput, RunFailed
 from epbench.files.csv_tables import read_csv
 from epbench.files.text import parse_json, shown
-from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, PUBLISHED_COLUMNS, Row
+from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
 
 QUESTIONS_PER_PERSONA = 3
 HOPS = (1, 2, 3)
@@ -162,8 +162,7 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
         raise where.error("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
-    listed = "\n".join(f"{letter}. {row[choice]}" for letter, choice in zip(LETTERS, CHOICES, strict=True))
-    if not row["graded_question"].endswith(OPTIONS_MARK + listed):
+    if not row["graded_question"].endswith(listed([row[choice] for choice in CHOICES])):
         found = _short(row["graded_question"][-40:])
         raise where.error("graded_question", found, "the stem, an empty line, 'Options:' and the choices by letter")
     return row

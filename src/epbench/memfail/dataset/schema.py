@@ -101,6 +101,27 @@ def _long_hop(rows: Sequence[Row]) -> list[Row]:
     return completed
 
 
+def long_hop_row(id_: str, facts: Sequence[str], chain: Sequence[str], stem: str, options: Sequence[str]) -> Row:
+    """Return a Long-Hop row with the published columns; the true option is the end of the chain."""
+    answer = chain[-1]
+    return {
+        "id": id_,
+        "hop_count": len(chain) - 2,
+        **dict.fromkeys((*FACTS, *CHAIN)),
+        **dict(zip(FACTS, facts, strict=False)),
+        **dict(zip(CHAIN, chain, strict=False)),
+        "graded_question": f"{stem}{listed(options)}",
+        "ground_truth_answer": answer,
+        **dict(zip(CHOICES, options, strict=True)),
+        "correct_choice": LETTERS[options.index(answer)],
+    }
+
+
+def listed(options: Sequence[str]) -> str:
+    """Return the options as a question of Long-Hop ends with them."""
+    return OPTIONS_MARK + "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
+
+
 def facts_of(row: Row) -> list[str]:
     """Return the facts of a Long-Hop row, in the order of the chain."""
     return [row[name] for name in FACTS if row[name]]

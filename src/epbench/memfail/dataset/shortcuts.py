@@ -12,8 +12,7 @@ from statistics import fmean
 
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, Row
-from epbench.memfail.dataset.text_statistics import sentences
-from epbench.memfail.dataset.word_rules import content_of
+from epbench.memfail.dataset.word_rules import content_of, sentences
 from epbench.retrieval.load import Bm25
 
 K = 5  # texts that a search brings back, as in the paper's smallest setting of most tasks (Section 5)
@@ -102,12 +101,9 @@ def _long_hop(config: str, rows: Sequence[Row]) -> float:
 
 def _option_in_a_fact(row: Row, facts: Sequence[str]) -> float:
     """Choose among the options that appear in any stored fact literally, or among all if none does."""
-    found = [letter for letter, choice in zip(LETTERS, CHOICES, strict=True) if _appears(row[choice], facts)]
+    stored = "\n".join(facts).lower()
+    found = [letter for letter, choice in zip(LETTERS, CHOICES, strict=True) if row[choice].lower() in stored]
     return (row["correct_choice"] in (found or LETTERS)) / len(found or LETTERS)
-
-
-def _appears(option: str, facts: Sequence[str]) -> bool:
-    return any(option.lower() in fact.lower() for fact in facts)
 
 
 def _bm25(config: str, rows: Sequence[Row]) -> float:

@@ -2,27 +2,65 @@
 
 A row that passes its checks is kept, and only the others are asked for again. A row that has not passed after the third try
 is dropped, and the rest goes on. A request depends on nothing but the specs, the prompts and the replies before it, so a
-generation that was stopped finds its replies in the journal and asks nothing twice.
+generation that was stopped finds its replies in the journal and asks nothing twice. Our prompts are in
+`data/memfail_generation.toml`; paper: Appendix D.1.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from epbench.errors import RunFailed, UnusableReply
+from epbench.files.packaged import packaged
 from epbench.journals.answers import ask
 from epbench.journals.journal import Record, read_journal
-from epbench.memfail.generation.prompts import GenerationPrompts
 from epbench.memfail.generation.specs import batches
-from epbench.memfail.generation.words import quoted
+from epbench.memfail.generation.words import Duplicates, quoted
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
+from epbench.prompt_packs import load_pack
 from epbench.runs.usage import commonest
+
+OWN = packaged("epbench.memfail", "memfail_generation.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationPrompts:
+    """A pack; comments in our file say what each text is for.
+
+    Attributes:
+        system: The system message; may be empty.
+        repair: Follows a prompt whose last reply had `{problems}`.
+        conditional_datapoint, …: What is asked in each step, about `{specs}`; for chains with the `{known}` ones.
+    """
+
+    system: str
+    repair: str
+    conditional_datapoint: str
+    easy_essay: str
+    hard_essay: str
+    coexisting: str
+    persona: str
+    long_hop_chain: str
+    long_hop_audit: str
+    long_hop_options: str
+
+
+def load_generation_prompts(path: Path | None = None) -> GenerationPrompts:
+    """Return the pack in a file, or ours.
+
+    Raises:
+        BadInput: The file is not such a pack; see `load_pack`.
+    """
+    steps = [field.name for field in fields(GenerationPrompts) if field.name not in ("system", "repair")]
+    holds = {"repair": ["problems"], **{name: ["specs"] for name in steps}, "long_hop_chain": ["specs", "known"]}
+    return load_pack(path or OWN, GenerationPrompts, holds)
+
 
 TRIES = 3
 REPLIES = "replies.jsonl"
@@ -32,15 +70,21 @@ _UNUSABLE = frozenset(["length", "empty", "refusal", "content_filter"])
 """How a reply ended that counts as a try: the model did reply, so the same request is not made again."""
 
 
-class Spec(Protocol):
-    """What a row is to be about; `number` is unique in its step, `label` is how reports name the row."""
+class Labelled(Protocol):
+    """What a row is to be about, or is; `label` is how reports name it."""
 
-    @property
-    def number(self) -> int: ...
     @property
     def label(self) -> str: ...
 
 
+class Spec(Labelled, Protocol):
+    """What a row is to be about; `number` is unique in its step."""
+
+    @property
+    def number(self) -> int: ...
+
+
+L = TypeVar("L", bound=Labelled)
 S = TypeVar("S", bound=Spec)
 Item = dict[str, Any]
 Check = Callable[[S, Item], str | None]
@@ -125,6 +169,23 @@ class Log:
     def drop(self, check: str, step: str, row: str, reason: str) -> None:
         """Note that a row is dropped, without another try."""
         self.rejections.append(Rejection(check, step, row, reason, 0, True))
+
+    def without_alike(
+        self,
+        step: str,
+        rows: Sequence[L],
+        threshold: float,
+        texts_of: Callable[[L], Sequence[str]],
+        what: str,
+    ) -> list[L]:
+        """Return the rows without those that have a text like one of an earlier row; these are noted as dropped."""
+        seen, kept = Duplicates(threshold), []
+        for row in rows:
+            if like := seen.like(texts_of(row), row.label):
+                self.drop("duplicate", step, row.label, f"{what} {like}")
+            else:
+                kept.append(row)
+        return kept
 
     def count(self, step: str, before: int, after: int) -> None:
         """Note how many rows a step had and kept; several turns of one step are added up."""

@@ -1,23 +1,23 @@
 """Long-Hop by a model: chains, an audit of their conflicts, duplicates, wrong options, and truncation to the targets.
 
 Paper: Section 4, task 4, Appendix B.6. Wrong options are the ends of other chains, chosen by the model: the true option
-stands in a stored fact by construction, and in two thirds of the released rows it is the only one, which gives it away.
+stands in a stored fact by construction, and in two thirds of the released rows it is the only one, which gives it away. The
+reference accepts an anchor that stands in only one of its two facts; the paper demands both, and so do the checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, Row
-from epbench.memfail.dataset.text_statistics import normalised
-from epbench.memfail.generation import checks_long_hop as checks
-from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Item, Step, object_of
-from epbench.memfail.generation.checks_long_hop import OPTIONS, Chain, OptionsSpec, Window
-from epbench.memfail.generation.duplicates import FACT, Duplicates
-from epbench.memfail.generation.prompts import GenerationPrompts
+from epbench.memfail.dataset.schema import Row, long_hop_row
+from epbench.memfail.dataset.word_rules import normalised, sentences
+from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import HOPS, ChainSpec, batches, chain_specs, option_orders, targets
-from epbench.memfail.generation.words import stand_in
+from epbench.memfail.generation.words import FACT, literally_in, names_in, quoted, stand_in
 
 BATCH = 8
 SUMMARIES = 30  # of the latest chains, which the model is told not to repeat
@@ -28,12 +28,16 @@ def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """Return at most n rows, with 1, 2 and 3 hops as equally often as the surviving chains allow."""
     chains = _written(asker, n)
     chains = _audited(asker, chains)
-    chains = _without_duplicates(asker, chains)
-    chosen, options = _with_options(asker, chains, n, seed)
+    step = "chains without near duplicates"
+    kept = asker.log.without_alike(step, chains, FACT, lambda chain: chain.facts, "one of its facts is like one of")
+    asker.log.count(step, len(chains), len(kept))
+    chosen, options = _with_options(asker, kept, n, seed)
     orders = option_orders(len(chosen), seed)
-    rows = [_row(i, chain, options[chain.spec.number], orders[i]) for i, chain in enumerate(chosen)]
-    for place, fault in checks.options_in_all_facts_or_none(rows):
-        raise AssertionError(f"chain {place}: {fault}; all options are ends of stored chains")
+    rows = []
+    for number, (chain, order) in enumerate(zip(chosen, orders, strict=True)):
+        listed = [*options[chain.spec.number], chain.anchors[-1]]
+        id_ = f"longhop-{chain.spec.hops}hop-{number:03}"
+        rows.append(long_hop_row(id_, chain.facts, chain.anchors, chain.question, [listed[i] for i in order]))
     return rows
 
 
@@ -46,14 +50,14 @@ def chain_step(prompts: GenerationPrompts, known: Sequence[Chain]) -> Step[Chain
         prompt=lambda specs: prompts.long_hop_chain.format(specs=specs, known="\n".join(lines) or "  (none yet)"),
         fields={"anchors": TEXTS, "facts": TEXTS, "question": TEXT},
         shown=lambda spec: {"hops": spec.hops, "statements": spec.hops + 1, "anchors": spec.hops + 2},
-        counts=(checks.facts_have_their_number, checks.anchors_have_their_number),
+        counts=(facts_have_their_number, anchors_have_their_number),
         checks=(
-            checks.facts_are_short,
-            checks.anchors_stand_in_their_facts,
-            checks.anchors_stand_nowhere_else,
-            checks.facts_stand_alone,
-            checks.question_has_first_anchor,
-            checks.question_has_no_later_anchor,
+            facts_are_short,
+            anchors_stand_in_their_facts,
+            anchors_stand_nowhere_else,
+            facts_stand_alone,
+            question_has_first_anchor,
+            question_has_no_later_anchor,
         ),
         stand_in=lambda spec: {
             "anchors": [stand_in(f"{spec.label}a{i}", 3) for i in range(spec.hops + 2)],
@@ -72,7 +76,7 @@ def audit_step(prompts: GenerationPrompts) -> Step[Window]:
         fields={"to_drop": {"type": "array", "items": object_of({"id": TEXT, "reason": TEXT})}},
         shown=lambda window: {"chains": [{"id": chain.label, "facts": [*chain.facts]} for chain in window.chains]},
         counts=(),
-        checks=(checks.audit_names_its_chains,),
+        checks=(audit_names_its_chains,),
         stand_in=lambda window: {"to_drop": []},
     )
 
@@ -90,12 +94,8 @@ def options_step(prompts: GenerationPrompts) -> Step[OptionsSpec]:
             "answer": spec.chain.anchors[-1],
             "candidates": [*spec.candidates],
         },
-        counts=(checks.options_have_their_number,),
-        checks=(
-            checks.options_are_candidates,
-            checks.options_are_wrong,
-            checks.options_stand_in_no_fact_of_chain,
-        ),
+        counts=(options_have_their_number,),
+        checks=(options_are_candidates, options_are_wrong, options_stand_in_no_fact_of_chain),
         stand_in=lambda spec: {"options": [*spec.candidates[:OPTIONS]]},
     )
 
@@ -105,11 +105,9 @@ def _written(asker: Asker, n: int) -> list[Chain]:
     by_hops = {hops: batches([spec for spec in chain_specs(n) if spec.hops == hops], BATCH) for hops in HOPS}
     chains: list[Chain] = []
     for turn in range(max(map(len, by_hops.values()))):
-        step, known = chain_step(asker.prompts, chains), len(chains)
         specs = [spec for of_hops in by_hops.values() for spec in (of_hops[turn] if turn < len(of_hops) else [])]
-        rows = asker.accepted(step, specs)
+        rows = asker.accepted(chain_step(asker.prompts, chains), specs)
         chains += [_chain(spec, rows[spec.number]) for spec in specs if spec.number in rows]
-        assert len(chains) == known + len(rows)
     return chains
 
 
@@ -126,9 +124,9 @@ def _audited(asker: Asker, chains: list[Chain]) -> list[Chain]:
     if len(chains) > BATCH:
         starts = range(0, len(chains) - BATCH // 2, BATCH // 2)
         chains = _audit(asker, [Window(i, tuple(chains[at : at + BATCH])) for i, at in enumerate(starts, 1)])
-    clashes = dict(checks.people_are_disjoint(chains))
+    clashes = dict(people_are_disjoint(chains))
     for place, clash in clashes.items():
-        asker.log.drop(checks.people_are_disjoint.__name__, "chains without conflicts", chains[place].label, clash)
+        asker.log.drop(people_are_disjoint.__name__, "chains without conflicts", chains[place].label, clash)
     kept = [chain for place, chain in enumerate(chains) if place not in clashes]
     asker.log.count("chains without conflicts", before, len(kept))
     return kept
@@ -143,18 +141,6 @@ def _audit(asker: Asker, windows: Sequence[Window]) -> list[Chain]:
         asker.log.drop("conflict", "audits", label, reason)
     chains = {chain.label: chain for window in windows for chain in window.chains}
     return [chain for label, chain in chains.items() if label not in dropped]
-
-
-def _without_duplicates(asker: Asker, chains: Sequence[Chain]) -> list[Chain]:
-    """Drop chains with a fact that is like one of an earlier chain."""
-    seen, kept, step = Duplicates(FACT), [], "chains without near duplicates"
-    for chain in chains:
-        if like := seen.like(chain.facts, chain.label):
-            asker.log.drop("duplicate", step, chain.label, f"one of its facts is like one of {like}")
-        else:
-            kept.append(chain)
-    asker.log.count(step, len(chains), len(kept))
-    return kept
 
 
 def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> tuple[list[Chain], dict[int, list[str]]]:
@@ -173,8 +159,10 @@ def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> t
             return chosen, options
         specs = [spec for chain in waiting if (spec := _options_spec(asker, chain, chosen, seed))]
         found = asker.accepted(options_step(asker.prompts), specs)
-        by_number = {spec.number: spec for spec in specs}
-        options |= {number: _as_listed(row["options"], by_number[number].candidates) for number, row in found.items()}
+        for spec in specs:
+            listed = {normalised(candidate): candidate for candidate in spec.candidates}  # spelled as in the facts
+            if row := found.get(spec.number):
+                options[spec.number] = [listed[normalised(option)] for option in row["options"]]
         left = [chain for chain in left if chain not in waiting or chain.spec.number in found]
 
 
@@ -183,7 +171,7 @@ def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int
     fitting = {
         normalised(end): end
         for end in (other.anchors[-1] for other in stored if other is not chain)
-        if not checks.overlap(end, chain.anchors[-1]) and not checks.stands_in_chain(end, chain)
+        if not overlap(end, chain.anchors[-1]) and not stands_in_chain(end, chain)
     }
     if len(fitting) < OPTIONS:
         reason = f"only {len(fitting)} other chains have ends that could be wrong options, {OPTIONS} are needed"
@@ -191,12 +179,6 @@ def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int
         return None
     stream = RandomStream("memfail candidates", seed, chain.label)
     return OptionsSpec(chain, tuple(stream.sample([*fitting.values()], CANDIDATES)))
-
-
-def _as_listed(options: Sequence[str], candidates: Sequence[str]) -> list[str]:
-    """Return options in the spelling of the candidates, which is that of the facts."""
-    listed = {normalised(candidate): candidate for candidate in candidates}
-    return [listed[normalised(option)] for option in options]
 
 
 def _first_of_each(chains: Sequence[Chain], n: int) -> list[Chain]:
@@ -207,18 +189,181 @@ def _first_of_each(chains: Sequence[Chain], n: int) -> list[Chain]:
     ]
 
 
-def _row(number: int, chain: Chain, wrong: Sequence[str], order: Sequence[int]) -> Row:
-    """Return a row with the published columns; `order` gives the places of the wrong options and then the true one."""
-    hops, answer = chain.spec.hops, chain.anchors[-1]
-    options = [[*wrong, answer][i] for i in order]
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
-    return {
-        "id": f"longhop-{hops}hop-{number:03}",
-        "hop_count": hops,
-        **{name: chain.facts[i] if i < len(chain.facts) else None for i, name in enumerate(FACTS)},
-        **{name: chain.anchors[i] if i < len(chain.anchors) else None for i, name in enumerate(CHAIN)},
-        "graded_question": chain.question + OPTIONS_MARK + listed,
-        "ground_truth_answer": answer,
-        **dict(zip(CHOICES, options, strict=True)),
-        "correct_choice": LETTERS[options.index(answer)],
-    }
+OPTIONS = 4
+MOST_WORDS = 20  # of a fact; the model is told 16
+_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain that passed its own checks.
+
+    Attributes:
+        spec: What was asked for.
+        facts: The statements.
+        anchors: One more than statements.
+        question: The stem of the question.
+    """
+
+    spec: ChainSpec
+    facts: tuple[str, ...]
+    anchors: tuple[str, ...]
+    question: str
+
+    @property
+    def label(self) -> str:
+        return self.spec.label
+
+    @property
+    def person(self) -> str | None:
+        """The name of the person that the chain is about; None if it is told in the first person."""
+        head = self.anchors[0]
+        named = head[:1].isupper() and head.split()[0] not in ("I", "My", "The")
+        return head if named and all(literally_in(head, fact) for fact in self.facts) else None
+
+
+@dataclass(frozen=True)
+class Window:
+    """Chains that are looked at together, for conflicts."""
+
+    number: int
+    chains: tuple[Chain, ...]
+
+    @property
+    def label(self) -> str:
+        return f"audit {self.number}"
+
+
+@dataclass(frozen=True)
+class OptionsSpec:
+    """A chain, and the ends of other chains out of which its wrong options are chosen."""
+
+    chain: Chain
+    candidates: tuple[str, ...]
+
+    @property
+    def number(self) -> int:
+        return self.chain.spec.number
+
+    @property
+    def label(self) -> str:
+        return self.chain.label
+
+
+def facts_have_their_number(spec: ChainSpec, row: Item) -> str | None:
+    """A chain with K hops has K + 1 facts."""
+    n = len([fact for fact in row["facts"] if fact.strip()])
+    return None if n == len(row["facts"]) == spec.hops + 1 else f"expected {spec.hops + 1} facts, found {n}"
+
+
+def anchors_have_their_number(spec: ChainSpec, row: Item) -> str | None:
+    """A chain with K hops has K + 2 different anchors."""
+    n = len({normalised(anchor) for anchor in row["anchors"]} - {""})
+    if n == len(row["anchors"]) == spec.hops + 2:
+        return None
+    return f"expected {spec.hops + 2} different anchors, found {n} in {len(row['anchors'])}"
+
+
+def facts_are_short(spec: ChainSpec, row: Item) -> str | None:
+    """Each fact is one sentence of at most 20 words."""
+    for fact in row["facts"]:
+        if len(sentences(fact)) != 1 or len(fact.split()) > MOST_WORDS:
+            return f"expected one sentence of at most {MOST_WORDS} words, found {quoted(fact)}"
+    return None
+
+
+def anchors_stand_in_their_facts(spec: ChainSpec, row: Item) -> str | None:
+    """Every anchor stands literally in each of the facts that border on it."""
+    for number, (link, fact) in enumerate(zip(pairwise(row["anchors"]), row["facts"], strict=True), 1):
+        for anchor in link:
+            if not literally_in(anchor, fact):
+                return f"fact {number} does not contain the anchor {anchor!r}: {quoted(fact)}"
+    return None
+
+
+def anchors_stand_nowhere_else(spec: ChainSpec, row: Item) -> str | None:
+    """No anchor but the first stands in a fact that does not border on it."""
+    for i, anchor in enumerate(row["anchors"][1:], 1):
+        for number, fact in enumerate(row["facts"]):
+            if number not in (i - 1, i) and literally_in(anchor, fact):
+                return f"the anchor {anchor!r} also stands in fact {number + 1}: {quoted(fact)}"
+    return None
+
+
+def facts_stand_alone(spec: ChainSpec, row: Item) -> str | None:
+    """A fact with `he` or `she` names the person itself."""
+    for fact in row["facts"]:
+        found = _PRONOUN.search(fact)
+        head = row["anchors"][0]
+        if found and not (literally_in(head, fact) and head[:1].isupper()) and not names_in(fact) - {"I"}:
+            return f"nobody is named for {found[0]!r}: {quoted(fact)}"
+    return None
+
+
+def question_has_first_anchor(spec: ChainSpec, row: Item) -> str | None:
+    """The question has the first anchor, or at least its last word (`eating apples` for `eat apples`)."""
+    head, question = normalised(row["anchors"][0]), normalised(row["question"])
+    last = next((word for word in reversed(head.split()) if len(word) >= 3), None)
+    if head in question or (last and last in question.split()):
+        return None
+    return f"the question does not contain the first anchor {row['anchors'][0]!r}"
+
+
+def question_has_no_later_anchor(spec: ChainSpec, row: Item) -> str | None:
+    """The question gives away neither the way nor the answer."""
+    named = [anchor for anchor in row["anchors"][1:] if normalised(anchor) in normalised(row["question"])]
+    return f"the question gives the anchor {named[0]!r} away" if named else None
+
+
+def audit_names_its_chains(spec: Window, row: Item) -> str | None:
+    """The audit drops only chains that it was shown."""
+    known = {chain.label for chain in spec.chains}
+    unknown = [drop["id"] for drop in row["to_drop"] if drop["id"] not in known]
+    return f"there is no chain {unknown[0]!r}" if unknown else None
+
+
+def options_have_their_number(spec: OptionsSpec, row: Item) -> str | None:
+    """There are four different wrong options."""
+    n = len({normalised(option) for option in row["options"]} - {""})
+    return None if n == len(row["options"]) == OPTIONS else f"expected {OPTIONS} different options, found {n}"
+
+
+def options_are_candidates(spec: OptionsSpec, row: Item) -> str | None:
+    """All wrong options are ends of other chains, so that all options stand in stored facts, and none stands out."""
+    listed = {normalised(candidate) for candidate in spec.candidates}
+    others = [option for option in row["options"] if normalised(option) not in listed]
+    return f"{others[0]!r} is none of the candidates" if others else None
+
+
+def options_are_wrong(spec: OptionsSpec, row: Item) -> str | None:
+    """No wrong option contains the true answer, or is contained in it."""
+    alike = [option for option in row["options"] if overlap(option, spec.chain.anchors[-1])]
+    return f"{alike[0]!r} is too close to the true answer" if alike else None
+
+
+def options_stand_in_no_fact_of_chain(spec: OptionsSpec, row: Item) -> str | None:
+    """No wrong option stands in a fact of the chain itself."""
+    found = [option for option in row["options"] if stands_in_chain(option, spec.chain)]
+    return f"{found[0]!r} stands in a fact of the chain" if found else None
+
+
+def people_are_disjoint(chains: Sequence[Chain]) -> Iterator[tuple[int, str]]:
+    """Yield the places of chains about a person whom an earlier chain names."""
+    seen: dict[str, str] = {}
+    for place, chain in enumerate(chains):
+        names = chain.person.split() if chain.person else []
+        if clash := next((word for word in names if word in seen), None):
+            yield place, f"the name {clash!r} also stands in {seen[clash]}"
+        else:
+            seen |= dict.fromkeys(names, chain.label)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether one of two phrases contains the other."""
+    one, other = normalised(one), normalised(other)
+    return one in other or other in one
+
+
+def stands_in_chain(option: str, chain: Chain) -> bool:
+    """Return whether an option stands in a fact of a chain."""
+    return any(normalised(option) in normalised(fact) for fact in chain.facts)

@@ -7,17 +7,23 @@ only warns about wrong numbers.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from epbench.memfail.dataset.schema import Row
-from epbench.memfail.dataset.text_statistics import normalised, sentences
-from epbench.memfail.dataset.word_rules import stands_in
-from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Item, Step, object_of
-from epbench.memfail.generation.duplicates import PERSONA, QUESTION, Duplicates
-from epbench.memfail.generation.prompts import GenerationPrompts
+from epbench.memfail.dataset.word_rules import normalised, sentences, stands_in
+from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import CoexistingSpec, PersonaSpec, coexisting_specs, persona_specs
-from epbench.memfail.generation.words import ENOUGH, HALF, literally_in, missing, quoted, share, stand_in
+from epbench.memfail.generation.words import (
+    ENOUGH,
+    HALF,
+    PERSONA,
+    QUESTION,
+    literally_in,
+    missing,
+    quoted,
+    share,
+    stand_in,
+)
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.persona import SENTENCES
 
@@ -35,25 +41,24 @@ def coexisting_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """
     specs = coexisting_specs(n, seed)
     found = asker.accepted(coexisting_step(asker.prompts), specs)
-    seen, rows, step = Duplicates(QUESTION), [], "coexisting questions without near duplicates"
-    for spec in specs:
-        if spec.number in found:
-            row = found[spec.number]
-            names = [name.strip() for name in row["preferences"]]
-            if like := seen.like([row["question"]], spec.label):
-                asker.log.drop("duplicate", step, spec.label, f"its question is like that of {like}")
-                continue
-            rows.append(
-                {
-                    "preference_category": spec.category,
-                    "preferences": names,
-                    "preference_facts": [fact.strip() for fact in row["preference_facts"]],
-                    "question": row["question"].strip(),
-                    "ground_truth_answer": ", ".join(names),
-                }
-            )
-    asker.log.count(step, len(found), len(rows))
-    return rows
+    written = [spec for spec in specs if spec.number in found]
+    step = "coexisting questions without near duplicates"
+    kept = asker.log.without_alike(
+        step, written, QUESTION, lambda spec: [found[spec.number]["question"]], "its question is like that of"
+    )
+    asker.log.count(step, len(found), len(kept))
+    return [_coexisting_row(spec, found[spec.number]) for spec in kept]
+
+
+def _coexisting_row(spec: CoexistingSpec, written: Item) -> Row:
+    names = [name.strip() for name in written["preferences"]]
+    return {
+        "preference_category": spec.category,
+        "preferences": names,
+        "preference_facts": [fact.strip() for fact in written["preference_facts"]],
+        "question": written["question"].strip(),
+        "ground_truth_answer": ", ".join(names),
+    }
 
 
 def coexisting_step(prompts: GenerationPrompts) -> Step[CoexistingSpec]:
@@ -87,19 +92,18 @@ def persona_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """
     specs = persona_specs(n, seed)
     found = asker.accepted(persona_step(asker.prompts), specs)
-    seen, rows, step = Duplicates(PERSONA), [], "persona essays without near duplicates"
-    for spec in specs:
-        if spec.number in found:
-            row = found[spec.number]
-            if like := seen.like([row["essay"]], spec.label):
-                asker.log.drop("duplicate", step, spec.label, f"its essay is like that of {like}")
-                continue
-            questions = [_question(*pair) for pair in zip(spec.strangers, row["questions"], strict=True)]
-            rows.append({"entity": spec.entity, "entity_facts": [row["essay"].strip()], "questions": questions})
-    asker.log.count(step, len(found), len(rows))
-    for place, clash in names_are_disjoint(rows):
-        raise AssertionError(f"persona row {place}: {clash}; the names of the specs are disjoint")
-    return rows
+    written = [spec for spec in specs if spec.number in found]
+    step = "persona essays without near duplicates"
+    kept = asker.log.without_alike(
+        step, written, PERSONA, lambda spec: [found[spec.number]["essay"]], "its essay is like that of"
+    )
+    asker.log.count(step, len(found), len(kept))
+    return [_persona_row(spec, found[spec.number]) for spec in kept]
+
+
+def _persona_row(spec: PersonaSpec, written: Item) -> Row:
+    questions = [_question(*pair) for pair in zip(spec.strangers, written["questions"], strict=True)]
+    return {"entity": spec.entity, "entity_facts": [written["essay"].strip()], "questions": questions}
 
 
 def persona_step(prompts: GenerationPrompts) -> Step[PersonaSpec]:
@@ -259,17 +263,6 @@ def direct_questions_keep_their_answer_back(spec: PersonaSpec, row: Item) -> str
         if share(question["answer"], question["text"], spec.entity) >= ENOUGH:
             return f"question {number} contains its own answer: {quoted(question['text'])}"
     return None
-
-
-def names_are_disjoint(rows: Sequence[Row]) -> Iterator[tuple[int, str]]:
-    """Yield the places of rows whose names confuse a store: somebody with two essays, or a stranger who has one."""
-    essays = Counter(row["entity"] for row in rows)
-    for place, row in enumerate(rows):
-        if essays[row["entity"]] > 1:
-            yield place, f"{row['entity']} has {essays[row['entity']]} essays"
-        for question in row["questions"]:
-            if question["is_misleading"] and essays[question["distractor"]]:
-                yield place, f"{question['distractor']}, who has to be unknown, has an essay"
 
 
 def _direct(spec: PersonaSpec, row: Item) -> Iterator[tuple[int, Item]]:

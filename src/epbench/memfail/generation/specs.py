@@ -13,7 +13,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -38,60 +38,58 @@ def pools() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class ConditionalSpec:
+class _Numbered:
+    """What a row is to be about; `number` counts the rows of a config from 0."""
+
+    number: int
+    task: ClassVar[str]
+
+    @property
+    def label(self) -> str:
+        return f"{self.task}-{self.number:03}"
+
+
+@dataclass(frozen=True)
+class ConditionalSpec(_Numbered):
     """One rule of Conditional-Facts.
 
     Attributes:
-        number: Number of the row, from 0.
         category: `person`, `pet` or `character`.
         condition_type: One of the 32 types; one of the 9 observable ones for a pet.
         target: Whether the condition is to hold in the question.
         entity: Name of the entity, unlike every other name in the store.
     """
 
-    number: int
+    task = "conditional"
     category: str
     condition_type: str
     target: Literal["yes", "no"]
     entity: str
 
-    @property
-    def label(self) -> str:
-        return f"conditional-{self.number:03}"
-
 
 @dataclass(frozen=True)
-class CoexistingSpec:
+class CoexistingSpec(_Numbered):
     """One category of Coexisting-Facts, and how many preferences it has (2 to 5)."""
 
-    number: int
+    task = "coexisting"
     category: str
     size: int
 
-    @property
-    def label(self) -> str:
-        return f"coexisting-{self.number:03}"
-
 
 @dataclass(frozen=True)
-class PersonaSpec:
+class PersonaSpec(_Numbered):
     """One essay of Persona-Retrieval.
 
     Attributes:
-        number: Number of the row, from 0.
         entity: Whom the essay is about.
         flavor: Who that is, in a few words.
         strangers: Whom each of the three questions asks about: a name without an essay, or None for the entity.
     """
 
-    number: int
+    task = "persona"
     entity: str
     flavor: str
     strangers: tuple[str | None, ...]
-
-    @property
-    def label(self) -> str:
-        return f"persona-{self.number:03}"
 
 
 @dataclass(frozen=True)

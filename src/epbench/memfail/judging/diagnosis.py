@@ -20,8 +20,17 @@ from typing import Any, Literal
 from epbench.draws import RandomStream
 from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import JUDGEMENTS, is_free, judge_open
-from epbench.memfail.dataset.load import Fact, GoldMemory, Kind, Question, QuestionRecord
-from epbench.memfail.judging.lexical import Check, Judge
+from epbench.memfail.dataset.load import Fact, Kind, Question, QuestionRecord
+from epbench.memfail.judging.lexical import (
+    STAGES,
+    Check,
+    Judge,
+    Stage,
+    Stores,
+    answer_check,
+    memory_check,
+    needs_no_judge,
+)
 from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.multiple_choice import LETTERS, letter_of
 from epbench.progress import Progress
@@ -151,8 +160,8 @@ class Verdicts:
 
 
 def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
-    question = record.question
-    failed = Outcome(
+    question, gold = record.question, record.question.gold
+    unjudged = Outcome(
         question=question.id,
         row=question.row,
         kind=question.kind,
@@ -164,15 +173,12 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
         facts=(),
         n_memories=len(record.memories),
         memory_words=sum(len(memory.split()) for memory in record.memories),
-        needs=tuple(gold.fact for gold in question.gold),
+        needs=tuple(memory.fact for memory in gold),
         failure=record.failure,
     )
-    return failed if record.failure is not None else _judged(failed, record, stores, verdicts)
-
-
-def _judged(asked: Outcome, record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
-    """What the verdicts say of a question that was answered."""
-    gold, answered = record.question.gold, answer_check(record)
+    if record.failure is not None:
+        return unjudged
+    answered = answer_check(record)
     checks = [[memory_check(stage, record, memory, stores) for stage in STAGES] for memory in gold]
     facts = tuple(
         fact_label({stage: verdicts.of(check) for stage, check in zip(STAGES, of_fact, strict=True)})
@@ -180,11 +186,11 @@ def _judged(asked: Outcome, record: QuestionRecord, stores: Stores, verdicts: Ve
     )
     last = [_last_judged(of_fact, verdicts) for of_fact in checks]
     right = verdicts.of(answered) if answered else letter_is_right(record)
-    label, vacuous = question_label(record.question.kind, facts, right)
+    label, vacuous = question_label(question.kind, facts, right)
     earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
     deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
     return replace(
-        asked,
+        unjudged,
         label=label,
         vacuous=vacuous,
         answer_right=right,
@@ -206,37 +212,8 @@ def _why_failed(checks: Sequence[Check | None], verdicts: Verdicts) -> str:
     return f"judge: {next((reason for reason in reasons if reason), 'it gave no verdict')}"
 
 
-Stage = Literal["storage", "summary", "retrieval"]
-STAGES: tuple[Stage, ...] = ("storage", "summary", "retrieval")
-
 Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", "failed"]
-ERRORS: Mapping[Stage, Label] = {
-    "storage": "storage_error",
-    "summary": "summary_error",
-    "retrieval": "retrieval_error",
-}
-
-Stores = Mapping[str, tuple[str, ...]]
-"""By name of a store, all memories that it held when the questions were asked."""
-
-
-def memory_check(stage: Stage, record: QuestionRecord, gold: GoldMemory, stores: Stores) -> Check:
-    """What is asked about a gold memory at a stage: of the whole store, or of the retrieved memories."""
-    memories = record.memories if stage == "retrieval" else stores[record.store]
-    return Check(stage, record.question, gold, memories)
-
-
-def needs_no_judge(check: Check) -> bool:
-    """Whether a check is false without asking: where there is no memory, none can have the fact."""
-    return check.gold is not None and not check.memories
-
-
-def answer_check(record: QuestionRecord) -> Check | None:
-    """What is asked about the answer; None where no judge is needed, as for a multiple choice."""
-    if record.question.choices:
-        return None
-    kind: Literal["abstention", "reasoning"] = "abstention" if record.question.kind == "misleading" else "reasoning"
-    return Check(kind, record.question, answer=record.answer)
+ERRORS: Mapping[Stage, Label] = {"storage": "storage_error", "summary": "summary_error", "retrieval": "retrieval_error"}
 
 
 def letter_is_right(record: QuestionRecord) -> bool:

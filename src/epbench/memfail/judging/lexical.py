@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias
 
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
-from epbench.memfail.dataset.load import GoldMemory, Question
+from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
@@ -89,6 +89,41 @@ class Verdict:
 Judge: TypeAlias = protocol.Judge[Check, Verdict]
 
 
+Stage = Literal["storage", "summary", "retrieval"]
+STAGES: tuple[Stage, ...] = ("storage", "summary", "retrieval")
+
+Stores = Mapping[str, tuple[str, ...]]
+"""By name of a store, all memories that it held when the questions were asked."""
+
+
+def memory_check(stage: Stage, record: QuestionRecord, gold: GoldMemory, stores: Stores) -> Check:
+    """What is asked about a gold memory at a stage: of the whole store, or of the retrieved memories."""
+    memories = record.memories if stage == "retrieval" else stores[record.store]
+    return Check(stage, record.question, gold, memories)
+
+
+def needs_no_judge(check: Check) -> bool:
+    """Whether a check is false without asking: where there is no memory, none can have the fact."""
+    return check.gold is not None and not check.memories
+
+
+def answer_check(record: QuestionRecord) -> Check | None:
+    """What is asked about the answer; None where no judge is needed, as for a multiple choice."""
+    if record.question.choices:
+        return None
+    kind: Literal["abstention", "reasoning"] = "abstention" if record.question.kind == "misleading" else "reasoning"
+    return Check(kind, record.question, answer=record.answer)
+
+
+def every_check(records: Iterable[QuestionRecord], stores: Stores) -> list[Check]:
+    """The most that a judge can be asked about these records: every stage and the answer, as if nothing failed."""
+    checks: list[Check | None] = []
+    for record in records:
+        checks += [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in STAGES]
+        checks.append(answer_check(record))
+    return [check for check in checks if check and not needs_no_judge(check)]
+
+
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text
 ANSWERED = 0.5  # share of the words of the true answer, without those of the question, that an answer must say
 SHARED = 0.5  # share of the weight of the shorter of a memory and an essay that both must have in common
@@ -121,7 +156,7 @@ def _storage(check: Check) -> Verdict:
 def _summary(check: Check) -> Verdict:
     """Whether the memories of the fact keep its detail, together or one alone, and say nothing the other way round."""
     gold = _gold(check)
-    subject, own = _subject(check), _own_words(gold)
+    subject, own = _subject(check), gold.own_words
     kept = _words_in(subject).union(*map(numbers_as_words, subject))
     if len(own & kept) < KEPT * len(own):
         return Verdict(False, f"lost: {', '.join(gold.detail)}")
@@ -220,7 +255,7 @@ def _is_of(memory: str, gold: GoldMemory, memories: Memories) -> bool:
 def _parts(check: Check) -> list[frozenset[str]]:
     """The words of each part of a fact whose sense must not be turned around."""
     gold, config = _gold(check), check.question.config
-    text, own = content_of(gold.text), _own_words(gold)
+    text, own = content_of(gold.text), gold.own_words
     if config == "persona_retrieval":
         return [own] if own else []
     if config.startswith("conditional_facts"):
@@ -249,12 +284,6 @@ def _directions(gold: GoldMemory, memory: str) -> set[bool]:
     said = {way for way in apart if way is not None}
     whole = leads_on(gold.link[0], gold.link[-1], memory)
     return said or ({whole} if whole is not None else set())
-
-
-def _own_words(gold: GoldMemory) -> frozenset[str]:
-    """The words of the detail that stand in what was stored and that no link brings along."""
-    linked = frozenset(word for text in gold.link for word in content_of(text))
-    return content_of(" ".join(gold.detail)) & content_of(gold.text) - linked if gold.detail else frozenset()
 
 
 def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:

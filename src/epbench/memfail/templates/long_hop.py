@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, OPTIONS_MARK, Row
+from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
 from epbench.memfail.templates.bank import Entity, bank, fill, pairs, people, spread
 
 HOPS = (1, 2, 3)
@@ -52,7 +52,7 @@ def long_hop_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
         options = stream.sample(_next_in(circles[group[i]], chain[-1]), len(LETTERS) - 1)
         options.insert(LETTERS.index(letter), chain[-1])
         person = persons[group[i] if harder else i]
-        rows.append(_row(f"longhop-{k}hop-{numbers[i]:03}", content["voices"], person, chain, options, letter, stream))
+        rows.append(_row(f"longhop-{k}hop-{numbers[i]:03}", content["voices"], person, chain, options, stream))
     return rows
 
 
@@ -81,25 +81,10 @@ def _row(
     person: Entity | None,
     chain: list[str],
     options: list[str],
-    letter: str,
     stream: RandomStream,
 ) -> Row:
     voice = voices["person" if person else "self"]
     known = person.words if person else {}
     facts = [fill(stream.pick(voice["facts"]), known | {"from": a, "to": b}, stream) for a, b in pairwise(chain)]
     stem = fill(stream.pick(voice["stems"]), known | {"head": chain[0]}, stream)
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
-    return {
-        "id": id_,
-        "hop_count": len(chain) - 2,
-        **_padded(FACTS, facts),
-        **_padded(CHAIN, chain),
-        "graded_question": f"{stem}{OPTIONS_MARK}{listed}",
-        "ground_truth_answer": chain[-1],
-        **dict(zip(CHOICES, options, strict=True)),
-        "correct_choice": letter,
-    }
-
-
-def _padded(columns: tuple[str, ...], values: list[str]) -> dict[str, str | None]:
-    return dict(zip(columns, [*values, *[None] * (len(columns) - len(values))], strict=True))
+    return long_hop_row(id_, facts, chain, stem, options)

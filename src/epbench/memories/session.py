@@ -82,19 +82,15 @@ class Stores:
         folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
         self._hosting = Hosting(system, folder) if system.installation else None
-        log = folder / LOG
-        self._guard: Guard = (
-            process_guard(system, limits, log, self._hosting)
-            if system.make is None
-            else ThreadGuard(system, limits, log)
-        )
+        if system.make is not None:
+            self._guard: Guard = ThreadGuard(system, limits, folder / LOG)
+        else:
+            self._guard = process_guard(system, limits, folder / LOG, self._hosting)
         self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
-        self._losses = 0  # in a row
-        self._made = False
+        self._losses, self._made = 0, False  # losses in a row, and whether there has been an instance
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
-        self._memories: dict[str, list[str]] = {}
-        if (folder / MEMORIES).exists():
-            self._memories = read_json(folder / MEMORIES, MEMORIES_TYPE)
+        kept = folder / MEMORIES
+        self._memories: dict[str, list[str]] = read_json(kept, MEMORIES_TYPE) if kept.exists() else {}
 
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""
@@ -338,13 +334,11 @@ def fill_and_ask(
         BadInput: the first instance of the system cannot be made.
     """
     stores = Stores(folder, system, limits)
-
     parts = [
         (name, [c for c in conversations if c.store == name], [query for query in queries if query.store == name])
         for name in dict.fromkeys(conversation.store for conversation in conversations)
     ]
     n_calls = sum(1 + len(own) + len(asked) for _, own, asked in parts)  # one more for listing what a store holds
-
     try:
         done = sum(stores.n_done(*part) for part in parts)
         for _ in progress(chain.from_iterable(stores.serve(*part) for part in parts), "memory calls", n_calls, done):
@@ -369,10 +363,7 @@ def listed_key(store: str) -> str:
 
 
 def after_key(store: str) -> str:
-    """Return the key of the record in `stored.jsonl` of what a store held after all queries.
-
-    It has the fingerprint of the store (`of`) and the number of its memories.
-    """
+    """Return the key of the record of what a store held after all queries: its fingerprint (`of`) and their number."""
     return f"{store}|after"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import keep_secret, secrets_of, without_secrets
 from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.openai.remote import Outbox, RemoteModel
+from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
 from epbench.models.openai.wire import (
     CHARACTERS_PER_TOKEN,
     TOP_LOGPROBS,
@@ -67,10 +67,7 @@ class InspectModel(RemoteModel):
             raise BadInput(
                 f"inspect:{name}: expected a provider and a model, such as inspect:anthropic/claude-sonnet-4-0"
             )
-        if window is not None and window < 1:
-            raise BadInput(f"window of inspect:{name}: expected at least 1, got {window}")
-        if not 0 < timeout_s < math.inf:
-            raise BadInput(f"timeout of inspect:{name}: expected a finite number of seconds above 0, got {timeout_s}")
+        check_numbers(f"inspect:{name}", timeout_s, window=window)
         self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
         self._local = provider in _WITH_WEIGHTS
         self._plain = False  # whether the provider has refused what few of them know: a schema, probabilities

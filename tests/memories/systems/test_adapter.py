@@ -142,7 +142,8 @@ def test_defaults_can_be_read_without_the_system(name):
 
 
 def test_an_error_counts_as_swallowed_unless_it_is_raised():
-    watch, logger = Watch("some.system"), logging.getLogger("some.system")
+    watch = Watch("some.system", no_json=["Expecting value"], about="reply")
+    logger = logging.getLogger("some.system")
 
     def ask(fails):
         if fails:
@@ -155,9 +156,10 @@ def test_an_error_counts_as_swallowed_unless_it_is_raised():
         with contextlib.suppress(ValueError):
             asked(True)
         logger.warning("went on")
-    assert watch.usage() == {"swallowed": 2, "unparsable": 0}
+        logger.warning("reply: Expecting value")
+    assert watch.usage() == {"swallowed": 2, "unparsable": 1}
     with pytest.raises(ValueError, match="no answer"), watch.watching():
         logger.warning("giving up")
         asked(True)
-    assert watch.usage() == {"swallowed": 2, "unparsable": 0}
+    assert watch.usage() == {"swallowed": 2, "unparsable": 1}
     logger.removeHandler(watch)

@@ -35,14 +35,19 @@ class Watch(logging.StreamHandler[Any]):
         errors: requests that failed, whether or not the system raised an exception.
     """
 
-    def __init__(self, logger: str | None = None, level: int = logging.WARNING) -> None:
+    def __init__(
+        self, logger: str | None = None, level: int = logging.WARNING, no_json: Sequence[str] = (), about: str = ""
+    ) -> None:
         """
         Args:
             logger: name of the logger whose records are printed and counted as swallowed errors; "" for all, None for none.
             level: of the records that count.
+            no_json: words by which a record says that a reply could not be read.
+            about: what such a record also says.
         """
         super().__init__()
         self.setLevel(level)
+        self._no_json, self._about = no_json, about
         self.unparsable = self.swallowed = self.errors = 0
         if logger is not None:
             logging.getLogger(logger).addHandler(self)
@@ -53,7 +58,10 @@ class Watch(logging.StreamHandler[Any]):
 
     def count(self, words: str) -> None:
         """Count a message of the log."""
-        self.swallowed += 1
+        if self._about in words and any(sign in words for sign in self._no_json):
+            self.unparsable += 1
+        else:
+            self.swallowed += 1
 
     def usage(self) -> dict[str, int]:
         """Return the counts as `epbench.memories.protocol` names them."""

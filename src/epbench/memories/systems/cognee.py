@@ -36,7 +36,7 @@ class Cognee:
         import cognee  # type: ignore[import-not-found]
 
         self._cognee = cognee
-        self._watch = _Watch("", logging.ERROR)
+        self._watch = Watch("", logging.ERROR, _NO_JSON)
         self.usage = self._watch.usage
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
@@ -120,11 +120,3 @@ def _variables(folder: Path, settings: dict[str, Any]) -> dict[str, str]:
         # The vocabulary with which tokens are counted is in litellm's package, so that none has to be downloaded.
         "TIKTOKEN_CACHE_DIR": str(Path(litellm.origin).parent / "litellm_core_utils" / "tokenizers"),
     }
-
-
-class _Watch(Watch):
-    def count(self, words: str) -> None:
-        if any(sign in words for sign in _NO_JSON):
-            self.unparsable += 1
-        else:
-            self.swallowed += 1

@@ -52,7 +52,7 @@ class Graphiti:
         )
 
         self._settings = settings
-        self._watch = _Watch("graphiti_core", logging.ERROR)
+        self._watch = Watch("graphiti_core", logging.ERROR, _NO_JSON, about="LLM response")
         self.usage = self._watch.usage
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
@@ -151,11 +151,3 @@ def _no_cross_encoder() -> Any:
             raise NotImplementedError("the search that fuses ranks asks no cross-encoder")
 
     return NoCrossEncoder()
-
-
-class _Watch(Watch):
-    def count(self, words: str) -> None:
-        if "LLM response" in words and any(sign in words for sign in _NO_JSON):
-            self.unparsable += 1
-        else:
-            self.swallowed += 1

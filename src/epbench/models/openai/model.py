@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from epbench.models.openai.concurrency import (
     backoff_s,
     fault_of,
 )
-from epbench.models.openai.remote import Outbox, RemoteModel
+from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
 from epbench.models.openai.wire import Dialect, chat_body, read_chat
 from epbench.models.protocol import Reply, Request, by_context
 
@@ -79,13 +78,9 @@ class EndpointModel(RemoteModel):
         """
         if not name:
             raise BadInput("openai: expected a model name after the colon, such as openai:gpt-4o-mini")
-        self._address = find_address(base_url, f"openai:{name}")
-        for what, value in (("window", window), ("concurrency", concurrency), ("attempts", attempts)):
-            if value is not None and value < 1:
-                raise BadInput(f"{what} of openai:{name}: expected at least 1, got {value}")
-        if not 0 < timeout_s < math.inf:
-            raise BadInput(f"timeout of openai:{name}: expected a finite number of seconds above 0, got {timeout_s}")
         self._model, self._window = name, window
+        self._address = find_address(base_url, self.name)
+        check_numbers(self.name, timeout_s, window=window, concurrency=concurrency, attempts=attempts)
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
         self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
         self._dialect = Dialect()

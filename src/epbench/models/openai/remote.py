@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
@@ -11,6 +12,7 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from epbench.errors import BadInput
 from epbench.files.secrets import without_keys, without_secrets
 from epbench.models.openai.wire import estimated_tokens
 from epbench.models.protocol import Reply, Request, whole
@@ -70,6 +72,19 @@ def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator
             loop.call_soon_threadsafe(task.cancel)
         if threading.current_thread() is not thread:  # the garbage collector may close the generator in that thread
             thread.join()
+
+
+def check_numbers(name: str, timeout_s: float, **counts: int | None) -> None:
+    """Check the arguments of a model behind a service.
+
+    Raises:
+        BadInput: a count is given and less than 1, or the timeout is not a finite number of seconds above 0.
+    """
+    for what, value in counts.items():
+        if value is not None and value < 1:
+            raise BadInput(f"{what} of {name}: expected at least 1, got {value}")
+    if not 0 < timeout_s < math.inf:
+        raise BadInput(f"timeout of {name}: expected a finite number of seconds above 0, got {timeout_s}")
 
 
 class RemoteModel(ABC):
